@@ -173,25 +173,27 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
     ? Response.json(REFUSALS.noSuchMethod.body, { status: REFUSALS.noSuchMethod.status })
     : await handler(requestOf(incoming, chunks, gone(outgoing)));
   // The request broke off and was refused meanwhile, or the client has disconnected.
-  if (!incoming.socket.writable) return;
+  if (!incoming.socket.writable) {
+    await response.body?.cancel();
+    return;
+  }
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.headers.get("content-type")?.startsWith("text/event-stream") === true && response.body !== null) {
-    // The client ends a stream by going away.
-    await pipeline(chunksOf(response.body), outgoing).catch(() => outgoing.destroy());
+    // Now, and not with the first event, which may be long in coming.
+    outgoing.flushHeaders();
+    const reader = response.body.getReader();
+    const destroy = () => outgoing.destroy();
+    // The client ends a stream by going away, also while it waits for the next event.
+    outgoing.once("close", () => reader.cancel().catch(destroy));
+    await pipeline(chunksOf(reader), outgoing).catch(destroy);
     return;
   }
   outgoing.end(Buffer.from(await response.arrayBuffer()));
   await dropRest(incoming, chunks);
 }
 
-/** Yields the chunks of a stream, which is cancelled when nobody reads them any more. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
-  } finally {
-    await reader.cancel();
-  }
+async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
 /** Returns a signal that aborts when the connection is closed. */

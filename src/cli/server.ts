@@ -191,7 +191,7 @@ function connect(
     for (const registration of registrations.splice(0)) registration?.dispose();
   };
   // Of protocol 2026-07-28, whose subscriptions the SDK keeps: it passes on what is sent for these.
-  const subscribed = new Set<string>();
+  let subscribed: readonly string[] = [];
   const subscribe = (uri: string) => {
     for (const registration of registrations) {
       registration?.subscribe?.(uri).catch((err: unknown) => log.debug({ err, uri }, "subscription"));
@@ -212,12 +212,11 @@ function connect(
     drainMs: DRAIN_MS,
     onError: (err) => log.warn({ err }, "connection"),
     onSubscribe: (uris) => {
-      // Those of the newest subscription: a client has one.
-      subscribed.clear();
-      for (const uri of uris) {
-        subscribed.add(uri);
-        subscribe(uri);
+      for (const uri of subscribed) {
+        if (!uris.includes(uri)) for (const registration of registrations) registration?.unsubscribe?.(uri);
       }
+      for (const uri of uris) if (!subscribed.includes(uri)) subscribe(uri);
+      subscribed = uris;
     },
   });
   const ended = connection.ended.finally(() => dispose());

@@ -3,7 +3,7 @@
  * session is read once for all pages. Messages are numbered: a page that comes back gets what it has missed, or is told to
  * read everything anew.
  */
-import type { Actor } from "../ports/actor.js";
+import { type Actor, actorKey } from "../ports/actor.js";
 import type { FullClock } from "../ports/clock.js";
 import { isSessionId } from "../workflow/names.js";
 import { findIn } from "./sessions.js";
@@ -237,7 +237,7 @@ export class ActorStreams {
 
   /** Opens a stream; `sources` are what the actor may see, and `login` tells who sends the request if it came now. */
   open(actor: Actor, sources: readonly Source[], request: Request, login: () => Promise<Actor | undefined>): Response {
-    const key = keyOf(actor);
+    const key = actorKey(actor);
     let live = this.#lives.get(key);
     if (live === undefined) {
       for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
@@ -246,18 +246,13 @@ export class ActorStreams {
     }
     return live.open(request, async () => {
       const now = await login();
-      return now !== undefined && keyOf(now) === key;
+      return now !== undefined && actorKey(now) === key;
     });
   }
 
   close(): void {
     for (const live of this.#lives.values()) live.close();
   }
-}
-
-/** Actors with the same key see the same. */
-function keyOf({ name, team, roles }: Actor): string {
-  return JSON.stringify([name, team, roles]);
 }
 
 function textOf(message: LiveMessage): string {

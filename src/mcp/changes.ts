@@ -18,6 +18,8 @@ const SESSION = "phasegate://session/";
 export interface Subscriptions {
   /** Sends updates of a resource from now on. Rejects if there is no such session for this client. */
   subscribe(uri: string): Promise<void>;
+  /** Ends the updates of a resource. */
+  unsubscribe(uri: string): void;
   /** Ends all of them. */
   dispose(): void;
 }
@@ -38,37 +40,48 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     watching = new AbortController();
     const { signal } = watching;
     // Asked for at once, so that no commit after the subscription is missed; throws if the storage can't be watched.
-    let commits = engine.watch({}, { signal });
+    const first = engine.watch({}, { signal });
     const follow = async (): Promise<void> => {
-      while (!signal.aborted) {
+      for (let isFirst = true; !signal.aborted; isFirst = false) {
         try {
+          const commits = isFirst ? first : engine.watch({}, { signal });
+          // Commits may have been missed.
+          if (!isFirst) for (const uri of subscribed.values()) await sendUpdated(server, uri);
           for await (const { sessionId } of commits) await sendUpdated(server, subscribed.get(sessionId));
         } catch (error) {
           engine.reportError("subscriptions", error);
         }
-        if (signal.aborted) return;
         await waited(AGAIN_MS, signal);
-        commits = engine.watch({}, { signal });
-        // Commits may have been missed.
-        for (const uri of subscribed.values()) await sendUpdated(server, uri);
       }
     };
     void follow();
   };
+  /** Subscriptions that are being checked. */
+  let asking = 0;
+  const endIfUnused = () => {
+    if (subscribed.size === 0 && asking === 0) end();
+  };
   const subscribe = async (uri: string): Promise<void> => {
     const id = sessionOf(uri);
     if (id === undefined) throw refused(uri, `only sessions, ${SESSION}{id}, can be subscribed to`);
-    if (!subscribed.has(id) && subscribed.size >= SUBSCRIPTIONS_MAX) {
+    if (!subscribed.has(id) && subscribed.size + asking >= SUBSCRIPTIONS_MAX) {
       throw refused(uri, `a client may subscribe to ${SUBSCRIPTIONS_MAX} sessions`);
     }
-    await guarded(new URL(uri), async () => {
-      begin();
-      await engine.getState(id);
-    }).catch((error: unknown) => {
-      if (subscribed.size === 0) end();
-      throw error;
-    });
-    subscribed.set(id, uri);
+    asking += 1;
+    try {
+      await guarded(new URL(uri), async () => {
+        begin();
+        await engine.getState(id);
+      });
+      subscribed.set(id, uri);
+    } finally {
+      asking -= 1;
+      endIfUnused();
+    }
+  };
+  const unsubscribe = (uri: string): void => {
+    subscribed.delete(sessionOf(uri) ?? "");
+    endIfUnused();
   };
   server.server.registerCapabilities({ resources: { subscribe: true } });
   server.server.setRequestHandler("resources/subscribe", async ({ params }) => {
@@ -76,12 +89,12 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     return {};
   });
   server.server.setRequestHandler("resources/unsubscribe", ({ params }) => {
-    subscribed.delete(sessionOf(params.uri) ?? "");
-    if (subscribed.size === 0) end();
+    unsubscribe(params.uri);
     return {};
   });
   return {
     subscribe,
+    unsubscribe,
     dispose() {
       subscribed.clear();
       end();
@@ -100,13 +113,16 @@ function refused(uri: string, message: string): ProtocolError {
 
 /** Waits; less if the signal aborts. */
 function waited(milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    letProcessEnd(timer);
-    signal.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, milliseconds);
+    letProcessEnd(timer);
+    signal.addEventListener("abort", end);
   });
 }
 

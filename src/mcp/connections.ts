@@ -10,6 +10,7 @@ import {
   type Transport,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import { type Actor, isSameActor } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
 import { letProcessEnd } from "./changes.js";
 
@@ -33,7 +34,8 @@ export interface ConnectionLimits {
 /** A connection of protocol 2025, or a subscription stream. */
 export interface Connection {
   readonly id: string;
-  readonly actor: string;
+  /** Who opened it: its tools show and do what this actor may. */
+  readonly actor: Actor;
   readonly made: Made;
   /** Missing for a subscription stream. */
   readonly transport?: WebStandardStreamableHTTPServerTransport;
@@ -64,10 +66,13 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Returns an actor's connection; undefined if it does not exist or belongs to another actor. */
-  find(id: string, actor: string): Connection | undefined {
+  /**
+   * Returns an actor's connection; undefined if it does not exist, belongs to another actor, or was opened with other roles
+   * than the actor has now.
+   */
+  find(id: string, actor: Actor): Connection | undefined {
     const found = this.#open.get(id);
-    return found?.actor === actor && found.transport !== undefined ? found : undefined;
+    return found?.transport !== undefined && isSameActor(found.actor, actor) ? found : undefined;
   }
 
   /**
@@ -82,7 +87,7 @@ export class Connections {
   }
 
   #makeRoom(actor: string): boolean {
-    const own = [...this.#open.values()].filter((one) => one.actor === actor);
+    const own = [...this.#open.values()].filter((one) => one.actor.name === actor);
     const reserved = [...this.#reserved].filter((one) => one.actor === actor).length;
     const all = this.#open.size + this.#reserved.size;
     if (own.length + reserved < this.#limits.perActor && all < this.#limits.all) return true;
@@ -93,7 +98,7 @@ export class Connections {
   }
 
   /** Adds a connection of protocol 2025: connects the server to a new transport, which gives it its id. */
-  async connect(actor: string, made: Made, keepAliveMs: number): Promise<Connection> {
+  async connect(actor: Actor, made: Made, keepAliveMs: number): Promise<Connection> {
     const id = crypto.randomUUID();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
@@ -106,7 +111,7 @@ export class Connections {
   }
 
   /** Adds a subscription stream: what the server sends goes to its bus. */
-  async listen(actor: string, made: Made, listening: Listening, end: () => Promise<void>): Promise<void> {
+  async listen(actor: Actor, made: Made, listening: Listening, end: () => Promise<void>): Promise<void> {
     await made.server.connect(listening);
     const id = crypto.randomUUID();
     this.#add({ id, actor, made, using: 1, usedAt: Date.now(), end });

@@ -32,6 +32,8 @@ export interface Registration {
   dispose(): void;
   /** Sends updates of a resource, as if the client had subscribed. Rejects if there is no such resource. */
   subscribe?(uri: string): Promise<void>;
+  /** Ends the updates of a resource. */
+  unsubscribe?(uri: string): void;
 }
 
 /** Options of an HTTP handler. */
@@ -242,7 +244,7 @@ class Endpoint {
     const { request, actor, read } = asked;
     const legacy = await isLegacyRequest(request, read?.value);
     const id = request.headers.get("mcp-session-id");
-    const connection = legacy && id !== null ? this.#connections.find(id, actor.name) : undefined;
+    const connection = legacy && id !== null ? this.#connections.find(id, actor) : undefined;
     const isAnswer = read?.requests === 0;
     if (this.#isClosing && !(isAnswer && connection !== undefined) && request.method !== "DELETE") {
       return refusal(503, "the server is ending: come back", LATER);
@@ -267,7 +269,7 @@ class Endpoint {
     let connection: Connection;
     try {
       const made = await this.#make(actor);
-      connection = await this.#connections.connect(actor.name, made, this.#keepAliveMs);
+      connection = await this.#connections.connect(actor, made, this.#keepAliveMs);
     } finally {
       release();
     }
@@ -321,7 +323,7 @@ class Endpoint {
       return response;
     }
     this.#cancels.delete(cancel);
-    await this.#connections.listen(actor.name, listener, listening, cancel);
+    await this.#connections.listen(actor, listener, listening, cancel);
     release();
     for (const uri of read?.subscriptions ?? []) {
       // A resource that does not exist for this actor has no updates.

@@ -34,7 +34,10 @@ interface StdioStreams {
   readonly maxMessageBytes: number;
   /** Called with errors that no answer contains. */
   readonly onError: (error: Error) => void;
-  /** Called with the resources of a subscription of protocol 2026-07-28, which the SDK does not pass on to the server. */
+  /**
+   * Called with the resources of all subscriptions of protocol 2026-07-28, whenever the client begins or ends one: the SDK
+   * does not pass them on to the server.
+   */
   readonly onSubscribe?: (uris: readonly string[]) => void;
 }
 
@@ -95,8 +98,8 @@ class StdioTransport implements Transport {
   readonly #lines: (chunk: Uint8Array) => StdioLine[];
   /** Requests of the client without an answer. */
   readonly #open = new Set<RequestId>();
-  /** Subscriptions of the client, which stay open as long as the connection. */
-  readonly #listening = new Set<RequestId>();
+  /** Subscriptions of the client with their resources. They stay open until the client or the connection ends them. */
+  readonly #listening = new Map<RequestId, readonly string[]>();
   /** Requests to the client without an answer. */
   readonly #asked = new Set<RequestId>();
   readonly #waiting: (() => void)[] = [];
@@ -227,9 +230,14 @@ class StdioTransport implements Transport {
 
   #request(message: JSONRPCRequest): void {
     const isListening = message.method === "subscriptions/listen";
-    (isListening ? this.#listening : this.#open).add(message.id);
+    if (isListening) this.#listening.set(message.id, subscriptionsIn(message.params));
+    else this.#open.add(message.id);
     this.onmessage?.(message);
-    if (isListening) this.#streams.onSubscribe?.(subscriptionsIn(message.params));
+    if (isListening) this.#tellSubscribed();
+  }
+
+  #tellSubscribed(): void {
+    this.#streams.onSubscribe?.([...new Set([...this.#listening.values()].flat())]);
   }
 
   /** Decides whether the SDK gets a notification. Most have no effect on this server, and would only cost time. */
@@ -242,7 +250,10 @@ class StdioTransport implements Transport {
     if (method !== "notifications/cancelled") return false;
     const id = params?.requestId;
     if (typeof id !== "string" && typeof id !== "number") return false;
-    if (this.#listening.delete(id)) return true;
+    if (this.#listening.delete(id)) {
+      this.#tellSubscribed();
+      return true;
+    }
     if (!this.#open.has(id)) return false;
     // A cancelled request gets no answer.
     this.#finish(id);

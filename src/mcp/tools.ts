@@ -47,6 +47,8 @@ export interface WorkflowRegistration {
    * subscriptions the server does not see. Missing without resources of sessions.
    */
   subscribe?(uri: string): Promise<void>;
+  /** Ends the updates of a resource. */
+  unsubscribe?(uri: string): void;
 }
 
 /**
@@ -123,7 +125,7 @@ function registerResources(
   engine: Engine,
   { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
-): Pick<WorkflowRegistration, "dispose" | "subscribe"> {
+): Omit<WorkflowRegistration, "tool"> {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
   const shared = { list: actions.includes("list_sessions"), maxChars };
@@ -133,7 +135,7 @@ function registerResources(
   const subscriptions: Subscriptions | undefined = sessions ? registerSubscriptions(server, engine) : undefined;
   const stop = workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : undefined;
   return {
-    ...(subscriptions && { subscribe: subscriptions.subscribe }),
+    ...(subscriptions && { subscribe: subscriptions.subscribe, unsubscribe: subscriptions.unsubscribe }),
     dispose: () => {
       stop?.();
       subscriptions?.dispose();

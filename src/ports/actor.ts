@@ -29,6 +29,16 @@ export interface Actor extends Owner {
   readonly roles?: readonly Role[];
 }
 
+/** Returns true for actors who may see and do the same. */
+export function isSameActor(one: Actor, other: Actor): boolean {
+  return actorKey(one) === actorKey(other);
+}
+
+/** Returns a text that is the same for actors who may see and do the same. */
+export function actorKey({ name, team, roles = ["agent"] }: Actor): string {
+  return JSON.stringify([name, team, [...roles].sort()]);
+}
+
 /**
  * What a call does: `see` reads, `work` moves a session on as an agent does, `decide` answers for a person who was asked,
  * `operate` is the host's: skip, override, migrate, assign, clean up.

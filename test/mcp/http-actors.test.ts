@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { PhasegateError } from "phasegate";
 import { registerWorkflowTool } from "phasegate/mcp";
 import { describe, expect, it } from "vitest";
@@ -8,6 +9,7 @@ import { readResource } from "./connect-in-memory.js";
 import { connectTo, GENERATIONS, type Generation, serveMcp, until } from "./http-server.js";
 
 const START = { action: "start", workflow_type: "two_phases", target_file: "src/a.ts" };
+const INITIALIZE = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "c", version: "1" } };
 const CHALLENGE = { status: 401, headers: { "www-authenticate": "Bearer" } };
 
 /** A login whose tokens are the names of the actors ann and bob. */
@@ -28,8 +30,7 @@ async function serveTeam(options: Partial<Parameters<typeof serveMcp>[0]> = {}) 
 
 /** Opens a connection of protocol 2025 by hand. Returns the response. */
 function initialize(url: string, token: string): Promise<Response> {
-  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "c", version: "1" } };
-  return post(url, token, { jsonrpc: "2.0", id: 1, method: "initialize", params });
+  return post(url, token, { jsonrpc: "2.0", id: 1, method: "initialize", params: INITIALIZE });
 }
 
 function post(url: string, token: string, body: object, more: Record<string, string> = {}): Promise<Response> {
@@ -143,6 +144,19 @@ describe("the login of an HTTP endpoint", () => {
     expect((await post(url, "ann", list, header)).status).toBe(404);
   });
 
+  it("keeps a connection for the roles that it was opened with: with others the client opens another", async () => {
+    let roles: NonNullable<Actor["roles"]> = ["operator"];
+    const { url } = await serveTeam({ login: { authenticate: async () => ({ name: "ann", roles }) } });
+    const opened = await initialize(url, "ann");
+    await opened.text();
+    const header = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
+    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+    expect((await post(url, "ann", list, header)).status).toBe(200);
+    roles = ["agent"];
+    expect((await post(url, "ann", list, header)).status).toBe(404);
+    expect((await initialize(url, "ann")).status).toBe(200);
+  });
+
   it("refuses what a quota refuses, before it is carried out", async () => {
     const quota = (actor: string, bytes: number) =>
       actor === "ann" && bytes > 0 ? new Response(null, { status: 429, headers: { "retry-after": "7" } }) : undefined;
@@ -185,6 +199,53 @@ describe("connections", () => {
     await until(() => handler.load().connections === 0);
     const header = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
     expect((await post(url, "ann", { jsonrpc: "2.0", id: 2, method: "tools/list" }, header)).status).toBe(404);
+  });
+
+  it("tell a client at once that its event stream is open, and let it go as soon as it has gone", async () => {
+    const { url } = await serveTeam();
+    const opened = await initialize(url, "ann");
+    await opened.text();
+    const headers = {
+      ...{ authorization: "Bearer ann", accept: "text/event-stream" },
+      "mcp-session-id": opened.headers.get("mcp-session-id") ?? "",
+    };
+    // Long before the next sign of life.
+    const listen = async () => {
+      const gone = new AbortController();
+      const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(3000)]);
+      const { status } = await fetch(url, { headers, signal });
+      return { status, leave: () => gone.abort() };
+    };
+    const first = await listen();
+    expect(first.status).toBe(200);
+    expect((await listen()).status).toBe(409);
+    first.leave();
+    let again = await listen();
+    for (let tries = 0; again.status === 409 && tries < 100; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      again = await listen();
+    }
+    expect(again.status).toBe(200);
+    again.leave();
+  });
+
+  it("are free again when a client goes away before its event stream is open", async () => {
+    let asked = 0;
+    const authenticate = async (): Promise<Actor> => {
+      asked += 1;
+      if (asked > 1) await new Promise((resolve) => setTimeout(resolve, 100));
+      return { name: "ann" };
+    };
+    const { url, handler } = await serveTeam({ login: { authenticate }, idleMs: 200 });
+    const opened = await initialize(url, "ann");
+    await opened.text();
+    const { port, pathname } = new URL(url);
+    const socket = connect(Number(port), "127.0.0.1");
+    const id = `Mcp-Session-Id: ${opened.headers.get("mcp-session-id")}`;
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n${id}\r\n\r\n`);
+    await until(() => asked === 2);
+    socket.destroy();
+    await until(() => handler.load().connections === 0);
   });
 
   it("are not opened without memory: each request is answered on its own", async () => {
