@@ -250,11 +250,7 @@ class StdioTransport implements Transport {
     if (method !== "notifications/cancelled") return false;
     const id = params?.requestId;
     if (typeof id !== "string" && typeof id !== "number") return false;
-    if (this.#listening.delete(id)) {
-      this.#tellSubscribed();
-      return true;
-    }
-    if (!this.#open.has(id)) return false;
+    if (!this.#open.has(id) && !this.#listening.has(id)) return false;
     // A cancelled request gets no answer.
     this.#finish(id);
     return true;
@@ -297,6 +293,7 @@ class StdioTransport implements Transport {
 
   #finish(id: RequestId): void {
     this.#open.delete(id);
+    if (this.#listening.delete(id)) this.#tellSubscribed();
     if (this.#isIdle()) this.#wake();
   }
 

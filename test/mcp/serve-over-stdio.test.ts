@@ -30,7 +30,9 @@ function serveSlowTool({ drainMs = 5000, maxMessageBytes = 1_000_000 } = {}) {
     return server;
   };
   const onError = (error: Error) => void errors.push(error.message);
-  const connection = serveOverStdio(factory, { input, output, drainMs, maxMessageBytes, onError });
+  const subscribed: (readonly string[])[] = [];
+  const onSubscribe = (uris: readonly string[]) => void subscribed.push(uris);
+  const connection = serveOverStdio(factory, { input, output, drainMs, maxMessageBytes, onError, onSubscribe });
   let written = "";
   output.on("data", (chunk) => {
     written += String(chunk);
@@ -43,7 +45,7 @@ function serveSlowTool({ drainMs = 5000, maxMessageBytes = 1_000_000 } = {}) {
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line));
-  return { input, output, connection, errors, release, send, answers };
+  return { input, output, connection, errors, release, send, answers, subscribed };
 }
 
 const wait = (id: number) => ({ id, method: "tools/call", params: { name: "wait", arguments: {} } });
@@ -204,6 +206,44 @@ describe("serving over stdio", () => {
     for (const event of ["data", "end", "drain"]) {
       expect(input.listenerCount(event) + (event === "drain" ? output.listenerCount(event) : 0)).toBeLessThan(2);
     }
+  });
+
+  it("tells which resources the subscriptions of protocol 2026-07-28 have, as they begin and end", async () => {
+    const { input, connection, send, subscribed } = serveSlowTool();
+    const listen = (id: number, ...uris: string[]) => ({
+      ...{ id, method: "subscriptions/listen" },
+      params: {
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+        notifications: { resourceSubscriptions: uris },
+      },
+    });
+    send(listen(1, "a", "b"), listen(2, "b", "c"));
+    await vi.waitFor(() =>
+      expect(subscribed).toEqual([
+        ["a", "b"],
+        ["a", "b", "c"],
+      ]),
+    );
+    send({ method: "notifications/cancelled", params: { requestId: 1 } });
+    await vi.waitFor(() => expect(subscribed.slice(2)).toEqual([["b", "c"]]));
+    // What is refused, here for its version, is no subscription.
+    send({
+      id: 3,
+      method: "subscriptions/listen",
+      params: { _meta: {}, notifications: { resourceSubscriptions: ["d"] } },
+    });
+    await vi.waitFor(() =>
+      expect(subscribed.slice(3)).toEqual([
+        ["b", "c", "d"],
+        ["b", "c"],
+      ]),
+    );
+    input.end();
+    await connection.ended;
   });
 
   it("ends immediately if its input closes before any message", async () => {
