@@ -14,6 +14,7 @@ export {
   type McpHttpOptions,
   type Registered,
   type Registration,
+  type ServedClient,
 } from "./mcp/http.js";
 export type { HttpCall } from "./mcp/http-request.js";
 export {

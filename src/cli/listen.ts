@@ -91,8 +91,8 @@ export async function serveListening(
   const hosts = [...localhostAllowedHostnames(), ...hostName];
   const check = createHostCheck({ hosts, origins: [...hosts, ...allowOrigin] });
   const handler = createMcpHttpHandler({
-    register: (server, { actor }) => {
-      const client = { telemetry: watching.calls(actor.name), ...(login && { actor }) };
+    register: (server, { actor, forOneRequest }) => {
+      const client = { telemetry: watching.calls(actor.name), forOneRequest, ...(login && { actor }) };
       return served.map((product) => product.register(server, client));
     },
     ...(login && { login }),

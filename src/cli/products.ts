@@ -119,6 +119,8 @@ type EngineBasis = CurrentTrust &
 export interface Client extends WatchedTools {
   /** Who the client is; missing if clients don't log in. */
   readonly actor?: Actor | undefined;
+  /** True if the server answers one request, and the client's next one gets another server. */
+  readonly forOneRequest?: boolean;
 }
 
 /** A product that is open. */
@@ -262,9 +264,11 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
     });
     logWorkspace(workspace, log);
     log.info({ variables: workspace.variables, recorded: basis !== undefined }, "workspace");
+    // Clients without a connection share one: their next request must know the session that they have created.
+    const shared = workspace.connect();
     return {
-      register(server, { telemetry }) {
-        registerWorkspaceTools(server, workspace, { telemetry });
+      register(server, { telemetry, forOneRequest }) {
+        registerWorkspaceTools(server, forOneRequest ? { connect: () => shared } : workspace, { telemetry });
         registerWorkflowPrompt(server, workspace);
         return undefined;
       },

@@ -36,6 +36,14 @@ export interface Registration {
   unsubscribe?(uri: string): void;
 }
 
+/** Whom a server is made for. */
+export interface ServedClient {
+  /** Who calls. */
+  readonly actor: Actor;
+  /** True if the server answers one request: what a tool remembers for the client must then be kept elsewhere. */
+  readonly forOneRequest: boolean;
+}
+
 /** Options of an HTTP handler. */
 export interface McpHttpOptions {
   /**
@@ -44,7 +52,7 @@ export interface McpHttpOptions {
    */
   register(
     server: McpServer,
-    context: { readonly actor: Actor },
+    context: ServedClient,
   ): Registered | readonly Registered[] | Promise<Registered | readonly Registered[]>;
   /** Tells who calls. Default: everybody is the operator `local`; then let nobody else reach the handler. */
   readonly login?: Login;
@@ -268,7 +276,7 @@ class Endpoint {
     if (release === undefined) return this.#full(actor);
     let connection: Connection;
     try {
-      const made = await this.#make(actor);
+      const made = await this.#make({ actor, forOneRequest: false });
       connection = await this.#connections.connect(actor, made, this.#keepAliveMs);
     } finally {
       release();
@@ -302,7 +310,7 @@ class Endpoint {
     const made: Made[] = [];
     const listening = new Listening();
     const make = async () => {
-      const one = await this.#make(actor);
+      const one = await this.#make({ actor, forOneRequest: !isListening });
       made.push(one);
       return one.server;
     };
@@ -332,10 +340,10 @@ class Endpoint {
     return response;
   }
 
-  async #make(actor: Actor): Promise<Made> {
+  async #make(client: ServedClient): Promise<Made> {
     const { serverInfo = { name: "phasegate", version: "0" }, register } = this.#options;
     const server = new McpServer(serverInfo);
-    const registered = [await register(server, { actor })].flat().filter((one) => one !== undefined);
+    const registered = [await register(server, client)].flat().filter((one) => one !== undefined);
     let isOver = false;
     return {
       server,

@@ -3,9 +3,11 @@ import { access, readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { connectTo, until } from "../mcp/http-server.js";
+import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
+import { connectTo, GENERATIONS, until } from "../mcp/http-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
+import { makeWorkspace } from "../workspace/make-workspace.js";
 import { BIN } from "./bin.js";
 import { run } from "./run-cli.js";
 
@@ -287,6 +289,20 @@ describe("phasegate serve --listen", () => {
     await expect(other.ask({ action: "list_workflows" })).rejects.toThrow();
     await access(tokens);
   });
+
+  it.each(GENERATIONS)(
+    "serves a workspace, whose sessions a client of protocol %s can go on with",
+    async (generation) => {
+      const root = await project();
+      const { bundle, base } = await makeWorkspace();
+      const { url } = await serveListening(root, "--bundle", bundle, "--output", join(base, "made"));
+      const { client } = await connectTo(url, generation);
+      const ask = async (name: string, input: Answer) => answerOf(await client.callTool({ name, arguments: input }));
+      const { session_id } = await ask("create_session", { workflow: "intake" });
+      expect(await ask("save_output", { path: `${session_id}/a.md`, content: "a" })).toMatchObject({ success: true });
+      expect(await ask("complete_session", { session_id })).toMatchObject({ success: true });
+    },
+  );
 
   it.each([
     [["--listen", "0.0.0.0:0"], /without a login only this machine/],
