@@ -100,6 +100,7 @@ export async function serveListening(
       const answer = quotas.call(actor, bytes);
       return answer.ok ? undefined : quotaResponse(answer);
     },
+    onAnswer: (actor, bytes) => quotas.addBytes(actor, bytes),
     serverInfo: { name: "phasegate", version: packageVersion() },
     maxBodyBytes,
     // Calls of tools have a line each, once their session and their outcome are known: `watching.calls`.

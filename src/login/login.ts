@@ -11,7 +11,7 @@
 import type { Actor } from "../ports/actor.js";
 import { type Clock, systemClock } from "../ports/clock.js";
 import type { Login } from "../ports/login.js";
-import { authenticateBearer, noToken, type TokenOwner } from "./request.js";
+import { authenticateBearer, isAboutKnown, noMore, noToken, type TokenOwner } from "./request.js";
 import { entryOf, readTokens, type TokenEntry, type Tokens, tokenState } from "./tokens.js";
 
 /** Options of {@link createTokenLogin}. */
@@ -41,7 +41,7 @@ export function createTokenLogin({ read, clock = systemClock }: TokenLoginOption
     if (entry === undefined) throw noToken("The token is not valid");
     // Whoever is told so has the token.
     const state = tokenState(entry, clock.now());
-    if (state !== "valid") throw noToken(state === "revoked" ? "The token was revoked" : "The token has expired");
+    if (state !== "valid") throw noMore(state === "revoked" ? "The token was revoked" : "The token has expired");
     return { actor: actorOf(entry), expiresAt: Number.POSITIVE_INFINITY };
   };
   return { authenticate: (request) => authenticateBearer(request, verify) };
@@ -53,8 +53,8 @@ function actorOf({ name, roles, team }: TokenEntry): Actor {
 
 /**
  * Creates a login that lets in whom one of these lets in; they are asked in this order. The answer to anybody else is the
- * first one that is no 401, since that login knows the token; else the one of the first login with documents for clients,
- * which leads them on; else the first.
+ * one of the first login that knows the token: no 401, or a token of `createTokenLogin` that has ended; else that of the first
+ * login with documents for clients, which leads them on; else the first.
  */
 export function firstOf(...logins: readonly [Login, ...Login[]]): Login {
   return {
@@ -67,9 +67,8 @@ export function firstOf(...logins: readonly [Login, ...Login[]]): Login {
       }
       const [first] = refusals;
       const leading = refusals.find((_, at) => logins[at]?.metadata !== undefined);
-      return (
-        refusals.find(({ status }) => status !== 401) ?? leading ?? first ?? new Response(undefined, { status: 401 })
-      );
+      const known = refusals.find((refusal) => refusal.status !== 401 || isAboutKnown(refusal));
+      return known ?? leading ?? first ?? new Response(undefined, { status: 401 });
     },
     metadata(request) {
       for (const login of logins) {

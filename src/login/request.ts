@@ -98,7 +98,9 @@ export async function authenticateBearer(
     });
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    return bearerAuthChallengeResponse(error, challenge);
+    const answer = bearerAuthChallengeResponse(error, challenge);
+    if (ended.has(error)) ended.add(answer);
+    return answer;
   }
   return owner?.actor ?? bearerAuthChallengeResponse(noToken("The token belongs to nobody"), challenge);
 }
@@ -106,6 +108,21 @@ export async function authenticateBearer(
 /** Returns the error for a token that does not count. Answered with 401. */
 export function noToken(message: string): OAuthError {
   return new OAuthError(OAuthErrorCode.InvalidToken, message);
+}
+
+/** Returns the error for a token that did count once. Answered with 401; other logins don't know better. */
+export function noMore(message: string): OAuthError {
+  const error = noToken(message);
+  ended.add(error);
+  return error;
+}
+
+/** The errors about tokens that did count once, and their answers. */
+const ended = new WeakSet<OAuthError | Response>();
+
+/** Returns true for the refusal of a token that did count once. */
+export function isAboutKnown(refusal: Response): boolean {
+  return ended.has(refusal);
 }
 
 /** Returns the error for a token that gives no right to anything here. Answered with 403. */

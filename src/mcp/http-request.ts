@@ -206,15 +206,30 @@ function describeCall(message: unknown): Called | undefined {
 /** Maximum number of bytes that a client may leave unread on an event stream. */
 const UNREAD_BYTES = 16 * 1024 * 1024;
 
+/** Who is told of a response on its way. */
+export interface Sending {
+  /** Called once, when it is complete or its client has gone. */
+  done(): void;
+  /** Called with the bytes that it has, as they are known. */
+  count(bytes: number): void;
+  report(error: unknown): void;
+}
+
 /**
- * Calls `done` once when a response is complete or its client has gone. An event stream that its client does not read is
- * ended: the SDK would keep any number of its events in memory.
+ * Follows a response until it is sent. An event stream that its client does not read is ended: the SDK would keep any number
+ * of its events in memory.
  */
-export function sent(response: Response, done: () => void, report: (error: unknown) => void): Response {
+export async function sent(response: Response, { done, count, report }: Sending): Promise<Response> {
   const { body, status, headers } = response;
-  if (body === null || headers.get("content-type")?.startsWith("text/event-stream") !== true) {
+  if (body === null) {
     done();
     return response;
+  }
+  if (headers.get("content-type")?.startsWith("text/event-stream") !== true) {
+    const whole = await response.arrayBuffer();
+    done();
+    count(whole.byteLength);
+    return new Response(whole, { status, headers });
   }
   const reader = body.getReader();
   let isOver = false;
@@ -226,6 +241,7 @@ export function sent(response: Response, done: () => void, report: (error: unkno
     try {
       for (let part = await reader.read(); !part.done && !isOver; part = await reader.read()) {
         controller.enqueue(part.value);
+        count(part.value.length);
         if ((controller.desiredSize ?? 0) <= 0) throw new Error(`a client left ${UNREAD_BYTES} bytes unread`);
       }
       if (!isOver) controller.close();

@@ -84,6 +84,8 @@ export interface McpHttpOptions {
   readonly keepAliveMs?: number;
   /** Called after each request that was answered. Must not throw. */
   readonly onCall?: (call: HttpCall) => void;
+  /** Called with bytes of answers to an actor, as they are sent. Must not throw. */
+  readonly onAnswer?: (actor: string, bytes: number) => void;
   /** Called with errors that no client is told of, and with what was refused. Must not throw. */
   readonly onError?: (error: unknown) => void;
 }
@@ -194,7 +196,8 @@ class Endpoint {
   readonly #report = (error: unknown): void => this.#options.onError?.(error);
 
   async #answer(request: Request): Promise<Response> {
-    const { login, path = "/mcp", maxBodyBytes: maxBytes, maxRequestsPerActor = 64, onCall } = this.#options;
+    const { login, path = "/mcp", maxBodyBytes: maxBytes, maxRequestsPerActor = 64 } = this.#options;
+    const { onCall, onAnswer } = this.#options;
     const document = login?.metadata?.(request);
     if (document !== undefined) return document;
     if (new URL(request.url).pathname !== path) return refusal(404, `there is nothing at this path: use ${path}`);
@@ -241,7 +244,8 @@ class Endpoint {
       }
       // A stream without an end of its own is no request under way.
       if (request.method === "GET" || read?.method === LISTEN) release();
-      return sent(response, done, this.#report);
+      const count = (bytes: number) => onAnswer?.(actor.name, bytes);
+      return await sent(response, { done, count, report: this.#report });
     } catch (error) {
       done();
       throw error;

@@ -1,5 +1,5 @@
 import type { Actor } from "phasegate";
-import { createHostCheck, firstOf, type Login } from "phasegate/login";
+import { createHostCheck, createToken, createTokenLogin, firstOf, type Login, tokensText } from "phasegate/login";
 import { describe, expect, it } from "vitest";
 import { RESOURCE, request } from "./issuer.js";
 
@@ -33,6 +33,16 @@ describe("several logins", () => {
     expect(await answer(knows("a", 401), knows("b", 401))).toEqual([401, "a"]);
     expect(await answer(knows("a", 401), knows("b", 401, "/doc"))).toEqual([401, "/doc"]);
     expect(await answer(knows("a", 401), knows("b", 401, "/doc"), knows("c", 403))).toEqual([403, "c"]);
+  });
+
+  it("say that a token has ended, wherever its login stands: no provider knows it", async () => {
+    const now = Date.now();
+    const gone = createToken({ name: "amy", roles: ["agent"], expires: now - 1000 }, now - 2000);
+    const read = () => tokensText([gone.entry]);
+    const login = firstOf(knows("a", 401, "/doc"), createTokenLogin({ read }));
+    const answer = await login.authenticate(request(`Bearer ${gone.token}`));
+    expect(await textOf(answer)).toEqual([401, expect.stringContaining("The token has expired")]);
+    expect(await textOf(await login.authenticate(request("Bearer pgt_unknown")))).toEqual([401, "/doc"]);
   });
 
   it("have the documents of all of them", async () => {

@@ -157,14 +157,18 @@ describe("the login of an HTTP endpoint", () => {
     expect((await initialize(url, "ann")).status).toBe(200);
   });
 
-  it("refuses what a quota refuses, before it is carried out", async () => {
+  it("refuses what a quota refuses, before it is carried out, and tells the bytes of answers", async () => {
     const quota = (actor: string, bytes: number) =>
       actor === "ann" && bytes > 0 ? new Response(null, { status: 429, headers: { "retry-after": "7" } }) : undefined;
-    const { url, calls } = await serveTeam({ quota });
+    const bytes = new Map<string, number>();
+    const onAnswer = (actor: string, more: number) => void bytes.set(actor, (bytes.get(actor) ?? 0) + more);
+    const { url, calls } = await serveTeam({ quota, onAnswer });
     const refused = await initialize(url, "ann");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
-    expect((await initialize(url, "bob")).status).toBe(200);
+    const opened = await initialize(url, "bob");
+    expect(opened.status).toBe(200);
     expect(calls).toHaveLength(1);
+    expect([...bytes]).toEqual([["bob", (await opened.text()).length]]);
   });
 });
 
