@@ -40,7 +40,7 @@ export interface KernelOptions<Command, Event, Head> {
   /** Turns the hash chain into an HMAC chain. */
   readonly hashKey?: Uint8Array;
   /** Called after each commit, before the caller gets the answer, with the state before it. */
-  readonly onCommit?: (recorded: Recorded<Event, Head>, before: Head | undefined) => void;
+  readonly onCommit?: (recorded: Recorded<Event, Head>, before: Current<Head> | undefined) => void;
   /** Called each time another writer's commit came first. */
   readonly onConflict?: (id: SessionId, version: number) => void;
   /**
@@ -192,7 +192,7 @@ export class Kernel<Command, Event, Head> {
       if (await appending) {
         this.#heads.set(id, decided.newest);
         const recorded = recordedOf(decided);
-        this.#options.onCommit?.(recorded, newest?.head);
+        this.#options.onCommit?.(recorded, newest);
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
@@ -235,9 +235,11 @@ export class Kernel<Command, Event, Head> {
 
   /** Refuses the id of a removed session: a first commit that conflicts although no session can be read. */
   async #refuseRemoved(sessionId: SessionId): Promise<void> {
-    // One that this caller can't see does not go away.
-    if ((await this.#options.storage.read(sessionId)) !== undefined && this.#admits === undefined) return;
-    throw new PhasegateError("CONFLICT", `the session id ${sessionId} was used before, by a session that was deleted`, {
+    const newest = await this.#options.storage.read(sessionId);
+    // Another call has just started it.
+    if (newest !== undefined && this.#admits?.(newest.summary) !== false) return;
+    const why = this.#admits === undefined ? "was deleted" : "is not yours any more, or was deleted";
+    throw new PhasegateError("CONFLICT", `the session id ${sessionId} was used before, by a session that ${why}`, {
       remedy: "Start a session under another id.",
       details: { sessionId, version: 1 },
     });

@@ -6,6 +6,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
+import { speakerOf } from "../runtime/access.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
@@ -247,7 +248,8 @@ export async function retryPhase(
   id: string,
   request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
-  const { phase, resetEvidence = false, by = "host", idempotencyKey } = request;
+  const { phase, resetEvidence = false, idempotencyKey } = request;
+  const by = speakerOf(context.caller, "retryPhase", request.by);
   await checkReadable(context, id);
   const command = { type: "retryPhase", phase, resetEvidence, by, ...wordOf(request) } as const;
   const outcome = await executeCommand(context, id, command, idempotencyKey);
@@ -264,8 +266,9 @@ export async function retryPhase(
 export async function rollback(
   context: EngineContext,
   id: string,
-  { to, by = "host", idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
+  { to, by: given, idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
 ): Promise<RollbackResult> {
+  const by = speakerOf(context.caller, "rollback", given);
   await checkReadable(context, id, to);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
   const { from, cleared } = requireEvent(outcome, "rolled_back");

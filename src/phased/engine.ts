@@ -1,5 +1,5 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
-import { type Actor, type Authorize, byOwner, type CalledSession, type Caller, callerOf } from "../ports/actor.js";
+import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
@@ -42,7 +42,7 @@ export class Engine extends SessionsById {
       this.#options = from.#options;
       this.#notifications = from.#notifications;
       this.#operations = from.#operations.within(({ phased, context }, operation) => {
-        return { phased, context: phased.limited(context, caller, operation) };
+        return { phased, context: phased.limitedFor(context, caller, operation) };
       });
       return;
     }
@@ -78,7 +78,7 @@ export class Engine extends SessionsById {
     if (caller === undefined) return this.#notifications.on(name, listener);
     // Those about no session, such as of internal errors, are the host's.
     return this.#notifications.on(name, (notification) => {
-      if ("target" in notification && hears(caller, { kind: "phased", ...notification })) listener(notification);
+      if ("target" in notification && maySee(caller, "on", { kind: "phased", ...notification })) listener(notification);
     });
   }
 
@@ -217,11 +217,6 @@ export class Engine extends SessionsById {
     const session: Session<number, Record<number, unknown>> = this.session(sessionId);
     return session.completePhase(phase, evidence, request);
   }
-}
-
-/** Returns true if a caller is told of a session. */
-function hears({ actor, authorize }: Caller, session: CalledSession): boolean {
-  return authorize({ actor, action: "see", operation: "on", session });
 }
 
 /**

@@ -53,8 +53,10 @@ export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "tota
 /** Lists phased sessions with the number of all matches. */
 export async function listAndCount(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
   const page = await listSessions(context, query);
-  const counted = seenQuery(context.caller, { ...query, kind: "phased" });
-  return counted === undefined ? page : withTotal(context.options.storage, counted, page);
+  const { caller, options } = context;
+  const counted = seenQuery(caller, { ...query, kind: "phased" });
+  const seen = { list: (part: SessionQuery) => listSeen(options.storage, caller, part) };
+  return counted === undefined ? page : withTotal(seen, counted, page);
 }
 
 /** Lists phased sessions as their logs have them; reports those that can't be shown to the host. */
@@ -72,7 +74,11 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
 const COUNTED = { first: { pages: 10, limit: 1000 }, later: { pages: 1, limit: 200 } } as const;
 
 /** Adds the number of all matches to a page, on every storage. Lists them, if there is another page. */
-export async function withTotal(storage: StorageAdapter, query: SessionQuery, page: SessionPage): Promise<SessionPage> {
+export async function withTotal(
+  storage: Pick<StorageAdapter, "list">,
+  query: SessionQuery,
+  page: SessionPage,
+): Promise<SessionPage> {
   if (page.total !== undefined) return page;
   if (query.cursor === undefined && page.cursor === undefined) {
     return { ...page, total: page.items.length + (page.broken?.length ?? 0) };

@@ -33,9 +33,9 @@
 import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
-import { type Caller, ownedBy } from "../ports/actor.js";
+import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
-import { admission } from "../runtime/access.js";
+import { limitedFor } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
@@ -74,12 +74,6 @@ async function statistics(context: EngineContext, request: StatisticsRequest): P
   return computeStatistics(context, request);
 }
 
-/** Returns what an operation for a caller works with: a log in which only the sessions are that it may use. */
-function limited(context: EngineContext, caller: Caller | undefined, operation: string): EngineContext {
-  if (caller === undefined) return context;
-  return { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
-}
-
 /** The operations on sessions. */
 export const phased = {
   assign,
@@ -92,7 +86,7 @@ export const phased = {
   deleteSession,
   gateFailures,
   isAccepted,
-  limited,
+  limitedFor,
   listApprovals,
   listSessions: listAndCount,
   listWaivers,
@@ -139,7 +133,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
       const of = { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
       const link = options.inspectorUrl === undefined ? {} : linkTo(options.inspectorUrl, sessionId);
       for (const event of events) announce(notifications, of, event, head.createdAt, link);
-      options.telemetry?.committed("phased", commit, before, options.storage);
+      options.telemetry?.committed("phased", commit, before?.head, options.storage);
     },
     onConflict: (sessionId, version) => {
       notifications.notify("conflict", { sessionId, version });

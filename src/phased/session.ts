@@ -255,7 +255,8 @@ export class Session<
 
   /**
    * Resets the failed attempts of the current phase, and takes the snapshots that are missing or have failed. `by` is
-   * `host` by default; an agent's retries are limited.
+   * `host` by default, and `agent` for an actor who is no operator; an agent's retries are limited.
+   * @throws {PhasegateError} `NOT_ALLOWED` when an actor who is no operator speaks for the host.
    * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed and no snapshot is missing, or the
    *   session is neither active nor failed.
    * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal` failures.

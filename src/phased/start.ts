@@ -263,9 +263,9 @@ async function appendStart(
   }
 }
 
-/** Throws `CONFLICT` if the session that the key has started was deleted. */
+/** Throws `CONFLICT` if the session that the key has started was deleted, or is the caller's no more. */
 async function startKeyed(
-  { kernel }: EngineContext,
+  { kernel, caller }: EngineContext,
   prepare: (id: SessionId) => Promise<Prepared<PhasedCommand>>,
   { id, request }: KeyedStart,
 ): Promise<PhasedOutcome> {
@@ -275,7 +275,8 @@ async function startKeyed(
   } catch (error) {
     if (!isPhasegateError(error, "CONFLICT")) throw error;
   }
-  throw new PhasegateError("CONFLICT", `the session that the key ${shown(request.key)} has started was deleted`, {
+  const why = caller === undefined ? "was deleted" : "is not yours any more, or was deleted";
+  throw new PhasegateError("CONFLICT", `the session that the key ${shown(request.key)} has started ${why}`, {
     remedy: "Start with a new idempotency key, or without one.",
     details: { sessionId: id },
   });

@@ -205,22 +205,23 @@ export async function assign(
   return viewNow(context, await move(context, id, { type: "assign", owner: checkOwner(owner), ...said }, keyed));
 }
 
-/** Deletes an instance with a tombstone that records the reason. */
+/**
+ * Writes the tombstone first: if the removal is interrupted, the same call finishes it. An instance with a damaged log can't
+ * get a tombstone; it is removed as it is.
+ */
 export async function remove(
   context: RoutedContext,
   id: string,
   said: Pick<RoutedMove, "reason" | "operator">,
-): Promise<RoutedCommit> {
+): Promise<void> {
   const sessionId = parseSessionId(id);
-  // Finishes a deletion that was interrupted between tombstone and removal.
-  if (await context.kernel.isTombstone(sessionId)) {
-    const last = await lastOf(context, sessionId);
-    await context.kernel.remove(sessionId);
-    return last;
+  try {
+    await move(context, id, { type: "delete", ...saidOf(said) }, {});
+  } catch (error) {
+    const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
+    if (!unfinished && !isPhasegateError(error, "TAMPERED")) throw error;
   }
-  const deleted = await move(context, id, { type: "delete", ...saidOf(said) }, {});
   await context.kernel.remove(sessionId);
-  return deleted;
 }
 
 /** Returns the state after a move; the current state, if an earlier call with the same key made the move. */
@@ -263,13 +264,6 @@ function saidOf({ reason, operator }: { readonly [name in "reason" | "operator"]
   return { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
 }
 
-async function lastOf({ kernel }: RoutedContext, id: RoutedCommit["sessionId"]): Promise<RoutedCommit> {
-  let last: RoutedCommit | undefined;
-  for await (const commit of kernel.log(id)) last = commit;
-  if (last === undefined) throw new Error("a tombstone is a commit");
-  return last;
-}
-
 /** A person's answer to what a step's gate waits for. */
 export interface RoutedApproval extends Keyed {
   /** The name of the person, as the host and the gate know it. */
@@ -290,7 +284,7 @@ export async function answerQuestion(
   { by, note, evidenceHash, signature, idempotencyKey }: RoutedApproval,
 ): Promise<RoutedView> {
   const id = parseSessionId(instanceId);
-  requireText("by", by);
+  requireText("by", by, NAME_MAX);
   if (decision === "deny") requireText("note", note);
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
@@ -302,7 +296,7 @@ export async function answerQuestion(
     const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
     return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
   };
-  return viewInstance(context, await executeOn(context, id, prepare, keyed));
+  return viewNow(context, await executeOn(context, id, prepare, keyed));
 }
 
 const NAME_MAX = 200;
@@ -310,9 +304,10 @@ const TEXT_MAX = 4000;
 
 function requireText(field: "by" | "note" | "operator", text: unknown, most = TEXT_MAX): void {
   if (typeof text === "string" && visibleText(text) !== "" && text.length <= most) return;
-  throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
+  const expected = `a text of 1 to ${most.toLocaleString("en")} characters`;
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}`, {
     remedy: `Give '${field}': it is recorded with the decision.`,
-    details: { field, expected: `a text of 1 to ${most.toLocaleString("en")} characters` },
+    details: { field, expected },
   });
 }
 

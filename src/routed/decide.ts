@@ -28,19 +28,26 @@ import {
 } from "./state/events.js";
 import type { RoutedEntry } from "./state/history.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
+import { noInstance } from "./state/transition.js";
 
 /** Has the pending report decided; returns the commit with the decision, which another process may have made. */
-export function decidePending(
+export async function decidePending(
   context: RoutedContext,
   session: RoutedSession,
   pending: PendingDecision,
 ): Promise<RoutedCommit> {
+  const { asking, caller } = context;
   const key = `${session.sessionId} ${pending.version}`;
-  const asked = context.asking.get(key);
-  if (asked !== undefined) return asked;
-  const answer = decide(context, session, pending).finally(() => context.asking.delete(key));
-  context.asking.set(key, answer);
-  return answer;
+  let answer = asking.get(key);
+  if (answer === undefined) {
+    answer = decide(context, session, pending).finally(() => asking.delete(key));
+    asking.set(key, answer);
+  }
+  const decided = await answer;
+  // Meanwhile it may have been handed over to somebody else.
+  const { sessionId } = session;
+  if (caller !== undefined && (await context.kernel.find(sessionId)) === undefined) throw noInstance(sessionId);
+  return decided;
 }
 
 /**
@@ -131,7 +138,7 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     return { command: { ...command, ...begun }, payloads };
   };
   // This engine read or wrote the question itself: the append detects if it is outdated.
-  const commit = await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
+  const commit = await context.hostKernel.execute(sessionId, prepare, undefined, { trustsHead: true });
   return "answer" in commit ? answerAfter(context, sessionId, pending.version) : commit;
 }
 
@@ -226,7 +233,7 @@ async function entryOf(
 }
 
 async function recordFailure(
-  { kernel }: RoutedContext,
+  { hostKernel }: RoutedContext,
   { sessionId }: RoutedSession,
   pending: PendingDecision,
   error: AnyPhasegateError,
@@ -235,7 +242,7 @@ async function recordFailure(
   const { code, message: reason } = error;
   const command = { type: "fail", pending: pending.version, code, reason, milliseconds } as const;
   // If another writer got an answer, the failure concerns only this caller.
-  await kernel.execute(sessionId, (current) => (isPending(current?.head, pending) ? { command } : ANSWERED));
+  await hostKernel.execute(sessionId, (current) => (isPending(current?.head, pending) ? { command } : ANSWERED));
   return error;
 }
 

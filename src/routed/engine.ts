@@ -20,7 +20,7 @@ import { type WatchQuery, watchKind } from "../phased/watch.js";
 import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee, type Owner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
 import type { SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
-import { admission, listSeen, seenQuery } from "../runtime/access.js";
+import { limitedFor, listSeen, seenQuery } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -43,16 +43,9 @@ import { type RoutedNotificationMap, RoutedNotifications } from "./notifications
 import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "./options.js";
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
 import { type RoutedCommit, routedMachine } from "./state/machine.js";
+import { noInstance } from "./state/transition.js";
 import type { AdvanceRequest, ResumeRequest, RoutedResult, RoutedView, StartRoutedRequest, StepView } from "./types.js";
-import {
-  acceptedState,
-  lookAtInstance,
-  noInstance,
-  requireAccepted,
-  requireInstance,
-  stepView,
-  viewInstance,
-} from "./views.js";
+import { acceptedState, lookAtInstance, requireAccepted, requireInstance, stepView, viewInstance } from "./views.js";
 
 /**
  * Runs routed workflows: after each report a decider chooses the next step, within the transitions and gates of the
@@ -70,7 +63,7 @@ export class RoutedEngine {
   constructor(from: RoutedEngineOptions | RoutedEngine, caller?: Caller) {
     if (from instanceof RoutedEngine) {
       this.#context = caller === undefined ? from.#context : { ...from.#context, caller };
-      this.#operations = from.#operations.within((context, operation) => limited(context, caller, operation));
+      this.#operations = from.#operations.within((context, operation) => limitedFor(context, caller, operation));
       return;
     }
     const context = createRoutedContext(resolveRoutedOptions(from), new RoutedNotifications());
@@ -268,7 +261,8 @@ export class RoutedEngine {
       const report = (error: unknown) => context.notifications.report("listInstances", error);
       const page = await checkedPage(await listSeen(storage, context.caller, own), query, lookAt, report);
       const counted = seenQuery(context.caller, own);
-      return counted === undefined ? page : withTotal(storage, counted, page);
+      const seen = { list: (part: SessionQuery) => listSeen(storage, context.caller, part) };
+      return counted === undefined ? page : withTotal(seen, counted, page);
     });
   }
 
@@ -352,12 +346,6 @@ export class RoutedEngine {
  */
 export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
   return new RoutedEngine(options);
-}
-
-/** Returns what an operation for a caller works with: a log in which only the caller's instances are. */
-function limited(context: RoutedContext, caller: Caller | undefined, operation: string): RoutedContext {
-  if (caller === undefined) return context;
-  return { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
 }
 
 /** Returns true if a watched commit is not behind an approval that this host does not accept; reports one that is. */

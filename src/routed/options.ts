@@ -24,7 +24,7 @@ import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
 import type { RoutedHead, RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
-import { type RoutedCommit, type RoutedKernel, routedMachine } from "./state/machine.js";
+import { type RoutedCommit, type RoutedKernel, type RoutedSession, routedMachine } from "./state/machine.js";
 
 /** The limits of a routed engine, in addition to those of phased engines. */
 export interface RoutedLimits extends EngineLimits {
@@ -149,6 +149,8 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
 export interface RoutedContext {
   readonly options: ResolvedRoutedOptions;
   readonly kernel: RoutedKernel;
+  /** The host's, which finds all instances: what a decider has answered counts, whosever the instance is by then. */
+  readonly hostKernel: RoutedKernel;
   readonly pinned: PinnedStructures;
   readonly histories: Histories;
   readonly beginnings: VerifyContext["beginnings"];
@@ -170,9 +172,9 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     machine: routedMachine,
     ...(hashKey === undefined ? {} : { hashKey }),
     onCommit: (commit, before) => {
-      histories.add(commit);
+      histories.add(commit, before);
       announceRouted(notifications, commit, options.inspectorUrl);
-      options.telemetry?.committed("routed", commit, before, storage);
+      options.telemetry?.committed("routed", commit, before?.head, storage);
     },
     onConflict: (instanceId, version) => {
       notifications.notify("conflict", { instanceId, version });
@@ -183,7 +185,8 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
   const pinned = new PinnedStructures(kernel);
   const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
-  return { options, kernel, pinned, histories, beginnings, approvals, notifications, asking: new Map() };
+  const asking = new Map<string, Promise<RoutedCommit>>();
+  return { options, kernel, hostKernel: kernel, pinned, histories, beginnings, approvals, notifications, asking };
 }
 
 function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof ResolvedOptions["limits"]> {
@@ -226,24 +229,34 @@ export class Histories {
   }
 
   /** Adds a commit that this engine has made. */
-  add(commit: RoutedCommit): void {
+  add(commit: RoutedCommit, before: RoutedSession | undefined): void {
     const { sessionId, version, hash } = commit;
     const tail = version === 1 ? { version: 0, hash: "", entries: [] } : this.#tails.get(sessionId);
-    if (tail?.version !== version - 1) return;
+    // After a restore from a backup, the log may have gone on in another way.
+    if (tail?.version !== version - 1 || tail.hash !== (before?.hash ?? "")) return;
     this.#tails.set(sessionId, { version, hash, entries: this.#after(tail.entries, commit) });
   }
 
   /** Returns the last entries up to the session's current version, oldest first. */
-  async recent({ sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">): Promise<readonly RoutedEntry[]> {
+  async recent({
+    sessionId,
+    version,
+    hash,
+  }: Pick<RoutedCommit, "sessionId" | "version" | "hash">): Promise<readonly RoutedEntry[]> {
     const known = this.#tails.get(sessionId);
-    if (known?.version === version) return known.entries;
-    let tail = known !== undefined && known.version < version ? known : await this.#begin(sessionId, version);
+    if (known?.version === version && known.hash === hash) return known.entries;
+    const isPrefix = known !== undefined && known.version < version && (await this.#isIn(sessionId, known));
+    let tail = isPrefix ? known : await this.#begin(sessionId, version);
     const after = tail.version === 0 ? undefined : tail;
     for await (const commit of this.#kernel.log(sessionId, after)) {
       tail = { version: commit.version, hash: commit.hash, entries: this.#after(tail.entries, commit) };
     }
     this.#tails.set(sessionId, tail);
     return tail.entries;
+  }
+
+  async #isIn(sessionId: RoutedCommit["sessionId"], { version, hash }: Tail): Promise<boolean> {
+    return version === 0 || (await this.#kernel.at(sessionId, version)).hash === hash;
   }
 
   /** Reads some commits before the end: usually more than needed for the requested entries. */

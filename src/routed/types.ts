@@ -112,7 +112,7 @@ export interface RoutedView {
   readonly unapproved?: UnapprovedStep;
   /** The operations that are possible now. */
   readonly allowed: readonly RoutedOperation[];
-  /** True if an earlier call with the same key suspended, released or cancelled it; this is its current state. */
+  /** True if an earlier call with the same key did what was asked; this is the instance's current state. */
   readonly replayed?: boolean;
 }
 

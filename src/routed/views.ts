@@ -2,7 +2,7 @@
  * Loads instances up to the first approval that this host does not accept, executes commands on them, and shows
  * their state, the next step, and what they ask a person.
  */
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
 import type { KeyedRequest } from "../log/machine.js";
@@ -17,7 +17,7 @@ import type { RoutedStatus } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
 import { type RoutedCommand, type RoutedEvent, type RoutedHead, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
-import { allowedOperations, type RoutedOperation, setsGoing } from "./state/transition.js";
+import { allowedOperations, noInstance, type RoutedOperation, setsGoing } from "./state/transition.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView, UnapprovedStep } from "./types.js";
 
 /** An instance up to the first approval that this host does not accept. */
@@ -129,14 +129,6 @@ export async function requirePlace(context: RoutedContext): Promise<void> {
 function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
   if (session !== undefined && session.head.status !== "DELETED") return session;
   throw noInstance(id);
-}
-
-/** Returns the error for an instance that does not exist. */
-export function noInstance(id: SessionId): PhasegateError<"SESSION_NOT_FOUND"> {
-  return new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
-    remedy: "Use the instance_id as start gave it, or start a new instance.",
-    details: { sessionId: id },
-  });
 }
 
 async function findUnapproved(

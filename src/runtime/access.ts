@@ -56,6 +56,37 @@ export function requireAccess({ actor, authorize }: Caller, operation: string, s
 }
 
 /**
+ * Returns for whom a call speaks: the word of the host, such as for more attempts than its limit, counts from those alone who
+ * may operate.
+ * @throws {PhasegateError} `NOT_ALLOWED` when another caller speaks for the host.
+ */
+export function speakerOf(
+  caller: Caller | undefined,
+  operation: string,
+  by: "host" | "agent" | undefined,
+): "host" | "agent" {
+  const { actor, authorize } = caller ?? {};
+  const mayOperate = actor === undefined || authorize?.({ actor, action: "operate", operation }) === true;
+  if (by === "host" && !mayOperate) throw notAllowed(operation, "only an operator may do this for the host");
+  return by ?? (mayOperate ? "host" : "agent");
+}
+
+/** Returns what an operation for a caller works with: a log in which only the sessions are that it may use. */
+export function limitedFor<Kernel extends Limitable<Kernel>, Context extends { readonly kernel: Kernel }>(
+  context: Context,
+  caller: Caller | undefined,
+  operation: string,
+): Context {
+  return caller === undefined
+    ? context
+    : { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
+}
+
+interface Limitable<Kernel> {
+  limitedTo(admits: (session: SessionSummary) => boolean): Kernel;
+}
+
+/**
  * Returns the query for the sessions that a caller may see; undefined if only `authorize` knows which these are, and they
  * can't be counted.
  */
@@ -75,6 +106,8 @@ export async function listSeen(
   query: SessionQuery,
 ): Promise<Page<SessionSummary>> {
   if (caller === undefined || seesAll(caller)) return storage.list(query);
+  const { actor, authorize } = caller;
+  if (authorize === byOwner && query.owner !== undefined && query.owner !== actor.name) return { items: [] };
   let from = seenQuery(caller, query) ?? query;
   for (;;) {
     const { items, cursor } = await storage.list(from);

@@ -48,8 +48,8 @@ describe("subscriptions to sessions", () => {
   it("are 100 at most at the same time, and those that ended do not count", async () => {
     const { registration, start } = await subscriber();
     const { uri } = await start("a");
-    const sessions = [];
-    for (let index = 0; index < 100; index += 1) sessions.push(await start(`many/${index}`));
+    const targets = Array.from({ length: 100 }, (_, index) => `many/${index}`);
+    const sessions = await Promise.all(targets.map(start));
     for (const { uri: each } of sessions) await registration.subscribe?.(each);
     await expect(registration.subscribe?.(uri)).rejects.toThrow("a client may subscribe to 100 sessions");
     registration.unsubscribe?.(sessions[7]?.uri ?? "");

@@ -154,8 +154,8 @@ describe("other failures", () => {
     expect(await engine.waivers()).toMatchObject([{ sessionId: waits }]);
     expect(await engine.approvals()).toEqual([]);
     expect(heard).toMatchObject([
-      ["approvals", { code: "FORMAT_TOO_NEW" }],
-      ["approvals", { code: "FORMAT_TOO_NEW" }],
+      ["listWaivers", { code: "FORMAT_TOO_NEW" }],
+      ["listApprovals", { code: "FORMAT_TOO_NEW" }],
     ]);
   });
 

@@ -204,6 +204,62 @@ describe("the owner", () => {
 });
 
 describe("an actor", () => {
+  it("who starts with one key several times at once gets one session", async () => {
+    const { ann } = await shared();
+    const request = { workflowType: "two_phases", target: "src/k.ts", idempotencyKey: "same" };
+    const started = await Promise.all([1, 2, 3].map(() => ann.start(request)));
+    expect(new Set(started.map(({ sessionId }) => sessionId)).size).toBe(1);
+  });
+
+  it("who has started a session that was handed over is told so when the key is used again", async () => {
+    const { engine, ann } = await shared();
+    const request = { workflowType: "two_phases", target: "src/k.ts", idempotencyKey: "same" };
+    const { sessionId } = await ann.start(request);
+    await engine.assign(sessionId, BOB, { by: "otto" });
+    const { code, message } = await failure(ann.start(request));
+    expect([code, message]).toEqual(["CONFLICT", expect.stringContaining("is not yours any more, or was deleted")]);
+  });
+
+  it("speaks for the host only as an operator", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 1, maxAttemptsTotal: 1 } });
+    const ann = engine.as(ANN);
+    const id = await startTwoPhases(ann);
+    await ann.completePhase(id, { phase: 1, evidence: {} });
+    expect((await failure(ann.retryPhase(id, { phase: 1 }))).code).toBe("ATTEMPTS_EXHAUSTED");
+    for (const speak of [
+      () => ann.retryPhase(id, { phase: 1, by: "host" }),
+      () => ann.rollback(id, { to: 1, by: "host" }),
+      () => ann.syncPlan(id, { by: "host" }),
+    ]) {
+      expect((await failure(speak())).code).toBe("NOT_ALLOWED");
+    }
+    await engine.as({ name: "otto", roles: ["operator"] }).retryPhase(id, { phase: 1 });
+    expect((await engine.commits(id)).flatMap(({ events }) => events)).toContainEqual(
+      expect.objectContaining({ type: "retried", by: "host" }),
+    );
+  });
+
+  it("who asks for the sessions of another gets none, and no page to go on with", async () => {
+    const { ann, bob } = await shared();
+    for (const target of ["src/b.ts", "src/c.ts", "src/d.ts"]) await startTwoPhases(ann, target);
+    expect(await ann.listSessions({ owner: "bob", limit: 1 })).toEqual({ items: [], total: 0 });
+    expect(await bob.listSessions({ owner: "ann" })).toEqual({ items: [], total: 0 });
+    expect(await ann.listSessions({ owner: "ann", limit: 1 })).toMatchObject({ total: 4 });
+  });
+
+  it("counts no damaged sessions: whose they are is not known", async () => {
+    const { ann, bob, storage } = await shared();
+    await startTwoPhases(ann, "src/b.ts");
+    const damaged = await startTwoPhases(bob, "src/c.ts");
+    const { list } = storage;
+    storage.list = async (query) => {
+      const { items, ...page } = await list.call(storage, query);
+      return { ...page, items: items.filter(({ sessionId }) => sessionId !== damaged), damaged: [damaged] };
+    };
+    const { total, broken } = await ann.listSessions({ limit: 1 });
+    expect([total, broken]).toEqual([2, undefined]);
+  });
+
   it("who is a viewer sees all sessions, and moves none", async () => {
     const { engine, id } = await shared();
     const viewer = engine.as({ name: "vera", roles: ["viewer"] });

@@ -85,6 +85,7 @@ const PAGE = 100;
 /** Lists the approvals that all active sessions wait for, newest session first. Reads the head of each. */
 export function listApprovals(context: EngineContext): Promise<readonly AwaitedApproval[]> {
   return listAwaited(context, ["active"], {
+    operation: "listApprovals",
     waits: ({ awaiting }) => awaiting !== undefined,
     view: (session) => viewAwaited(context, session),
   });
@@ -92,6 +93,8 @@ export function listApprovals(context: EngineContext): Promise<readonly AwaitedA
 
 /** A kind of request that a person answers. */
 interface Awaited<T> {
+  /** The engine's method that lists them. */
+  readonly operation: string;
   /** Returns true if the session may wait for one. */
   waits(head: SessionHead): boolean;
   /** Returns the request; undefined if there is none. */
@@ -128,7 +131,7 @@ export async function listAwaited<T>(
 async function awaitedIn<T>(
   context: EngineContext,
   sessionId: SessionId,
-  { waits, view }: Awaited<T>,
+  { operation, waits, view }: Awaited<T>,
 ): Promise<T | undefined> {
   try {
     const session = await context.kernel.find(sessionId);
@@ -138,7 +141,7 @@ async function awaitedIn<T>(
     return await view(session);
   } catch (error) {
     if (!isPhasegateError(error) || !BROKEN.has(error.code)) throw error;
-    context.notifications.report("approvals", error);
+    context.notifications.report(operation, error);
     return undefined;
   }
 }

@@ -187,6 +187,7 @@ export async function decideWaiver(
 /** Lists the requests for waivers that wait for a person in all sessions, newest session first. Reads the head of each. */
 export function listWaivers(context: EngineContext): Promise<readonly AwaitedWaiver[]> {
   return listAwaited(context, ["active", "paused", "failed"], {
+    operation: "listWaivers",
     waits: isWaiverOpen,
     view: async (session) => {
       const open = await loadOpen(context, session);
@@ -219,8 +220,8 @@ export async function phaseNow(
   { session, structure }: LoadedSession,
   phase: PhaseDefinition,
 ): Promise<PhaseDefinition> {
-  const { waived } = await viewWaivers(context, session, structure);
-  return phaseAsked(context, session.head, phase, waived);
+  const waived = session.head.waived === undefined ? [] : await loadWaived(context, session, structure);
+  return phaseAsked(context, session.head, phase, waived.length === 0 ? undefined : waived);
 }
 
 /** Returns the open request with what a person has to know; undefined if there is none. */

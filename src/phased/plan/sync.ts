@@ -1,5 +1,6 @@
 /** Compares a session's plan with the pinned one and, unless it is a preview, binds the session to it. */
 import { keyedRequest } from "../../log/machine.js";
+import { speakerOf } from "../../runtime/access.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { notAccepted } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
@@ -15,7 +16,7 @@ import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";
 export interface SyncRequest extends OperatorNote {
   /** Only reports what would change. Default: false. */
   readonly preview?: boolean;
-  /** The caller. Default: `host`. */
+  /** The caller. Default: `host`; `agent` for an actor who is no operator. */
   readonly by?: "agent" | "host";
   /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;
@@ -48,8 +49,9 @@ export interface SyncResult extends SessionFacts {
 export async function syncPlan(
   context: EngineContext,
   id: string,
-  { preview = false, by = "host", operator, note, idempotencyKey }: SyncRequest,
+  { preview = false, by: given, operator, note, idempotencyKey }: SyncRequest,
 ): Promise<SyncResult> {
+  const by = speakerOf(context.caller, "syncPlan", given);
   if (preview) {
     const { session, ticks, unapproved } = await loadSession(context, id);
     if (unapproved !== undefined) throw notAccepted(unapproved);

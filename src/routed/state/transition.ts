@@ -3,10 +3,12 @@
  * structure that a step exists and may follow; here it is decided whether the session's state allows the
  * command, and when failures at a gate end the instance.
  */
+
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import type { Decision, DecisionContext } from "../../log/machine.js";
 import type { Snapshot } from "../../phased/state/events.js";
+import type { SessionId } from "../../workflow/names.js";
 import { applyEvent } from "./apply-event.js";
 import type { RoutedCommand, RoutedEvent, RoutedHead } from "./events.js";
 
@@ -287,4 +289,12 @@ function wordBy({ operator, note }: { readonly operator?: string; readonly note?
 
 function reasonOf({ reason }: { readonly reason?: string }) {
   return reason === undefined ? {} : { reason };
+}
+
+/** Returns the error for an instance that does not exist. */
+export function noInstance(id: SessionId): PhasegateError<"SESSION_NOT_FOUND"> {
+  return new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
+    remedy: "Use the instance_id as start gave it, or start a new instance.",
+    details: { sessionId: id },
+  });
 }

@@ -281,7 +281,7 @@ export class Recorder {
     this.#kernel = new Kernel({
       ...options,
       machine: recordedMachine,
-      onCommit: (commit, before) => telemetry?.committed("recorded", commit, before, storage),
+      onCommit: (commit, before) => telemetry?.committed("recorded", commit, before?.head, storage),
       onConflict: () => telemetry?.conflicted("recorded"),
     });
   }

@@ -176,7 +176,7 @@ describe("a session at a gate that requires an approval", () => {
     const security: unknown[] = [];
     engine.on("security", (payload) => void security.push(payload));
     expect(await ids()).toEqual([second.sessionId]);
-    expect(security).toMatchObject([{ operation: "approvals", code: "TAMPERED" }]);
+    expect(security).toMatchObject([{ operation: "listApprovals", code: "TAMPERED" }]);
   });
 });
 
