@@ -7,6 +7,8 @@ import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { SessionCommit } from "../phased/watch.js";
 import type { RoutedEngine } from "../routed/engine.js";
+import type { RoutedEntry } from "../routed/state/history.js";
+import type { RoutedView } from "../routed/types.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import { differencesOf } from "./differences.js";
 import { evidenceOf, notThere, waitingIn, waitingInstance } from "./inbox.js";
@@ -164,11 +166,12 @@ export async function routedDetail(routed: RoutedEngine, summary: ListedSession)
   const { sessionId } = summary;
   const [view, entries] = [await routed.status(sessionId), await routed.history(sessionId)];
   const waiting = waitingInstance(view);
+  const path = await pathOf(routed, view, entries);
   return {
     kind: "routed",
     summary,
     version: view.version,
-    drawing: draw(await routedPath(routed, sessionId)),
+    drawing: draw(path),
     context: view.context,
     entries,
     ...(waiting === undefined ? {} : { awaiting: waiting }),
@@ -179,7 +182,10 @@ export async function routedDetail(routed: RoutedEngine, summary: ListedSession)
 
 /** Returns the way of a routed session over the graph of its workflow, as far as that still exists. */
 export async function routedPath(routed: RoutedEngine, sessionId: string): Promise<Graph> {
-  const [view, entries] = [await routed.status(sessionId), await routed.history(sessionId)];
+  return pathOf(routed, await routed.status(sessionId), await routed.history(sessionId));
+}
+
+async function pathOf(routed: RoutedEngine, view: RoutedView, entries: readonly RoutedEntry[]): Promise<Graph> {
   const listing = (await routed.listWorkflows()).find(({ name }) => name === view.workflow);
   const definition = listing?.status === "ready" ? listing.definition : undefined;
   const decided = entries.flatMap(({ determinedNextStep }) => determinedNextStep ?? []);

@@ -323,7 +323,7 @@ async function write(host: App, path: string, request: Request): Promise<Respons
       return refuse({
         status: 401,
         code: "TOKEN_WRONG",
-        message: "The token is not this inspector's.",
+        message: "This token does not open this inspector.",
         remedy: "Open the URL that the inspector has printed last, or enter your own token.",
       });
     return json({ writeKey: login.writeKey } satisfies LoginAnswer, { "set-cookie": login.cookie });

@@ -3,16 +3,19 @@
  * of requests. The page imports these types alone, and none of the engine's code.
  */
 
+import type { ApprovalAudit } from "../approval/guard.js";
 import type { ApprovalSignature } from "../approval/message.js";
 import type { RegistrationOptions } from "../approval/passkey.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Drawing } from "../graph/graph.js";
-import type { SessionAudit } from "../phased/approval/ledger.js";
+import type { AuditReport } from "../log/commit.js";
+import type { ApprovedPass } from "../phased/approval/ledger.js";
 import type { BrokenSession, ListedSession, WaitsFor } from "../phased/lists.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
 import type { PhaseStatistics, WorkflowStatistics } from "../phased/statistics.js";
 import type { RoutedEntry } from "../routed/state/history.js";
+import type { RoutedPass } from "../routed/types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
 
@@ -301,7 +304,7 @@ export interface StatisticsView {
 }
 
 /** `GET api/sessions/ID/audit`. */
-export type AuditView = SessionAudit;
+export type AuditView = AuditReport & ApprovalAudit<ApprovedPass | RoutedPass>;
 
 /** The body of `POST api/sessions/ID/challenge`. */
 export interface ChallengeBody {

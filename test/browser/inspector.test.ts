@@ -269,9 +269,12 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect((await world.engine.getState(ids.fresh)).status).toBe("paused");
       await page.getByRole("button", { name: "Delete…" }).click();
       await page.getByRole("dialog").getByLabel("Reason").fill("Begun by mistake.");
+      expect(tab.problems).toEqual([]);
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await page.waitForURL(/\/sessions$/);
       await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th a").length === 7);
+      // What the page was reading of the session when that was deleted.
+      for (const problem of tab.problems.splice(0)) expect(problem).toContain("404");
     });
   });
 

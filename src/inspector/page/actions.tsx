@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { ActionBody, SessionDetail } from "../wire.js";
-import { NameField, ownName } from "./answer.js";
+import { NameField, nameIn } from "./answer.js";
 import { about, asFailure, type Failure, post } from "./api.js";
 import { go, href } from "./router.js";
 import { line } from "./text.js";
@@ -60,10 +60,9 @@ export function Actions({ detail, onDone }: { readonly detail: SessionDetail; re
     event.preventDefault();
     const data = new FormData(event.currentTarget);
     const body: ActionBody = {
-      ...{ action: asked.value, by: String(data.get("by")), note: String(data.get("note")) },
+      ...{ action: asked.value, by: nameIn(data), note: String(data.get("note")) },
       phase: seen.value,
     };
-    ownName.value = body.by;
     try {
       await post(`sessions/${sessionId}/action`, body);
     } catch (failure) {

@@ -7,10 +7,22 @@ import { Notes, Problems, Verifications } from "./findings.js";
 import { sign } from "./passkey.js";
 import { Line, Long, line } from "./text.js";
 import { Differences, Tree } from "./tree.js";
-import { announce, Failed } from "./view.js";
+import { announce, Failed, Part } from "./view.js";
 
 /** Whoever answered or acted last on this page: the name for the next time. */
-export const ownName = signal("");
+const given = signal("");
+
+/** Returns the name of who uses this page; the empty text if nobody has said it. */
+function ownName(): string {
+  return about.value.actor ?? given.value;
+}
+
+/** Returns who sends a form, and keeps the name. */
+export function nameIn(form: FormData): string {
+  const by = form.get("by");
+  if (typeof by === "string") given.value = by;
+  return ownName();
+}
 
 /** What a person has to see before an answer. */
 export function Matter({ waiting }: { readonly waiting: Waiting }) {
@@ -26,8 +38,7 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
         <Long text={question === "" ? (what === "approval" ? "May this go on?" : "No reason was given.") : question} />
       </blockquote>
       {fields.length > 0 && (
-        <section>
-          <h3>To be waived</h3>
+        <Part title="To be waived">
           <ul class="problems">
             {fields.map(({ name, text }) => (
               <li key={name}>
@@ -35,38 +46,33 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
               </li>
             ))}
           </ul>
-        </section>
+        </Part>
       )}
       {differences !== undefined && (
-        <section>
-          <h3>Changed since the last refusal</h3>
+        <Part title="Changed since the last refusal">
           <Differences items={differences} since="the last refusal" />
-        </section>
+        </Part>
       )}
       {verification.length > 0 && (
-        <section>
-          <h3>What verifiers saw</h3>
+        <Part title="What verifiers saw">
           <Verifications items={verification} />
-        </section>
+        </Part>
       )}
       {warnings.length > 0 && (
-        <section>
-          <h3>Warnings</h3>
+        <Part title="Warnings">
           <Problems items={warnings} />
-        </section>
+        </Part>
       )}
       {evidence !== undefined && (
-        <section>
-          <h3>Evidence</h3>
+        <Part title="Evidence">
           <Tree value={evidence} />
-        </section>
+        </Part>
       )}
       {found.length + notes.length > 0 && (
-        <section>
-          <h3>The attempt before</h3>
+        <Part title="The attempt before">
           {found.length > 0 && <Problems items={found} />}
           {notes.length > 0 && <Notes items={notes} />}
-        </section>
+        </Part>
       )}
     </div>
   );
@@ -109,8 +115,7 @@ export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; rea
     const isMissing = decision === "deny" && note.value.trim() === "";
     note.setCustomValidity(isMissing ? "Say what is to be fixed: the agent reads it." : "");
     if (!form.current.reportValidity()) return;
-    const by = String(new FormData(form.current).get("by"));
-    ownName.value = by;
+    const by = nameIn(new FormData(form.current));
     const body: AnswerBody = {
       ...{ what, decision, by, request, evidenceHash },
       note: note.value.trim() === "" ? undefined : note.value,
@@ -159,10 +164,12 @@ export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; rea
   );
 }
 
-/** Who it is: one of some names, or any name. */
+/** Who it is: one of some names, or any name. Who has logged in is asked only if they must sign under another name. */
 export function NameField({ names }: { readonly names: readonly string[] }) {
-  const own = ownName.value;
+  const own = ownName();
   const id = useId();
+  const { actor } = about.value;
+  if (actor !== undefined && (names.length === 0 || names.includes(actor))) return null;
   return (
     <div class="field">
       <label for={id}>Your name</label>

@@ -6,7 +6,7 @@ import { Notes, Problems, Verifications } from "./findings.js";
 import { usePages } from "./records.js";
 import { counted, duration, Line, Long, State, Time } from "./text.js";
 import { Differences, Tree } from "./tree.js";
-import { Empty, Loading } from "./view.js";
+import { Empty, Loading, Part } from "./view.js";
 
 interface Context {
   /** The names of phases by number. */
@@ -98,40 +98,39 @@ function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "a
   return (
     <div class="parts">
       {reason !== undefined && (
-        <section>
-          <h3>
-            Reason
-            {by !== undefined && (
-              <>
-                {" "}
-                given by <Line text={by} max={80} />
-              </>
-            )}
-          </h3>
+        <Part
+          title={
+            <>
+              Reason
+              {by !== undefined && (
+                <>
+                  {" "}
+                  given by <Line text={by} max={80} />
+                </>
+              )}
+            </>
+          }
+        >
           <Long text={reason} />
-        </section>
+        </Part>
       )}
       {problems.length > 0 && (
-        <section>
-          <h3>Problems</h3>
+        <Part title="Problems">
           <Problems items={problems} />
-        </section>
+        </Part>
       )}
       {verification.length > 0 && (
-        <section>
-          <h3>What verifiers saw</h3>
+        <Part title="What verifiers saw">
           <Verifications items={verification} />
-        </section>
+        </Part>
       )}
       {notes.length > 0 && (
-        <section>
-          <h3>Notes</h3>
+        <Part title="Notes">
           <Notes items={notes} />
-        </section>
+        </Part>
       )}
       {waived.length > 0 && (
-        <section>
-          <h3>Waived</h3>
+        <Part title="Waived">
           <ul>
             {waived.map(({ fields, reason, by, authenticated, version }) => (
               <li key={version}>
@@ -140,11 +139,10 @@ function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "a
               </li>
             ))}
           </ul>
-        </section>
+        </Part>
       )}
       {proofs.length > 0 && (
-        <section>
-          <h3>Proofs</h3>
+        <Part title="Proofs">
           <ul>
             {proofs.map(({ field, proof }) => (
               <li key={field}>
@@ -152,21 +150,19 @@ function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "a
               </li>
             ))}
           </ul>
-        </section>
+        </Part>
       )}
       <Loading of={detail} what="the evidence">
         {({ evidence, differences }) => (
           <>
             {differences !== undefined && (
-              <section>
-                <h3>Changed since the attempt before</h3>
+              <Part title="Changed since the attempt before">
                 <Differences items={differences} since="the attempt before" />
-              </section>
+              </Part>
             )}
-            <section>
-              <h3>Evidence</h3>
+            <Part title="Evidence">
               {evidence === undefined ? <p class="quiet">Nothing was submitted.</p> : <Tree value={evidence} />}
-            </section>
+            </Part>
           </>
         )}
       </Loading>

@@ -84,7 +84,7 @@ const SAID: Readonly<Record<AttemptNote["event"], string>> = {
   resumed: "resumed",
   retried: "granted a retry",
   assigned: "handed over",
-  plan_synced: "took over the changed plan",
+  plan_synced: "read the changed plan",
 };
 
 /** What people and the agent have said. */

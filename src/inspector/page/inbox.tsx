@@ -20,7 +20,7 @@ export function Inbox() {
       <Heading title="Inbox">
         Inbox <span class="count">{inbox.data !== undefined && number(inbox.data.items.length)}</span>
       </Heading>
-      <Loading of={inbox} what="what waits">
+      <Loading of={inbox} what="the inbox">
         {({ items }) =>
           items.length === 0 ? (
             <Empty>

@@ -124,12 +124,12 @@ function Login() {
       </form>
       {failure.value && <p role="alert">{failure.value.message}</p>}
       <p>
-        Without a token of your own: open the URL that the inspector has printed when it started: it ends with{" "}
+        If you have no token of your own, open the URL that the inspector printed when it started. It ends with{" "}
         <code>#token=</code> and a secret.
       </p>
       <p>
-        If that URL leads here, the inspector was started again since, and has printed a new one. Under a server of your
-        own, log in there.
+        If that URL leads back here, the inspector has been started again and has printed a new one. Where the page
+        belongs to another server, log in to that server.
       </p>
     </main>
   );

@@ -32,7 +32,10 @@ export function usePages<Item, Page extends PageOf<Item>>(
       const page = await get<Page>(`${path}${cursor === undefined ? "" : `?cursor=${cursor}`}`, signal);
       const { items, cursor: before } = state.peek();
       const last = page.items.at(-1);
-      const older = isNewest && last !== undefined ? items.filter((item) => keyOf(item) < keyOf(last)) : [];
+      const [newest] = items;
+      // More have come than a page has: what lies between would be missing.
+      const isApart = last !== undefined && newest !== undefined && keyOf(newest) < keyOf(last) - 1;
+      const older = isNewest && last !== undefined && !isApart ? items.filter((item) => keyOf(item) < keyOf(last)) : [];
       state.value = isNewest
         ? { items: [...page.items, ...older], cursor: older.length > 0 ? before : page.cursor, total: page.total }
         : { items: [...items, ...page.items], cursor: page.cursor, total: page.total };
@@ -116,10 +119,7 @@ const DISTRUST: Readonly<Record<string, string>> = {
 
 /** The tab of the audit, which reads the whole log. */
 export function Audit({ id, version }: { readonly id: string; readonly version: number }) {
-  const state = useSignal<
-    | { version: number; report?: Partial<AuditView> & Pick<AuditView, "intact" | "versions">; error?: Failure }
-    | undefined
-  >(undefined);
+  const state = useSignal<{ version: number; report?: AuditView; error?: Failure } | undefined>(undefined);
   const isRunning = useSignal(false);
   const run = async () => {
     isRunning.value = true;
@@ -149,14 +149,20 @@ export function Audit({ id, version }: { readonly id: string; readonly version: 
               {": "}
               {report.intact
                 ? `${counted(report.versions, "commit")}, each follows the one before.`
-                : `the first ${counted(report.versions, "commit")} are intact. ${"reason" in report ? line(String(report.reason), 1000) : ""}`}
+                : `the first ${counted(report.versions, "commit")} are intact. ${line(report.reason, 1000)}`}
             </p>
-            {"receipt" in report && report.receipt !== undefined && (
+            {report.intact && report.receipt !== undefined && (
               <p class="quiet">
                 Receipt: version {report.receipt.version}, <code class="hash">{report.receipt.hash}</code>
               </p>
             )}
-            <Approvals items={report.approvals ?? []} />
+            <Approvals items={report.approvals} />
+            {report.warnings.map(({ by, version, counter, before }) => (
+              <p class="notice" key={version}>
+                A passkey of <Line text={by} max={80} /> may have been copied: version {version} is its signature number{" "}
+                {number(counter)}, and version {before.version} was already number {number(before.counter)}.
+              </p>
+            ))}
           </>
         )}
       </div>
@@ -168,21 +174,30 @@ function Approvals({ items }: { readonly items: AuditView["approvals"] }) {
   if (items.length === 0) return <Empty>No gate has passed with an approval or a waiver.</Empty>;
   return (
     <ul class="approvals">
-      {items.map(({ on, phase, by, at, version, authenticated, distrust }) => (
-        <li key={`${version} ${on}`}>
-          <State
-            of={distrust === undefined ? "ok" : "failed"}
-            word={distrust === undefined ? "accepted" : "not accepted"}
-          />{" "}
-          {phase !== undefined && `Phase ${phase}: `}
-          {on ?? "approval"} by {by === undefined ? "nobody" : <Line text={by} max={80} />},{" "}
-          {authenticated ? "signed" : "not signed"}
-          {distrust !== undefined && ` (${DISTRUST[distrust] ?? distrust.replaceAll("_", " ")})`}{" "}
-          <span class="quiet">
-            <Time at={at} />, version {version}
-          </span>
-        </li>
-      ))}
+      {items.map((pass) => {
+        const { by, at, version, authenticated, distrust } = pass;
+        const what = "on" in pass ? pass.on : "approval";
+        return (
+          <li key={`${version} ${what}`}>
+            <State
+              of={distrust === undefined ? "ok" : "failed"}
+              word={distrust === undefined ? "accepted" : "not accepted"}
+            />{" "}
+            {"step" in pass ? <Line text={pass.step} max={80} /> : `Phase ${pass.phase}`}:{" "}
+            {by === undefined ? (
+              `the log has no ${what}`
+            ) : (
+              <>
+                {what} by <Line text={by} max={80} />, {authenticated ? "signed" : "not signed"}
+                {distrust !== undefined && ` (${DISTRUST[distrust] ?? distrust.replaceAll("_", " ")})`}
+              </>
+            )}{" "}
+            <span class="quiet">
+              <Time at={at} />, version {version}
+            </span>
+          </li>
+        );
+      })}
     </ul>
   );
 }

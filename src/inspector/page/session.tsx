@@ -284,7 +284,7 @@ function Plan({ plan: { path, changed, unreadable } }: { readonly plan: NonNulla
           It has changed since the session took it over: <Long text={changed} />
         </div>
       )}
-      {unreadable === undefined && changed === undefined && <p class="quiet">As the session has taken it over.</p>}
+      {unreadable === undefined && changed === undefined && <p class="quiet">The plan is as the session knows it.</p>}
     </>
   );
 }

@@ -315,7 +315,7 @@ function NoRows() {
       <Empty>
         <p>Nothing found yet. There are older sessions.</p>
         <button type="button" onClick={readMore}>
-          Search on
+          Continue the search
         </button>
       </Empty>
     );

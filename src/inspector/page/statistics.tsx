@@ -123,7 +123,7 @@ function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: 
               <th scope="col">Phase</th>
               <th scope="col">Now here</th>
               <th scope="col">Time, median</th>
-              <th scope="col">Time, 90 %</th>
+              <th scope="col">90th percentile</th>
               <th scope="col">Passed</th>
               <th scope="col">Refused</th>
               <th scope="col">Denied</th>
@@ -148,7 +148,7 @@ function PhaseRow({ of: phase }: { readonly of: PhaseStatistics }) {
   return (
     <tr>
       <th scope="row">
-        {phase.phase}. <Line text={phase.name ?? "of a plan"} max={80} />
+        {phase.phase}. <Line text={phase.name ?? "from a plan"} max={80} />
       </th>
       <td>{number(sessions.active + sessions.paused + sessions.failed)}</td>
       <td>{time === undefined ? "–" : duration(time.medianSeconds)}</td>
@@ -165,7 +165,7 @@ function PhaseRow({ of: phase }: { readonly of: PhaseStatistics }) {
           <Some items={fields} first={5} what="field">
             {({ field, failed, waived }) => (
               <li key={field}>
-                <Line text={field === "" ? "the whole" : field} code /> {number(failed)}
+                <Line text={field === "" ? "the evidence as a whole" : field} code /> {number(failed)}
                 {waived > 0 && <span class="quiet">, {number(waived)} waived</span>}
               </li>
             )}

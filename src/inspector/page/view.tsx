@@ -38,6 +38,16 @@ export function Heading({ title, children }: { readonly title: string; readonly 
   );
 }
 
+/** A part of what stands below a heading of the second level. */
+export function Part({ title, children }: { readonly title: ComponentChildren; readonly children: ComponentChildren }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
 /** Shows data once it is there; before that, that it is read, or why it can't be. A failure later stands above the data. */
 export function Loading<T>({
   of: { data, error, reload },
