@@ -8,7 +8,7 @@ import * as z from "zod";
 import { systemClock } from "../../src/ports/clock.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
-import { CountingClock, makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { impatientClock, makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { openStorage } from "../support/open-storage.js";
 import { newSchema, postgresUrl } from "../support/postgres.js";
 import { built } from "../support/workflows.js";
@@ -30,14 +30,7 @@ async function opened(place: string): Promise<StorageAdapter> {
 const ANN = { name: "ann", team: "red" };
 const BOB = { name: "bob" };
 
-/** A clock on which a wrong id does not wait, as one test of it is enough; other timers are real. */
-function impatient() {
-  const after = (milliseconds: number, callback: () => void) =>
-    systemClock.after(milliseconds === 50 ? 0 : milliseconds, callback);
-  return Object.assign(new CountingClock("2026-03-04T05:06:07.000Z"), { after });
-}
-
-function shared({ storage, clock = impatient(), ...options }: Parameters<typeof makeEngine>[0] = {}) {
+function shared({ storage, clock = impatientClock(), ...options }: Parameters<typeof makeEngine>[0] = {}) {
   const made = makeEngine({ ...options, clock, ...(storage && { storage }) });
   return { ...made, ann: made.engine.as(ANN), bob: made.engine.as(BOB) };
 }

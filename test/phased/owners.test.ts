@@ -2,7 +2,7 @@ import { type AccessRequest, type Actor, byOwner, type Engine } from "phasegate"
 import { FakeClock } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
-import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { impatientClock, makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 
 const ANN: Actor = { name: "ann", team: "red" };
@@ -10,7 +10,7 @@ const BOB: Actor = { name: "bob" };
 
 /** An engine that Ann and Bob share; Ann has a session. */
 async function shared() {
-  const made = makeEngine();
+  const made = makeEngine({ clock: impatientClock() });
   const [ann, bob] = [made.engine.as(ANN), made.engine.as(BOB)];
   return { ...made, ann, bob, id: await startTwoPhases(ann) };
 }

@@ -1,5 +1,6 @@
 import { createEngine, type EngineOptions, MemoryContent, MemoryStorage, type Workflow } from "phasegate";
 import { FakeClock } from "phasegate/testing";
+import { systemClock } from "../../src/ports/clock.js";
 import { digest } from "../../src/workflow/json.js";
 import { twoPhases } from "./workflows.js";
 
@@ -11,6 +12,13 @@ export class CountingClock extends FakeClock {
     this.#ids += 1;
     return `id-${this.#ids}`;
   }
+}
+
+/** A clock on which a wrong id waits no time, for tests that ask for many; other timers are real. */
+export function impatientClock(): CountingClock {
+  const after = (milliseconds: number, callback: () => void) =>
+    systemClock.after(milliseconds <= 50 ? 0 : milliseconds, callback);
+  return Object.assign(new CountingClock("2026-03-04T05:06:07.000Z"), { after });
 }
 
 /** Returns the id of the nth session of a host with such a clock, by its beginning: the workflow and the target. */
