@@ -7,6 +7,7 @@ import { type GivenDecision, requireDecision } from "../../approval/decision.js"
 import type { ApprovalSignature } from "../../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../log/machine.js";
+import { turns } from "../../ports/clock.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { listSeen } from "../../runtime/access.js";
 import { visibleText } from "../../workflow/field-types.js";
@@ -81,6 +82,8 @@ export async function viewDenial({ kernel }: EngineContext, session: PhasedSessi
 
 /** The number of sessions that are listed at once. */
 const PAGE = 100;
+/** A storage may answer without waiting for anything: after this time, in milliseconds, the host gets its turn. */
+const WORK_MS = 20;
 
 /** Lists the approvals that all active sessions wait for, newest session first. Reads the head of each. */
 export function listApprovals(context: EngineContext): Promise<readonly AwaitedApproval[]> {
@@ -108,6 +111,7 @@ export async function listAwaited<T>(
   awaited: Awaited<T>,
 ): Promise<readonly T[]> {
   const { options } = context;
+  const takeTurns = turns(options.clock, WORK_MS);
   const found: T[] = [];
   let cursor: string | undefined;
   do {
@@ -121,6 +125,7 @@ export async function listAwaited<T>(
     for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
       const request = isSessionId(id) ? await awaitedIn(context, id, awaited) : undefined;
       if (request !== undefined) found.push(request);
+      await takeTurns();
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
