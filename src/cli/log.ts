@@ -2,7 +2,7 @@
  * The log of a server: one JSON object per line on stderr and, on request, in files that rotate. Engines and workspaces
  * are logged by the tables {@link PHASED}, {@link ROUTED} and {@link WORKSPACE}, without the contents of evidence, reports and files.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
 import { errnoOf, isPhasegateError } from "../errors.js";
@@ -42,9 +42,10 @@ export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
 
 /** Opens the log on stderr and in the files, if there are any. */
 export function openLogs(level: LogLevel, terminal: Terminal, files: LogFiles | undefined): Logs {
-  if (files === undefined) return { log: createLogger(level, terminal), close: () => {} };
-  const main = openFile(files.folder, files.main);
-  const ai = openFile(files.folder, files.ai);
+  const stderr = createLogger(level, terminal);
+  if (files === undefined) return { log: stderr, close: () => {} };
+  const main = openFile(files.folder, files.main, stderr);
+  const ai = openFile(files.folder, files.ai, stderr);
   const streams = [terminal.stderr, main].map((stream) => ({ stream, level: level === "silent" ? "fatal" : level }));
   return {
     log: pino(settings(level), multistream(streams)),
@@ -56,9 +57,9 @@ export function openLogs(level: LogLevel, terminal: Terminal, files: LogFiles | 
   };
 }
 
-function openFile(folder: string, name: string): RotatingFile {
+function openFile(folder: string, name: string, stderr: Logger): RotatingFile {
   try {
-    return new RotatingFile(resolve(folder, name));
+    return new RotatingFile(resolve(folder, name), stderr);
   } catch (cause) {
     const hint = "Check --log-dir, and that this process may write to that folder.";
     throw new CommandFailure(`the log file ${name} can't be written in ${folder}`, EXIT.environment, hint, { cause });
@@ -104,20 +105,39 @@ const ROTATION: Rotation = { maxBytes: 10 * 1024 * 1024, kept: 5 };
  */
 export class RotatingFile {
   readonly #path: string;
+  readonly #stderr: Pick<Logger, "warn" | "error">;
   readonly #rotation: Rotation;
   #file: number;
   #bytes: number;
+  #isFailing = false;
 
   /** Creates the file, readable by its owner only, and its folder. Throws the errors of the file system. */
-  constructor(path: string, rotation: Rotation = ROTATION) {
+  constructor(path: string, stderr: Pick<Logger, "warn" | "error">, rotation: Rotation = ROTATION) {
     this.#path = path;
+    this.#stderr = stderr;
     this.#rotation = rotation;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     this.#file = open(path);
     this.#bytes = fstatSync(this.#file).size;
   }
 
+  /**
+   * Writes a line. One that can't be written is dropped, since whoever logs must go on: a full disk must not turn a call
+   * that was carried out into a failure. stderr tells when this begins and when it ends.
+   */
   write(line: string): void {
+    const file = this.#path;
+    try {
+      this.#append(line);
+      if (this.#isFailing) this.#stderr.warn({ file }, "the log file is written again; some lines are missing");
+      this.#isFailing = false;
+    } catch (err) {
+      if (!this.#isFailing) this.#stderr.error({ err, file }, "the log file can't be written");
+      this.#isFailing = true;
+    }
+  }
+
+  #append(line: string): void {
     const bytes = Buffer.byteLength(line);
     if (this.#bytes > 0 && this.#bytes + bytes > this.#rotation.maxBytes) this.#rotate();
     writeSync(this.#file, line);
@@ -129,7 +149,8 @@ export class RotatingFile {
   }
 
   #rotate(): void {
-    for (let number = this.#rotation.kept; number > 0; number -= 1) {
+    // It is gone if only the last step failed before: moving the others again would delete the oldest for nothing.
+    for (let number = existsSync(this.#path) ? this.#rotation.kept : 0; number > 0; number -= 1) {
       moveIfThere(number === 1 ? this.#path : `${this.#path}.${number - 1}`, `${this.#path}.${number}`);
     }
     const full = this.#file;
