@@ -69,28 +69,29 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   if (project !== undefined) await requireFolder(project, "the project folder");
   const basis = await engineBasis(options, logs);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
-  // Over stdio, nobody asks for metrics.
-  const watching =
-    options.listen === undefined ? undefined : await (await import("./listen.js")).openWatching(storage, log);
-  const quotas = createQuotas(options.quota ?? {});
-  const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
   const served: Served[] = [];
+  let watching: Watching | undefined;
+  let inspecting: Serving | undefined;
   try {
+    // Over stdio, nobody asks for metrics.
+    if (options.listen !== undefined) watching = await (await import("./listen.js")).openWatching(storage, log);
+    const quotas = createQuotas(options.quota ?? {});
+    const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
     for (const open of prepared) {
       const product = await open?.(storage && { ...basis, storage, ...more });
       if (product !== undefined) served.push(product);
     }
     const inspected = storage && inspectedBy(options, basis, served, storage, log);
-    const inspecting = await inspectorOf(options, inspected, log);
+    inspecting = await inspectorOf(options, inspected, log);
     const serving = await begin({ served, watching, quotas, inspected, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
-    inspecting?.close();
     log.info({ reason }, "stopped");
     const code = reason === "broken" ? EXIT.environment : EXIT.ok;
     return { code, running: reason === "broken" || reason === "abandoned" };
   } finally {
+    inspecting?.close();
     for (const product of served) await product.close?.();
     await watching?.close();
     await storage?.close?.();

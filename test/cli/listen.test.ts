@@ -288,6 +288,20 @@ describe("phasegate serve --listen", () => {
     await access(tokens);
   });
 
+  it("closes the page for people when its own port is in use", async () => {
+    const root = await project();
+    const { url } = await serveListening(root);
+    const flags = ["--listen", `127.0.0.1:${new URL(url).port}`, "--inspector", "0"];
+    const { code, stderr } = await run(
+      ...["serve", "--workflows", join(root, "workflows"), "--state", join(root, "other"), "--project", root],
+      ...["--allow-command", "node wait.mjs", ...flags],
+    );
+    expect(code).toBe(3);
+    expect(stderr).toContain("is in use");
+    const page = /"url":"(http:..localhost:\d+)/.exec(stderr)?.[1] ?? "";
+    await expect(fetch(`${page}/page.js`)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+  });
+
   it.each([
     [["--listen", "0.0.0.0:0"], /without a login only this machine/],
     [["--listen", "8080"], /Write HOST:PORT/],
