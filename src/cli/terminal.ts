@@ -180,16 +180,19 @@ export function codeFrame(lines: SourceLines, line: number, column: number | und
 /** The beginning of a URL up to its password, which ends at the last `@`: a password may contain an unencoded `@`. */
 const USER = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:/i;
 /** A password as a parameter of a URL or a connection string. */
-const AS_PARAMETER = /\b((?:ssl)?password=)[^\s&'"]*/gi;
+const AS_PARAMETER = /\b((?:ssl)?password=)[^&]*/gi;
+/** What is between blanks, without quotes around it. Quotes inside may belong to a password. */
+const WORD = /[^\s"'<>](?:\S*[^\s"'<>])?/g;
 
-/** Returns a text in which the passwords of addresses are replaced by `***`. */
+/** Returns a text in which the passwords of addresses are replaced by `***`: where the end of one is unclear, more of it. */
 export function withoutPasswords(text: string): string {
-  return text.replace(/[^\s"'<>]+/g, withoutPassword).replace(AS_PARAMETER, "$1***");
+  return text.replace(WORD, withoutPassword);
 }
 
 function withoutPassword(word: string): string {
   const host = word.lastIndexOf("@");
   const user = host === -1 ? null : USER.exec(word);
   const start = user === null ? word.length : user.index + user[0].length;
-  return start > host ? word : `${word.slice(0, start)}***${word.slice(host)}`;
+  const address = start > host ? word : `${word.slice(0, start)}***${word.slice(host)}`;
+  return address.replace(AS_PARAMETER, "$1***");
 }
