@@ -31,15 +31,21 @@ export interface Finding {
 
 type Check = Finding["check"];
 
-const ok = (check: Check, message: string): Finding => ({ check, status: "ok", message });
-const warning = (check: Check, message: string, fix: string): Finding => ({ check, status: "warning", message, fix });
-const problem = (check: Check, message: string, fix: string): Finding => ({ check, status: "problem", message, fix });
+const ok = (check: Check, message: string): Finding => finding(check, "ok", message);
+const warning = (check: Check, message: string, fix: string): Finding => finding(check, "warning", message, fix);
+const problem = (check: Check, message: string, fix: string): Finding => finding(check, "problem", message, fix);
+
+/** Returns a finding. Its texts may quote a configuration, in which passwords are. */
+function finding(check: Check, status: Finding["status"], message: string, fix?: string): Finding {
+  const hidden = { check, status, message: withoutPasswords(message) };
+  return fix === undefined ? hidden : { ...hidden, fix: withoutPasswords(fix) };
+}
 
 /** Returns a failure as a finding. */
 function failed(check: Check, what: string, error: unknown): Finding {
   const said = error instanceof Error ? error.message : String(error);
   const hint = error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
-  return problem(check, withoutPasswords(`${what}${said}`), hint ?? "Run it again with --log-level debug.");
+  return problem(check, `${what}${said}`, hint ?? "Run it again with --log-level debug.");
 }
 
 /** Checks Node's version. An older one than the package needs has been refused before anything was loaded. */
@@ -73,13 +79,7 @@ async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number
   if (timeoutMs === undefined) return ok("clients", `${place}: not started, by --no-start`);
   const probe = await probeServer(start, timeoutMs);
   const command = [start.command, ...start.args].join(" ");
-  if (!probe.ok) {
-    return problem(
-      "clients",
-      withoutPasswords(`${place}: ${probe.reason}`),
-      `Run it by hand: ${withoutPasswords(command)}`,
-    );
-  }
+  if (!probe.ok) return problem("clients", `${place}: ${probe.reason}`, `Run it by hand: ${command}`);
   const { ok: _, ...server } = probe;
   if (server.name !== SERVER_NAME) {
     return problem(
@@ -103,7 +103,7 @@ const FREE_MIN = 200 * 1000 * 1000;
 export async function checkState(state: string, project: string): Promise<Finding[]> {
   const path = pathOf(state);
   const kind = path === undefined ? state : state.slice(0, state.length - path.length);
-  const shown = withoutPasswords(path === undefined ? state : `${kind}${relative(project, path) || "."}`);
+  const shown = path === undefined ? state : `${kind}${relative(project, path) || "."}`;
   if (path !== undefined && (await isMissing(path))) {
     return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
   }

@@ -174,7 +174,7 @@ describe("passwords", () => {
     ["host=h password=secret sslpassword=secret", "host=h password=*** sslpassword=***"],
     ["postgres://ann:se\"cr'et@host/db", "postgres://ann:***@host/db"],
     ['"postgres://ann:secret@host/db" failed', '"postgres://ann:***@host/db" failed'],
-    ["at <postgres://host/db?password=sec\"ret>", "at <postgres://host/db?password=***>"],
+    ['at <postgres://host/db?password=sec"ret>', "at <postgres://host/db?password=***>"],
     // A password may be all that is before the last "@".
     ['{"a":"postgres://a:secret@h","b":"x@y"}', '{"a":"postgres://a:***@y"}'],
     ["http://host:80/a and ann@host", "http://host:80/a and ann@host"],
