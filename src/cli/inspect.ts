@@ -1,6 +1,9 @@
 /** `phasegate inspect`: serves the page for people on this machine. `phasegate graph`: the same pictures, printed. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { Command, Option } from "commander";
 import type { Logger } from "pino";
@@ -102,6 +105,7 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
     limits: { maxAttempts, maxAttemptsTotal },
     allowUnsignedApprovals: unsigned,
   });
+  let redirect: string | undefined;
   try {
     const serving = await serveInspector(opened, {
       ...{ option: "--port", port: options.port, log: logs.log },
@@ -111,11 +115,14 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
       codeFrame: framesIn(options),
     });
     print(terminal, serving.url);
-    if (options.open) openBrowser(serving.url);
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => serving.close());
+    if (options.open) {
+      redirect = await openBrowser(serving.url).catch((err: unknown) => void logs.log.warn({ err }, "no browser"));
+    }
     await serving.ended;
     return EXIT.ok;
   } finally {
+    if (redirect !== undefined) await rm(redirect, { recursive: true, force: true });
     logs.close();
     await opened.engine.close();
   }
@@ -219,13 +226,22 @@ export function framesIn({
   };
 }
 
-/** Opens a URL as the desktop does. What it prints or how it ends is of no interest: the URL is printed as well. */
-function openBrowser(url: string): void {
+/**
+ * Opens a URL as the desktop does. What it prints or how it ends is of no interest: the URL is printed as well. All users
+ * can see the arguments of a process, and the URL has a secret: what is opened is a file that only this user can read,
+ * which leads to the URL. Returns its folder.
+ */
+async function openBrowser(url: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-inspect-"));
+  const file = join(folder, "open.html");
+  const address = url.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);
+  await writeFile(file, `<!doctype html>\n<meta http-equiv="refresh" content="0; url=${address}">\n`, { mode: 0o600 });
   const [command, ...args] =
     process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
-  const child = spawn(command ?? "", [...args, url], { stdio: "ignore", detached: true });
+  const child = spawn(command ?? "", [...args, file], { stdio: "ignore", detached: true });
   child.on("error", () => {});
   child.unref();
+  return folder;
 }
 
 interface GraphOptions extends TrustOptions, WorkflowPlaces {
