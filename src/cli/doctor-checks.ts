@@ -12,7 +12,7 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
-import { openState } from "./state.js";
+import { openState, parseState } from "./state.js";
 import { counted, sizeText, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust } from "./trust.js";
 
@@ -101,15 +101,14 @@ const FREE_MIN = 200 * 1000 * 1000;
 
 /** Checks a state: that it opens, that it can be written, and what it survives. */
 export async function checkState(state: string, project: string): Promise<Finding[]> {
-  const path = pathOf(state);
-  const kind = path === undefined ? state : state.slice(0, state.length - path.length);
-  const shown = path === undefined ? state : `${kind}${relative(project, path) || "."}`;
+  const { kind, path } = parseState(state);
+  const shown = path === undefined ? state : `${kind === undefined ? "" : `${kind}:`}${relative(project, path) || "."}`;
   if (path !== undefined && (await isMissing(path))) {
     return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
   }
   try {
     // A database in memory has no sessions before it is opened.
-    const storage = await openState(state, { create: state === MEMORY });
+    const storage = await openState(state, { create: kind === "sqlite" && path === undefined });
     try {
       await requireWritable(state);
       const { total, damaged = [] } = await storage.list({ limit: 1 });
@@ -134,14 +133,6 @@ async function isMissing(path: string): Promise<boolean> {
   return found === undefined || (found.isDirectory() && (await readdir(path)).length === 0);
 }
 
-const MEMORY = "sqlite::memory:";
-
-/** Returns the path of a state on this machine. */
-function pathOf(state: string): string | undefined {
-  if (state.startsWith("sqlite:")) return state === MEMORY ? undefined : state.slice("sqlite:".length);
-  return /^[a-z][a-z0-9+.-]+:/i.test(state) ? undefined : state;
-}
-
 function survival(shown: string, sessions: string, { capabilities }: StorageAdapter): Finding[] {
   const { durability, multiProcess } = capabilities;
   const shared = multiProcess ? "" : "; only one process can use it";
@@ -156,10 +147,10 @@ function survival(shown: string, sessions: string, { capabilities }: StorageAdap
 
 /** Throws if the state can't be written now: by its rights, or since another process holds the lock of a database. */
 async function requireWritable(state: string): Promise<void> {
-  const path = pathOf(state);
+  const { kind, path } = parseState(state);
   if (path === undefined) return;
   await access(path, constants.W_OK);
-  if (!state.startsWith("sqlite:")) return;
+  if (kind === undefined) return;
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(path);
   try {

@@ -256,6 +256,12 @@ describe("the state", () => {
     expect(await messages(project, `sqlite:${join(project, "s.db")}`)).toEqual([
       expect.stringMatching(/^ok: sqlite:s\.db: opens, survives a power failure/),
     ]);
+    expect(await messages(project, `SQLITE:${join(project, "s.db")}`)).toEqual([
+      expect.stringMatching(/^ok: sqlite:s\.db: opens, survives a power failure/),
+    ]);
+    expect(await messages(project, "SQLITE::memory:")).toEqual([
+      expect.stringMatching(/^warning: SQLITE::memory:: opens, but is lost with its process/),
+    ]);
     expect(await messages(project, "sqlite::memory:")).toEqual([
       expect.stringMatching(/^warning: sqlite::memory:: opens, but is lost with its process/),
     ]);
