@@ -14,7 +14,7 @@ import { writeToFile } from "./export.js";
 import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
-import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
 
 interface DecideOptions extends TrustOptions, AttemptLimits {
@@ -86,11 +86,7 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
     return command
       .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
       .option("--note <text>", TEXTS[decision].note, notEmpty)
-      .option(
-        "--project <dir>",
-        "the server's project folder, to record its files at the start of the next phase",
-        notEmpty,
-      )
+      .addOption(projectOption("the server's project folder, to record its files at the start of the next phase"))
       .option("--full", "show the whole evidence, however long it is")
       .option("--yes", "do not ask for confirmation; needs the hash of what you have seen")
       .addOption(

@@ -2,7 +2,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { signApproval } from "phasegate/approval";
 import { createVerifiers } from "phasegate/verify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { run } from "./run-cli.js";
 import { waitingSession } from "./waiting-session.js";
@@ -53,6 +53,8 @@ describe("phasegate approve", () => {
     expect(seeing.stdout).toMatch(/phase 2 is next\.\n$/);
     await change("at last");
     expect(await seeing.submit()).toMatchObject({ passed: true });
+    vi.stubEnv("PHASEGATE_PROJECT", project);
+    expect((await approve([])).stdout).toMatch(/phase 2 is next\.\n$/);
   });
 
   it("warns about a later phase, too, that compares with the end of the approved one", async () => {
