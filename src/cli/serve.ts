@@ -324,7 +324,7 @@ interface GivenOptions extends Omit<ServeOptions, "workflows" | "standards" | "l
 /** Fills in what only the environment says, and checks that there is something to serve. */
 async function complete(
   given: GivenOptions,
-  sourceOf: (option: keyof GivenOptions) => string | undefined,
+  sourceOf: (option: string) => string | undefined,
   env: Environment,
 ): Promise<ServeOptions> {
   const folders = (option: "workflows" | "standards" | "readRoot") => {
@@ -354,7 +354,7 @@ async function complete(
   if (given.cleanupAfter !== undefined && workflows.length === 0) {
     throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
   }
-  requireComplete(given, workspace !== undefined);
+  requireComplete(given, sourceOf, workspace !== undefined);
   if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || hasMore, given.routed);
   return {
     ...given,
