@@ -189,8 +189,11 @@ describe("phasegate export and import", () => {
 
   it("check a file without importing it with --check", async () => {
     const { file, other } = await exported();
-    const checked = await run("import", file, "--check", "--state", other);
-    expect(checked).toMatchObject({ code: 0, stdout: "checked 4 sessions, 14 commits\n" });
+    for (const more of [[], ["--state", other]]) {
+      const checked = await run("import", file, "--check", ...more);
+      expect(checked).toMatchObject({ code: 0, stdout: "checked 4 sessions, 14 commits\n" });
+    }
+    expect(await run("import", file)).toMatchObject({ code: 2, stderr: expect.stringContaining("--state") });
     await expect(stat(other)).rejects.toMatchObject({ code: "ENOENT" });
   });
 });
