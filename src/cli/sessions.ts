@@ -83,7 +83,7 @@ export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): C
     .addOption(
       new Option(
         "--sort <by>",
-        "newest first if not given; with --stuck or --older-than, the longest without a commit first",
+        "created and updated: newest first; the others: ascending. By created if not given; with --stuck or --older-than, the longest without a commit first",
       ).choices(Object.keys(SORTS)),
     )
     .addOption(new Option("--limit <n>", "maximum number of sessions; all if not given").argParser(wholeNumber(1)))
@@ -167,13 +167,15 @@ async function chosenSessions(
     total += items.length;
     cursor = next;
   }
-  return { sessions: sortedBy(sort, sessions).slice(0, limit), broken, total };
+  // Of those that are stuck, the longest without a commit come first, unless another order is asked for.
+  const direction = options.sort === "updated" ? -1 : 1;
+  return { sessions: sortedBy(sort, sessions, direction).slice(0, limit), broken, total };
 }
 
-function sortedBy(sort: SortKey, sessions: readonly ListedSession[]): readonly ListedSession[] {
-  if (sort === "created") return sessions;
+function sortedBy(sort: SortKey, sessions: readonly ListedSession[], direction: 1 | -1): readonly ListedSession[] {
+  if (sort === "created") return sessions; // newest first, as they are listed
   const keyOf = SORTS[sort];
-  const compare = (one: string, other: string) => Number(one > other) - Number(one < other);
+  const compare = (one: string, other: string) => direction * (Number(one > other) - Number(one < other));
   return [...sessions].sort((one, other) => compare(keyOf(one), keyOf(other)));
 }
 
