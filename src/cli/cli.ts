@@ -19,6 +19,7 @@
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
+ * - listen.ts: serves MCP over HTTP, for `serve --listen`; listen-options.ts: the options of that
  * - log.ts: the log of `serve`
  */
 import { Command, CommanderError } from "commander";
