@@ -20,7 +20,7 @@
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
  * - listen.ts: serves MCP over HTTP, for `serve --listen`; listen-options.ts: the options of that
- * - log.ts: the log of `serve`
+ * - log.ts: the log of `serve`; rotating-file.ts: its files
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";

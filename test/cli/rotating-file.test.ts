@@ -3,7 +3,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createLogger, openLogs, RotatingFile } from "../../src/cli/log.js";
+import { createLogger, openLogs } from "../../src/cli/log.js";
+import { RotatingFile } from "../../src/cli/rotating-file.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 async function logIn(maxBytes: number, kept: number) {

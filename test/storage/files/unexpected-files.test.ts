@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { RotatingFile } from "../../../src/cli/log.js";
+import { RotatingFile } from "../../../src/cli/rotating-file.js";
 import { FilePlans } from "../../../src/content/file-plans.js";
 import { isPhasegateError } from "../../../src/errors.js";
 import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
