@@ -79,6 +79,27 @@ export function counted(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
+/**
+ * Returns rows as lines in which each column is as wide as its widest cell; those in `numbers` are aligned to the right. All
+ * rows have as many cells as the first one. `style` gets cells that have their width.
+ */
+export function aligned(
+  rows: readonly (readonly string[])[],
+  numbers: readonly number[] = [],
+  style: (cell: string, row: number, column: number) => string = (cell) => cell,
+): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
+  );
+  return rows.map((row, index) => {
+    const cells = row.map((cell, column) => {
+      const pad = numbers.includes(column) ? "padStart" : "padEnd";
+      return style(cell[pad](widths[column] ?? 0), index, column);
+    });
+    return cells.join("  ").trimEnd();
+  });
+}
+
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
 /** Returns a size in a suitable unit: `812 bytes`, `1.4 kB`. A kB has 1,000 bytes. */
