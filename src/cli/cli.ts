@@ -3,7 +3,7 @@
  * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore`, `repair` and
  * `compact` in backup.ts, `gate` in validate.ts); the other files have what several of them share:
  *
- * - exit-codes.ts: the exit codes, and which error ends with which of them
+ * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
  * - own-project.ts: the project of the current folder, for commands without `--state`
