@@ -2,19 +2,19 @@
  * `phasegate approve`, `phasegate waive` and `phasegate deny`: shows what a session waits for, asks, signs the decision and
  * passes it to the engine. waiting.ts has what sessions wait for. And `phasegate keygen`: makes an approver's keys.
  */
-import { mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Command, Option } from "commander";
 import { type Approvers, keysOf } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
-import { errnoOf } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { writeToFile } from "./export.js";
 import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
-import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
 
 interface DecideOptions extends TrustOptions, AttemptLimits {
@@ -86,11 +86,7 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
     return command
       .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
       .option("--note <text>", TEXTS[decision].note, notEmpty)
-      .option(
-        "--project <dir>",
-        "the server's project folder, to record its files at the start of the next phase",
-        notEmpty,
-      )
+      .addOption(projectOption("the server's project folder, to record its files at the start of the next phase"))
       .option("--full", "show the whole evidence, however long it is")
       .option("--yes", "do not ask for confirmation; needs the hash of what you have seen")
       .addOption(
@@ -231,27 +227,11 @@ export function keygenCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     .addHelpText("after", KEYGEN_HELP)
     .action(async ({ out }: { readonly out: string }) => {
       const { publicKey, privateKey } = await createApproverKeys();
-      await writeNew(out, privateKey);
+      await makeFolder(dirname(out));
+      await writeToFile([privateKey], out);
       print(terminal, publicKey);
       setExitCode(EXIT.ok);
     });
-}
-
-/** Writes a new file. It has its mode before it has contents, and an existing file is never overwritten. */
-async function writeNew(file: string, text: string): Promise<void> {
-  await makeFolder(dirname(file));
-  const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
-    const exists = errnoOf(cause) === "EEXIST";
-    const message = exists ? `${file} already exists, and was not changed` : `${file} can't be written`;
-    const hint = exists ? "Name a new file." : "Name a file in a folder that you may write to.";
-    throw new CommandFailure(message, EXIT.environment, hint, { cause });
-  });
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** Creates a folder that only its owner can read. An existing one keeps its mode. */

@@ -4,13 +4,12 @@ import { Command, Option } from "commander";
 import * as z from "zod";
 import type { CounterWarning } from "../approval/guard.js";
 import { waivedText } from "../gate/waivers.js";
-import type { Receipt } from "../log/commit.js";
 import type { ApprovedPass, SessionAudit } from "../phased/approval/ledger.js";
 import type { RoutedAudit } from "../routed/approvals.js";
 import type { RoutedPass } from "../routed/types.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, notEmpty, readJsonFile, stateOption } from "./options.js";
-import { type OpenedSession, openSession } from "./state.js";
+import { openSession } from "./state.js";
 import { counted, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
@@ -21,6 +20,7 @@ interface AuditOptions extends TrustOptions {
   readonly json?: true;
 }
 
+/** Approvals have the numbers of phases or the names of steps. */
 type Audited = SessionAudit | RoutedAudit;
 
 const HELP = `
@@ -56,20 +56,13 @@ async function audit(sessionId: string, options: AuditOptions, terminal: Termina
   const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
   const trust = await readTrust(options);
   const opened = await openSession(options.state, sessionId, trust);
-  const report = await audited(opened, sessionId, receipt).finally(() => opened.engine.close());
+  const report: Audited = await opened.engine.audit(sessionId, receipt).finally(() => opened.engine.close());
   const isChecked = Object.keys(trust.approvers).length > 0;
   if (options.json) printJson(terminal, { sessionId, ...report });
   else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
   if (!report.intact) return EXIT.problems;
   if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
   return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
-}
-
-/** Audits a session of any kind. Approvals have the numbers of phases or the names of steps. */
-async function audited(opened: OpenedSession, sessionId: string, receipt: Receipt | undefined): Promise<Audited> {
-  // One call for each kind: their types differ.
-  if (opened.kind === "routed") return opened.engine.audit(sessionId, receipt);
-  return opened.kind === "recorded" ? opened.engine.audit(sessionId, receipt) : opened.engine.audit(sessionId, receipt);
 }
 
 function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): string[] {

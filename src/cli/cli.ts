@@ -3,7 +3,7 @@
  * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore`, `repair` and
  * `compact` in backup.ts, `gate` in validate.ts); the other files have what several of them share:
  *
- * - exit-codes.ts: the exit codes, and which error ends with which of them
+ * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
  * - own-project.ts: the project of the current folder, for commands without `--state`
@@ -19,7 +19,8 @@
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
- * - log.ts: the log of `serve`
+ * - listen.ts: serves MCP over HTTP, for `serve --listen`; listen-options.ts: the options of that
+ * - log.ts: the log of `serve`; rotating-file.ts: its files
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";

@@ -12,7 +12,7 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
-import { openState } from "./state.js";
+import { openState, parseState } from "./state.js";
 import { counted, sizeText, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust } from "./trust.js";
 
@@ -31,15 +31,21 @@ export interface Finding {
 
 type Check = Finding["check"];
 
-const ok = (check: Check, message: string): Finding => ({ check, status: "ok", message });
-const warning = (check: Check, message: string, fix: string): Finding => ({ check, status: "warning", message, fix });
-const problem = (check: Check, message: string, fix: string): Finding => ({ check, status: "problem", message, fix });
+const ok = (check: Check, message: string): Finding => finding(check, "ok", message);
+const warning = (check: Check, message: string, fix: string): Finding => finding(check, "warning", message, fix);
+const problem = (check: Check, message: string, fix: string): Finding => finding(check, "problem", message, fix);
+
+/** Returns a finding. Its texts may quote a configuration, in which passwords are. */
+function finding(check: Check, status: Finding["status"], message: string, fix?: string): Finding {
+  const hidden = { check, status, message: withoutPasswords(message) };
+  return fix === undefined ? hidden : { ...hidden, fix: withoutPasswords(fix) };
+}
 
 /** Returns a failure as a finding. */
 function failed(check: Check, what: string, error: unknown): Finding {
   const said = error instanceof Error ? error.message : String(error);
   const hint = error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
-  return problem(check, withoutPasswords(`${what}${said}`), hint ?? "Run it again with --log-level debug.");
+  return problem(check, `${what}${said}`, hint ?? "Run it again with --log-level debug.");
 }
 
 /** Checks Node's version. An older one than the package needs has been refused before anything was loaded. */
@@ -73,13 +79,7 @@ async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number
   if (timeoutMs === undefined) return ok("clients", `${place}: not started, by --no-start`);
   const probe = await probeServer(start, timeoutMs);
   const command = [start.command, ...start.args].join(" ");
-  if (!probe.ok) {
-    return problem(
-      "clients",
-      withoutPasswords(`${place}: ${probe.reason}`),
-      `Run it by hand: ${withoutPasswords(command)}`,
-    );
-  }
+  if (!probe.ok) return problem("clients", `${place}: ${probe.reason}`, `Run it by hand: ${command}`);
   const { ok: _, ...server } = probe;
   if (server.name !== SERVER_NAME) {
     return problem(
@@ -101,15 +101,14 @@ const FREE_MIN = 200 * 1000 * 1000;
 
 /** Checks a state: that it opens, that it can be written, and what it survives. */
 export async function checkState(state: string, project: string): Promise<Finding[]> {
-  const path = pathOf(state);
-  const kind = path === undefined ? state : state.slice(0, state.length - path.length);
-  const shown = withoutPasswords(path === undefined ? state : `${kind}${relative(project, path) || "."}`);
+  const { kind, path } = parseState(state);
+  const shown = path === undefined ? state : `${kind === undefined ? "" : `${kind}:`}${relative(project, path) || "."}`;
   if (path !== undefined && (await isMissing(path))) {
     return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
   }
   try {
     // A database in memory has no sessions before it is opened.
-    const storage = await openState(state, { create: state === MEMORY });
+    const storage = await openState(state, { create: kind === "sqlite" && path === undefined });
     try {
       await requireWritable(state);
       const { total, damaged = [] } = await storage.list({ limit: 1 });
@@ -134,14 +133,6 @@ async function isMissing(path: string): Promise<boolean> {
   return found === undefined || (found.isDirectory() && (await readdir(path)).length === 0);
 }
 
-const MEMORY = "sqlite::memory:";
-
-/** Returns the path of a state on this machine. */
-function pathOf(state: string): string | undefined {
-  if (state.startsWith("sqlite:")) return state === MEMORY ? undefined : state.slice("sqlite:".length);
-  return /^[a-z][a-z0-9+.-]+:/i.test(state) ? undefined : state;
-}
-
 function survival(shown: string, sessions: string, { capabilities }: StorageAdapter): Finding[] {
   const { durability, multiProcess } = capabilities;
   const shared = multiProcess ? "" : "; only one process can use it";
@@ -156,10 +147,10 @@ function survival(shown: string, sessions: string, { capabilities }: StorageAdap
 
 /** Throws if the state can't be written now: by its rights, or since another process holds the lock of a database. */
 async function requireWritable(state: string): Promise<void> {
-  const path = pathOf(state);
+  const { kind, path } = parseState(state);
   if (path === undefined) return;
   await access(path, constants.W_OK);
-  if (!state.startsWith("sqlite:")) return;
+  if (kind === undefined) return;
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(path);
   try {

@@ -12,6 +12,7 @@ import type { Piece } from "../setup/pieces.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { ServerCommand } from "./mcp-probe.js";
 import { serveOptions } from "./serve.js";
+import { parseState } from "./state.js";
 import type { TrustOptions, VerifierOptions } from "./trust.js";
 
 /** A file in which a client looks for MCP servers. */
@@ -188,7 +189,7 @@ function servedOptions({ args, env, cwd }: ServerCommand): ServedOptions | undef
 
 /** Returns `--state` with an absolute path, as a server sees it that is started in a folder. */
 export function stateIn(cwd: string, state: string): string {
-  if (state.startsWith("sqlite:") && state !== "sqlite::memory:")
-    return `sqlite:${resolve(cwd, state.slice("sqlite:".length))}`;
-  return /^[a-z][a-z0-9+.-]+:/i.test(state) ? state : resolve(cwd, state);
+  const { kind, path } = parseState(state);
+  if (path === undefined) return state;
+  return kind === undefined ? resolve(cwd, path) : `${kind}:${resolve(cwd, path)}`;
 }

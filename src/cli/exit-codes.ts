@@ -1,5 +1,7 @@
-/** The exit codes of `phasegate`, and the failure that ends a command with one of them. */
+/** How a command ends: the exit codes of `phasegate`, the failure that ends it with one of them, and signals. */
 import { createRequire } from "node:module";
+import process from "node:process";
+import type { Logger } from "pino";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 
@@ -72,4 +74,18 @@ export function packageVersion(): string {
 export function packageManifest(): Readonly<Record<string, unknown>> {
   const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
   return isJsonObject(manifest) ? manifest : {};
+}
+
+/** Ends on the first signal. A second one ends the process at once, as it would by default. */
+export function endOnSignals(serving: { close(): void }, log: Pick<Logger, "info">): () => void {
+  const end = (signal: NodeJS.Signals) => {
+    release();
+    log.info({ signal }, "ending");
+    serving.close();
+  };
+  const release = () => {
+    process.off("SIGTERM", end).off("SIGINT", end);
+  };
+  process.on("SIGTERM", end).on("SIGINT", end);
+  return release;
 }

@@ -179,10 +179,12 @@ async function acceptsMore(stream: Writable): Promise<boolean> {
 }
 
 /** Writes lines into a new file that only its owner can read. If that fails, the file is removed. */
-export async function writeToFile(lines: AsyncIterable<string>, path: string): Promise<void> {
+export async function writeToFile(lines: Iterable<string> | AsyncIterable<string>, path: string): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
-    const hint = "Name a new file in an existing folder.";
-    throw new CommandFailure(`the file can't be created: ${path}`, EXIT.environment, hint, { cause });
+    const exists = errnoOf(cause) === "EEXIST";
+    const message = exists ? `${path} already exists, and was not changed` : `${path} can't be written`;
+    const hint = exists ? "Name a new file." : "Name a file in a folder that you may write to.";
+    throw new CommandFailure(message, EXIT.environment, hint, { cause });
   });
   try {
     for await (const line of lines) await file.writeFile(line);

@@ -175,7 +175,7 @@ async function readRouted(
 }
 
 /** Returns the path of a diagnostic's file: an included file may be outside the workflow's folder. */
-function pathOf(name: string, file: string): string {
+export function pathOf(name: string, file: string): string {
   return file.startsWith("../") ? file.slice(3) : `${name}/${file}`;
 }
 

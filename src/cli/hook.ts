@@ -4,8 +4,8 @@
  * only because the hook asked it to"; then, and whenever a run has not ended by itself, the hook is silent.
  */
 import { createReadStream } from "node:fs";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
 import { Command, Option } from "commander";
@@ -17,7 +17,7 @@ import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { logLevelOption, notEmpty } from "./options.js";
-import { createLooker, openState, sessionIn } from "./state.js";
+import { createLooker, openState, parseState, sessionIn } from "./state.js";
 import { print, printable, type Terminal, withoutPasswords } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
@@ -97,7 +97,8 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
   const project = await findProject(ending.folder ?? process.cwd());
   if (project === undefined) return undefined;
   const trust = await readTrust(options);
-  const storage = await openState(options.state ?? join(project.root, STATE));
+  const state = options.state ?? join(project.root, STATE);
+  const storage = await openState(state);
   try {
     const session = await sessionOf(ending, await activeSessions(storage, trust));
     if (session === undefined || session.waitsFor !== undefined) return undefined;
@@ -106,7 +107,10 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
     const tool = createWorkflowTool(opened.engine);
     const answer = await tool.dispatch({ action: "get_state", session_id: session.sessionId, brief: true });
     if (answer.status !== "success" || !isJsonObject(answer.next)) return undefined;
-    if (!(await isNews(join(project.root, STATE, MEMORY), ending, session))) return undefined;
+    // A database has no folder for the note. None is made in the project: the sessions of this project are elsewhere.
+    const { kind, rest } = parseState(state);
+    const folder = kind === undefined ? rest : join(project.root, STATE);
+    if (!(await isNews(join(folder, MEMORY), ending, session))) return undefined;
     return [
       `The session ${session.sessionId} of phasegate is not completed.`,
       `Its next call of the tool ${tool.name} is ${JSON.stringify(answer.next)}`,
@@ -163,14 +167,15 @@ async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySe
   return named;
 }
 
-/** The file in the state's folder that says of what was reminded. */
+/** The file that says of what was reminded. */
 const MEMORY = "stop-hook.json";
 /** Conversations that are remembered. */
 const REMEMBERED_MAX = 50;
 
 /**
  * Notes a reminder. Returns false if the conversation was reminded of the session before and nothing was done in it since:
- * not every client says reliably that an agent goes on because of a reminder.
+ * not every client says reliably that an agent goes on because of a reminder. Rejects if the note can't be kept: then there
+ * is no reminder, since it could be repeated without end.
  */
 async function isNews(
   file: string,
@@ -183,8 +188,7 @@ async function isNews(
   const known = Array.isArray(before) ? before.filter((one): one is string => typeof one === "string") : [];
   const now = `${conversation} ${sessionId} ${updatedAt}`;
   if (known.includes(now)) return false;
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, `${JSON.stringify([...known, now].slice(-REMEMBERED_MAX), null, 1)}\n`);
+  await writeFile(file, `${JSON.stringify([...known, now].slice(-REMEMBERED_MAX), null, 1)}\n`, { mode: 0o600 });
   return true;
 }
 

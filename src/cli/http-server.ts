@@ -27,10 +27,10 @@ const DROPPED_BYTES = 16 * 1024 * 1024;
 
 /** Time limits, in milliseconds. */
 export interface HttpTimes {
-  /** For the headers of a request, and for a connection on which nothing is sent. */
-  readonly headers: number;
-  /** For a whole request. */
-  readonly request: number;
+  /** For the headers of a request, and for a connection on which nothing is sent. Default 10,000. */
+  readonly headers?: number;
+  /** For a whole request. Default 60,000. */
+  readonly request?: number;
   /** For calls under way after the server was told to end. */
   readonly drain: number;
 }
@@ -59,16 +59,16 @@ export async function listen(
   option: string,
   port: number,
   log: Logger,
-  times: HttpTimes,
+  { headers = 10_000, request = 60_000, drain }: HttpTimes,
   { host = HOST, maxConnections = MAX_CONNECTIONS }: { readonly host?: string; readonly maxConnections?: number } = {},
 ): Promise<HttpServing> {
   const server = createServer({
-    headersTimeout: times.headers,
-    requestTimeout: times.request,
-    connectionsCheckingInterval: Math.min(1000, times.headers),
+    headersTimeout: headers,
+    requestTimeout: request,
+    connectionsCheckingInterval: Math.min(1000, headers),
   });
   server.maxConnections = maxConnections;
-  const connections = new Connections(server, times.drain, log);
+  const connections = new Connections(server, drain, log);
   server.on("request", (incoming, outgoing) => {
     connections.answering(incoming, outgoing);
     answer(handler, incoming, outgoing).catch((err: unknown) => {

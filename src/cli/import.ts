@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { asRefusal, checkCommit, LogRefusal, withPayloads } from "../phased/log-check.js";
 import { type Appended, appendLog, bytesOf } from "../phased/log-copy.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
@@ -49,7 +49,10 @@ export function importCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     .description("Adds the sessions in a file of `phasegate export` to a state, which is created if it does not exist.")
     .argument("[file]", "the file; stdin if it is - or not given", notEmpty)
     .addOption(stateOption().makeOptionMandatory())
-    .option("--check", "check the file without writing anything");
+    // Nothing is opened then, and the empty name stands for a state that need not be given.
+    .addOption(
+      new Option("--check", "check the file without writing anything; needs no --state").implies({ state: "" }),
+    );
   for (const option of filterOptions()) command.addOption(option);
   return command
     .addOption(hashKeyOption())

@@ -1,6 +1,9 @@
 /** `phasegate inspect`: serves the page for people on this machine. `phasegate graph`: the same pictures, printed. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { Command, Option } from "commander";
 import type { Logger } from "pino";
@@ -14,7 +17,8 @@ import { findIn } from "../inspector/sessions.js";
 import type { EngineOptions } from "../phased/options.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers-file.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, endOnSignals, type SetExitCode } from "./exit-codes.js";
+import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
 import {
@@ -59,8 +63,8 @@ changes with every start, unless the variable PHASEGATE_INSPECTOR_TOKEN has one 
 The page can be reached from this machine only. It changes nothing but the answers that people give, unless
 --allow-actions is given.`;
 
-/** Time limits in milliseconds, as for `serve --http`. */
-const TIMES = { headers: 10_000, request: 60_000, drain: 2000 };
+/** Time for the requests under way after the server was told to end, in milliseconds. */
+const DRAIN_MS = 2000;
 
 function workflowOptions(): Option[] {
   return [
@@ -102,6 +106,7 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
     limits: { maxAttempts, maxAttemptsTotal },
     allowUnsignedApprovals: unsigned,
   });
+  let redirect: string | undefined;
   try {
     const serving = await serveInspector(opened, {
       ...{ option: "--port", port: options.port, log: logs.log },
@@ -111,11 +116,15 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
       codeFrame: framesIn(options),
     });
     print(terminal, serving.url);
-    if (options.open) openBrowser(serving.url);
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => serving.close());
+    const release = endOnSignals(serving, logs.log);
+    if (options.open) {
+      redirect = await openBrowser(serving.url).catch((err: unknown) => void logs.log.warn({ err }, "no browser"));
+    }
     await serving.ended;
+    release();
     return EXIT.ok;
   } finally {
+    if (redirect !== undefined) await rm(redirect, { recursive: true, force: true });
     logs.close();
     await opened.engine.close();
   }
@@ -175,7 +184,7 @@ export async function serveInspector(engines: Engines, { option, port, ...inspec
   const token = given === "" ? randomBytes(32).toString("base64url") : given;
   const inspector = inspectorOver(engines, inspected, { access: { token } });
   const { log } = inspected;
-  const serving = await listen((request) => inspector.fetch(request), option, port, log, TIMES);
+  const serving = await listen((request) => inspector.fetch(request), option, port, log, { drain: DRAIN_MS });
   const close = () => {
     inspector.close();
     serving.close();
@@ -185,9 +194,14 @@ export async function serveInspector(engines: Engines, { option, port, ...inspec
   return { url, ended: serving.ended, close };
 }
 
-async function sourcesIn({ workflows = [], starters, routed, project }: WorkflowPlaces) {
-  const roots = [...workflows, ...(starters ? [startersFolder()] : [])];
-  for (const root of workflows) await requireFolder(root, "the folder of workflows");
+/** Returns the folders of phased workflows. Of two with the same name, the user's comes before the starter. */
+function rootsOf({ workflows = [], starters }: WorkflowPlaces): string[] {
+  return [...workflows, ...(starters ? [startersFolder()] : [])];
+}
+
+async function sourcesIn({ routed, project, ...phased }: WorkflowPlaces) {
+  const roots = rootsOf(phased);
+  for (const root of phased.workflows ?? []) await requireFolder(root, "the folder of workflows");
   const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
   return {
     ...(roots.length === 0 ? {} : { content: new FileContent({ roots }) }),
@@ -200,32 +214,36 @@ async function sourcesIn({ workflows = [], starters, routed, project }: Workflow
  * Returns what reads the lines of a workflow's file around a diagnostic, as `phasegate validate` prints them. A workflow is a
  * folder of its name; of several the first counts, as for the engine.
  */
-export function framesIn({
-  workflows = [],
-  starters,
-  routed,
-}: WorkflowPlaces): NonNullable<InspectorOptions["codeFrame"]> {
-  const places = [...workflows, ...(starters ? [startersFolder()] : []), ...(routed === undefined ? [] : [routed])];
+export function framesIn({ routed, ...phased }: WorkflowPlaces): NonNullable<InspectorOptions["codeFrame"]> {
+  const places = [...rootsOf(phased), ...(routed === undefined ? [] : [routed])];
   return async ({ file, line, column }, workflow) => {
     if (line === undefined) return undefined;
     for (const root of places) {
       const texts = new FileTexts({ root });
       if ((await texts.list(workflow)).length === 0) continue;
-      // A file that is included from elsewhere is named from the workflow's folder.
-      const text = await texts.read(file.startsWith("../") ? file.slice(3) : `${workflow}/${file}`);
+      const text = await texts.read(pathOf(workflow, file));
       return text === undefined ? undefined : codeFrame(sourceLines(text), line, column).join("\n");
     }
     return undefined;
   };
 }
 
-/** Opens a URL as the desktop does. What it prints or how it ends is of no interest: the URL is printed as well. */
-function openBrowser(url: string): void {
+/**
+ * Opens a URL as the desktop does. What it prints or how it ends is of no interest: the URL is printed as well. All users
+ * can see the arguments of a process, and the URL has a secret: what is opened is a file that only this user can read,
+ * which leads to the URL. Returns its folder.
+ */
+async function openBrowser(url: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-inspect-"));
+  const file = join(folder, "open.html");
+  const address = url.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);
+  await writeFile(file, `<!doctype html>\n<meta http-equiv="refresh" content="0; url=${address}">\n`, { mode: 0o600 });
   const [command, ...args] =
     process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
-  const child = spawn(command ?? "", [...args, url], { stdio: "ignore", detached: true });
+  const child = spawn(command ?? "", [...args, file], { stdio: "ignore", detached: true });
   child.on("error", () => {});
   child.unref();
+  return folder;
 }
 
 interface GraphOptions extends TrustOptions, WorkflowPlaces {

@@ -100,9 +100,13 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Throws if options are missing or have no effect. */
-export function requireComplete(given: ListenOptions & { readonly http?: number }, hasWorkspace: boolean): void {
-  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota, inspector, http } = given;
+/** Throws if options are missing or have no effect. A variable may be set for other servers than this one. */
+export function requireComplete(
+  given: ListenOptions & { readonly http?: number },
+  sourceOf: (option: string) => string | undefined,
+  hasWorkspace: boolean,
+): void {
+  const { listen, tokens, oauthIssuer, oauthResource, quota, inspector, http } = given;
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
   if (inspector === true && (listen === undefined || !hasLogin)) {
     throw usage(
@@ -111,9 +115,10 @@ export function requireComplete(given: ListenOptions & { readonly http?: number 
     );
   }
   if (listen === undefined) {
-    const others = [tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota];
-    if (others.every((one) => one === undefined)) return;
-    throw usage("some options need --listen", "Give --listen HOST:PORT, or leave out login, hosts, origins and quota.");
+    const without = listenOptions().filter((option) => sourceOf(option.attributeName()) === "cli");
+    if (without.length === 0) return;
+    const flags = without.map(({ long }) => long).join(", ");
+    throw usage(`without --listen there is no use for ${flags}`, `Give --listen HOST:PORT, or leave out ${flags}.`);
   }
   if (hasLogin && hasWorkspace) {
     throw usage("the sessions of a workspace have no owner", "Serve --bundle without a login, or on stdio.");

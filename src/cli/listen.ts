@@ -68,6 +68,9 @@ async function openMetrics(
 /** Maximum number of sockets: a client has an event stream and one or two more. Node allows itself as many files. */
 const MAX_CONNECTIONS = 4096;
 
+/** The options of `serve` that matter here. */
+type ListeningOptions = Pick<ServeOptions, keyof ListenOptions | "workflows" | "routed">;
+
 /** What is served, and how. */
 interface Listening {
   readonly at: Address;
@@ -83,7 +86,7 @@ interface Listening {
 
 /** Serves MCP over HTTP. Rejects if the port is not available, or the login can't work. */
 export async function serveListening(
-  options: ServeOptions,
+  options: ListeningOptions,
   { at, served, watching, quotas, page, maxBodyBytes, log, times }: Listening,
 ) {
   const { hostName = [], allowOrigin = [], grace = 0 } = options;
@@ -122,14 +125,14 @@ export async function serveListening(
     return (isMetrics ? await health.handle(request) : undefined) ?? handler.fetch(request);
   };
   const where = { host: at.host, maxConnections: MAX_CONNECTIONS };
-  const serving = await listen(answer, "--listen", at.port, log, { ...times, drain: grace + times.drain }, where);
+  const serving = await listen(answer, "--listen", at.port, log, times, where);
   return {
     url: serving.url,
     ended: serving.ended,
     close: () => {
       health.drain();
       inspector?.close();
-      // New calls are refused, and those under way get their time; the connections end with their answers.
+      // New calls are refused, and those under way get their time. Then answers are sent, and connections end with these.
       handler
         .close(grace)
         .catch((err: unknown) => log.warn({ err }, "http"))
@@ -146,7 +149,7 @@ function isAt(base: string, path: string): boolean {
 
 /** Creates the page for people. What each may do is decided by their roles. */
 async function inspectorAt(
-  options: ServeOptions,
+  options: ListeningOptions,
   { engines, inspected }: PageOf,
   login: Login,
   hosts: readonly string[],

@@ -2,14 +2,13 @@
  * The log of a server: one JSON object per line on stderr and, on request, in files that rotate. Engines and workspaces
  * are logged by the tables {@link PHASED}, {@link ROUTED} and {@link WORKSPACE}, without the contents of evidence, reports and files.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
-import { errnoOf, isPhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
-import type { ContentProvider } from "../ports/content-provider.js";
+import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedNotificationMap } from "../routed/notifications.js";
@@ -18,6 +17,7 @@ import type { WorkspaceNotificationMap } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { LogLevel } from "./options.js";
+import { RotatingFile } from "./rotating-file.js";
 import type { Terminal } from "./terminal.js";
 
 /** The logs of a server. */
@@ -42,9 +42,10 @@ export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
 
 /** Opens the log on stderr and in the files, if there are any. */
 export function openLogs(level: LogLevel, terminal: Terminal, files: LogFiles | undefined): Logs {
-  if (files === undefined) return { log: createLogger(level, terminal), close: () => {} };
-  const main = openFile(files.folder, files.main);
-  const ai = openFile(files.folder, files.ai);
+  const stderr = createLogger(level, terminal);
+  if (files === undefined) return { log: stderr, close: () => {} };
+  const main = openFile(files.folder, files.main, stderr);
+  const ai = openFile(files.folder, files.ai, stderr);
   const streams = [terminal.stderr, main].map((stream) => ({ stream, level: level === "silent" ? "fatal" : level }));
   return {
     log: pino(settings(level), multistream(streams)),
@@ -56,9 +57,9 @@ export function openLogs(level: LogLevel, terminal: Terminal, files: LogFiles | 
   };
 }
 
-function openFile(folder: string, name: string): RotatingFile {
+function openFile(folder: string, name: string, stderr: Logger): RotatingFile {
   try {
-    return new RotatingFile(resolve(folder, name));
+    return new RotatingFile(resolve(folder, name), stderr);
   } catch (cause) {
     const hint = "Check --log-dir, and that this process may write to that folder.";
     throw new CommandFailure(`the log file ${name} can't be written in ${folder}`, EXIT.environment, hint, { cause });
@@ -86,72 +87,6 @@ function briefError(error: unknown): unknown {
     ...(isPhasegateError(error) ? { url: error.url } : {}),
   };
   return { type: name, message, ...more };
-}
-
-/** When a log file is renamed, and how many old ones are kept. */
-interface Rotation {
-  /** Maximum size of a file, in bytes. */
-  readonly maxBytes: number;
-  /** Number of old files, at least 1. `NAME.1` is the newest of them. */
-  readonly kept: number;
-}
-
-const ROTATION: Rotation = { maxBytes: 10 * 1024 * 1024, kept: 5 };
-
-/**
- * A log file that is renamed when it is full. Lines are written synchronously, so that none is lost when the process is
- * killed. Two processes must not share a file.
- */
-export class RotatingFile {
-  readonly #path: string;
-  readonly #rotation: Rotation;
-  #file: number;
-  #bytes: number;
-
-  /** Creates the file, readable by its owner only, and its folder. Throws the errors of the file system. */
-  constructor(path: string, rotation: Rotation = ROTATION) {
-    this.#path = path;
-    this.#rotation = rotation;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    this.#file = open(path);
-    this.#bytes = fstatSync(this.#file).size;
-  }
-
-  write(line: string): void {
-    const bytes = Buffer.byteLength(line);
-    if (this.#bytes > 0 && this.#bytes + bytes > this.#rotation.maxBytes) this.#rotate();
-    writeSync(this.#file, line);
-    this.#bytes += bytes;
-  }
-
-  close(): void {
-    closeSync(this.#file);
-  }
-
-  #rotate(): void {
-    for (let number = this.#rotation.kept; number > 0; number -= 1) {
-      moveIfThere(number === 1 ? this.#path : `${this.#path}.${number - 1}`, `${this.#path}.${number}`);
-    }
-    const full = this.#file;
-    this.#file = open(this.#path);
-    this.#bytes = 0;
-    // Last: after a failure, the number of a closed file could belong to another one, which would be closed next.
-    closeSync(full);
-  }
-}
-
-function open(path: string): number {
-  // The same as "a", except that opening a FIFO does not wait for a reader.
-  const { O_WRONLY, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
-  return openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
-}
-
-function moveIfThere(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    if (errnoOf(error) !== "ENOENT") throw error;
-  }
 }
 
 /** Anything that notifies its host: an engine or a workspace. */
@@ -303,20 +238,22 @@ export function logCalls(
   };
 }
 
-/** Logs the names of the phased workflows, and the errors of those that cannot be started. */
-export async function logWorkflows(content: ContentProvider, log: Logger): Promise<void> {
-  await logListings("workflow", "workflowType", log, async () =>
-    (await content.list()).map(({ type, status, diagnostics }) => ({ name: type, status, diagnostics })),
-  );
-  for (const { type, diagnostics } of await content.list().catch(() => [])) {
+/** Logs the names of the phased workflows, and the errors of those that cannot be started. Returns all of them. */
+export async function logWorkflows(content: ContentProvider, log: Logger): Promise<readonly WorkflowListing[]> {
+  const listings = await listed(() => content.list(), log);
+  if (listings === undefined) return [];
+  const named = listings.map(({ type, status, diagnostics }) => ({ name: type, status, diagnostics }));
+  logListings("workflow", "workflowType", log, named);
+  for (const { type, diagnostics } of listings) {
     const hides = diagnostics.some(({ code }) => code === ("WORKFLOW_HIDDEN" satisfies DiagnosticCode));
     if (hides) log.info({ workflowType: type }, "served in place of a workflow of the same name in a later folder");
   }
+  return listings;
 }
 
 /** Warns about workflows whose sessions will wait for an approval that nobody can give. */
-export async function warnMissingApprovers(content: ContentProvider, log: Logger): Promise<void> {
-  for (const listing of await content.list().catch(() => [])) {
+export function warnMissingApprovers(listings: readonly WorkflowListing[], log: Logger): void {
+  for (const listing of listings) {
     if (listing.status === "broken") continue;
     const { type, phases } = listing.definition.structure;
     const asking = phases.find(({ gate }) => approvalOf(gate) !== undefined);
@@ -329,8 +266,12 @@ export async function warnMissingApprovers(content: ContentProvider, log: Logger
 export const SEARCH = "search_standards";
 
 /** Warns about workflows whose texts ask for the search tool, which is not served. */
-export async function warnMissingSearch(content: ContentProvider, log: Logger): Promise<void> {
-  for (const listing of await content.list().catch(() => [])) {
+export async function warnMissingSearch(
+  listings: readonly WorkflowListing[],
+  content: ContentProvider,
+  log: Logger,
+): Promise<void> {
+  for (const listing of listings) {
     if (listing.status === "broken") continue;
     const { type, phases } = listing.definition.structure;
     const parts = phases.flatMap(({ number: phase, tasks }) => [
@@ -348,7 +289,16 @@ export async function warnMissingSearch(content: ContentProvider, log: Logger): 
 
 /** Logs the names of the routed workflows, and the errors of those that cannot be started. */
 export async function logRoutedWorkflows(engine: RoutedEngine, log: Logger): Promise<void> {
-  await logListings("routed workflow", "workflow", log, () => engine.listWorkflows());
+  const listings = await listed(() => engine.listWorkflows(), log);
+  if (listings !== undefined) logListings("routed workflow", "workflow", log, listings);
+}
+
+/** Lists workflows. If they cannot be listed, now or later, everything else is served all the same. */
+async function listed<T>(list: () => Promise<readonly T[]>, log: Logger): Promise<readonly T[] | undefined> {
+  return list().catch((err: unknown) => {
+    log.error({ err }, "the workflows can't be listed");
+    return undefined;
+  });
 }
 
 /** A workflow of either kind. */
@@ -358,18 +308,7 @@ interface Listing {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Logs workflows. If they cannot be listed, now or later, everything else is served all the same. */
-async function logListings(
-  kind: string,
-  key: string,
-  log: Logger,
-  list: () => Promise<readonly Listing[]>,
-): Promise<void> {
-  const listings = await list().catch((err: unknown) => {
-    log.error({ err }, "the workflows can't be listed");
-    return undefined;
-  });
-  if (listings === undefined) return;
+function logListings(kind: string, key: string, log: Logger, listings: readonly Listing[]): void {
   for (const { name, status, diagnostics } of listings) {
     if (status === "ready") continue;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);

@@ -8,7 +8,7 @@ import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js"
 import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
 import { type NewFile, phasedFiles, plannedFiles, routedFiles, type SchemaAddress } from "./new-texts.js";
 import { logLevelOption, notEmpty, wholeNumber } from "./options.js";
-import { print, printable, type Terminal } from "./terminal.js";
+import { aligned, print, printable, type Terminal } from "./terminal.js";
 
 interface NewOptions {
   readonly in: string;
@@ -131,9 +131,8 @@ async function writeAll(folder: string, files: readonly NewFile[]): Promise<void
 }
 
 function printWritten(terminal: Terminal, folder: string, files: readonly NewFile[]): void {
-  const rows = files.map(({ path, what }) => [printable(join(folder, path)), what] as const);
-  const width = Math.max(...rows.map(([path]) => path.length));
-  for (const [path, what] of rows) print(terminal, `wrote ${path.padEnd(width)}  ${what}`);
+  const rows = files.map(({ path, what }) => [`wrote ${printable(join(folder, path))}`, what]);
+  for (const line of aligned(rows)) print(terminal, line);
 }
 
 function printNext(terminal: Terminal, { in: root, plan, routed }: NewOptions, folder: string): void {
@@ -142,13 +141,12 @@ function printNext(terminal: Terminal, { in: root, plan, routed }: NewOptions, f
   const served = routed ? `--routed ${inShell(root)} --decider linear` : `--workflows ${inShell(root)}`;
   const example = inShell(join(folder, "example-tasks.md"));
   const steps = [
-    [`${phasegate} validate ${inShell(folder)} --project .`, "checks it"] as const,
-    ...(plan ? [[`${phasegate} plan ${example}`, "shows how a plan is read"] as const] : []),
-    [`${phasegate} serve ${served} --state .phasegate --project .`, "serves it over MCP"] as const,
+    [`${phasegate} validate ${inShell(folder)} --project .`, "# checks it"],
+    ...(plan ? [[`${phasegate} plan ${example}`, "# shows how a plan is read"]] : []),
+    [`${phasegate} serve ${served} --state .phasegate --project .`, "# serves it over MCP"],
   ];
-  const width = Math.max(...steps.map(([command]) => command.length));
   print(terminal, "\nPut your own texts in their place. Then:");
-  for (const [command, what] of steps) print(terminal, `  ${printable(command.padEnd(width))}  # ${what}`);
+  for (const line of aligned(steps)) print(terminal, `  ${printable(line)}`);
 }
 
 /** Returns a word as a shell reads it. */

@@ -6,7 +6,7 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { notEmpty, repeated, wholeNumber } from "./options.js";
 import type { OpenedSession } from "./state.js";
 import { counted, durationText, printable } from "./terminal.js";
-import type { TrustOptions } from "./trust.js";
+import { projectOption, type TrustOptions } from "./trust.js";
 import { unrecorded } from "./waiting.js";
 
 /** The options of the commands on sessions. */
@@ -59,10 +59,8 @@ const phaseOption = () =>
   new Option("--phase <n>", "the phase that is meant: refused if the session is in another one").argParser(
     wholeNumber(0),
   );
-const projectOption = () =>
-  new Option("--project <dir>", "the server's project folder: plans, and the baseline of the phase that begins")
-    .env("PHASEGATE_PROJECT")
-    .argParser(notEmpty);
+const serversProject = () =>
+  projectOption("the server's project folder: plans, and the baseline of the phase that begins");
 
 /** What each command does. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
@@ -76,7 +74,7 @@ server asks the decider with the next call.`,
     options: () => [
       phaseOption(),
       new Option("--reset", "forget the last evidence instead of merging the next over it"),
-      projectOption(),
+      serversProject(),
     ],
     phased: async (engine, id, { by, note, phase, reset }) => {
       const { head } = await engine.getState(id);
@@ -99,7 +97,7 @@ server asks the decider with the next call.`,
     help: `
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
-    options: () => [projectOption()],
+    options: () => [serversProject()],
     phased: async (engine, id, { by, note }) => {
       const { phase: view, pausedSeconds } = await engine.resume(id, saidBy(by, note));
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
@@ -128,7 +126,7 @@ A phased session is paused, a routed instance suspended: the same for different 
     help: `
 Give --phase in scripts: without it, a second run would skip the next phase.`,
     note: { text: "why; required", required: true },
-    options: () => [phaseOption(), projectOption()],
+    options: () => [phaseOption(), serversProject()],
     phased: (...given) => movePast("skipPhase", "skipped", ...given),
   },
   override: {
@@ -136,7 +134,7 @@ Give --phase in scripts: without it, a second run would skip the next phase.`,
     help: `
 Give --phase in scripts: without it, a second run would override the next gate.`,
     note: { text: "why; required", required: true },
-    options: () => [phaseOption(), projectOption()],
+    options: () => [phaseOption(), serversProject()],
     phased: (...given) => movePast("overrideGate", "passed without evidence", ...given),
   },
   sync: {
@@ -145,7 +143,7 @@ Give --phase in scripts: without it, a second run would override the next gate.`
 An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
     note: { text: "why; the history shows it" },
     options: () => [
-      projectOption(),
+      serversProject(),
       new Option("--workflows <dir...>", "the server's folders of phased workflows")
         .env("PHASEGATE_WORKFLOWS")
         .argParser(repeated),

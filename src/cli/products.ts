@@ -195,11 +195,11 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
         : { targets: await createProjectRoot(project), plans: new FilePlans({ root: project }) }),
     });
     logPhased(engine, log);
-    await logWorkflows(content, log);
+    const listings = await logWorkflows(content, log);
     const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
-    if (!canApprove) await warnMissingApprovers(content, log);
+    if (!canApprove) warnMissingApprovers(listings, log);
     const canSearch = options.standards.length > 0;
-    if (!canSearch) await warnMissingSearch(content, log);
+    if (!canSearch) await warnMissingSearch(listings, content, log);
     const absent = canSearch ? {} : { absentTools: [SEARCH] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...absent, ...polling };

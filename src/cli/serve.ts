@@ -26,7 +26,7 @@ import {
   stateOption,
   toolName,
 } from "./options.js";
-import { findOwnProject } from "./own-project.js";
+import { findOwnProject, type OwnProject } from "./own-project.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import type { Terminal } from "./terminal.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
@@ -324,7 +324,7 @@ interface GivenOptions extends Omit<ServeOptions, "workflows" | "standards" | "l
 /** Fills in what only the environment says, and checks that there is something to serve. */
 async function complete(
   given: GivenOptions,
-  sourceOf: (option: keyof GivenOptions) => string | undefined,
+  sourceOf: (option: string) => string | undefined,
   env: Environment,
 ): Promise<ServeOptions> {
   const folders = (option: "workflows" | "standards" | "readRoot") => {
@@ -341,20 +341,11 @@ async function complete(
   const workspace = workspaceOf(given, folders("readRoot"));
   const logFiles = logFilesOf(given.logDir, env);
   const hasMore = workspace !== undefined || standards.length > 0;
-  const isNamed = named.length > 0 || given.routed !== undefined || hasMore;
-  const needsState = place === undefined && (named.length > 0 || given.routed !== undefined);
-  const own = isNamed && !needsState ? undefined : await findOwnProject();
-  if (!isNamed && own === undefined) throw nothing();
-  const workflows = isNamed ? named : [own?.workflows ?? startersFolder()];
-  const state = place ?? own?.state;
-  const hasEngine = workflows.length > 0 || given.routed !== undefined;
-  if (hasEngine && state === undefined) {
-    throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
-  }
+  const { workflows, state, own } = await placesOf(given, named, place, hasMore);
   if (given.cleanupAfter !== undefined && workflows.length === 0) {
     throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
   }
-  requireComplete(given, workspace !== undefined);
+  requireComplete(given, sourceOf, workspace !== undefined);
   if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || hasMore, given.routed);
   return {
     ...given,
@@ -366,6 +357,25 @@ async function complete(
     ...(logFiles === undefined ? {} : { logFiles }),
     ...(workspace === undefined ? {} : { workspace }),
   };
+}
+
+/** Returns what is named, and takes what is missing from the project around the current folder. */
+async function placesOf(
+  { routed }: GivenOptions,
+  workflows: readonly string[],
+  state: string | undefined,
+  hasMore: boolean,
+): Promise<Pick<ServeOptions, "workflows" | "state"> & { readonly own?: OwnProject }> {
+  const hasEngine = workflows.length > 0 || routed !== undefined;
+  if (hasEngine && state !== undefined) return { workflows, state };
+  if (!hasEngine && hasMore) return { workflows, ...(state === undefined ? {} : { state }) };
+  const own = await findOwnProject();
+  if (hasEngine) {
+    if (own !== undefined) return { workflows, state: own.state, own };
+    throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
+  }
+  if (own === undefined) throw nothing();
+  return { workflows: [own.workflows ?? startersFolder()], state: state ?? own.state, own };
 }
 
 function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): void {

@@ -2,7 +2,6 @@
  * Runs what `serve` serves: opens the storage and the products, connects them to a client, and ends in order when the
  * client or a signal ends it. This file is loaded by `import()`, since it needs the MCP SDK.
  */
-import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { createQuotas, type Quotas } from "../login/quotas.js";
@@ -10,7 +9,7 @@ import type { Registration } from "../mcp/http.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
-import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
+import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.js";
 import type { PageOf } from "./inspect.js";
 import type { Watching } from "./listen.js";
 import type { Quota } from "./listen-options.js";
@@ -25,8 +24,6 @@ const MESSAGE_BYTES = 32 * 1024 * 1024;
 const BYTES_PER_CHARACTER = 6;
 /** Time for calls under way after the server was told to end. */
 const DRAIN_MS = 10_000;
-/** Clients on this machine need far less time for a request. */
-const HTTP_TIMES = { headers: 10_000, request: 60_000, drain: DRAIN_MS };
 
 /** A connection or an HTTP server that is running. */
 interface Serving {
@@ -69,28 +66,29 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   if (project !== undefined) await requireFolder(project, "the project folder");
   const basis = await engineBasis(options, logs);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
-  // Over stdio, nobody asks for metrics.
-  const watching =
-    options.listen === undefined ? undefined : await (await import("./listen.js")).openWatching(storage, log);
-  const quotas = createQuotas(options.quota ?? {});
-  const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
   const served: Served[] = [];
+  let watching: Watching | undefined;
+  let inspecting: Serving | undefined;
   try {
+    // Over stdio, nobody asks for metrics.
+    if (options.listen !== undefined) watching = await (await import("./listen.js")).openWatching(storage, log);
+    const quotas = createQuotas(options.quota ?? {});
+    const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
     for (const open of prepared) {
       const product = await open?.(storage && { ...basis, storage, ...more });
       if (product !== undefined) served.push(product);
     }
     const inspected = storage && inspectedBy(options, basis, served, storage, log);
-    const inspecting = await inspectorOf(options, inspected, log);
+    inspecting = await inspectorOf(options, inspected, log);
     const serving = await begin({ served, watching, quotas, inspected, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
-    inspecting?.close();
     log.info({ reason }, "stopped");
     const code = reason === "broken" ? EXIT.environment : EXIT.ok;
     return { code, running: reason === "broken" || reason === "abandoned" };
   } finally {
+    inspecting?.close();
     for (const product of served) await product.close?.();
     await watching?.close();
     await storage?.close?.();
@@ -167,7 +165,7 @@ async function begin(
       page: inspected,
       maxBodyBytes,
       log,
-      times: HTTP_TIMES,
+      times: { drain: DRAIN_MS },
     });
   }
   const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
@@ -176,7 +174,7 @@ async function begin(
     return connect(served, client, maxBodyBytes, terminal, log);
   }
   const { serveHttp } = await import("./http-server.js");
-  return serveHttp(routed, http, log, HTTP_TIMES);
+  return serveHttp(routed, http, log, { drain: DRAIN_MS });
 }
 
 function connect(
@@ -221,18 +219,4 @@ function connect(
   });
   const ended = connection.ended.finally(() => dispose());
   return { ended, close: () => connection.close() };
-}
-
-/** Ends on the first signal. A second one ends the process at once, as it would by default. */
-function endOnSignals(serving: Serving, log: Logger): () => void {
-  const end = (signal: NodeJS.Signals) => {
-    release();
-    log.info({ signal }, "ending");
-    serving.close();
-  };
-  const release = () => {
-    process.off("SIGTERM", end).off("SIGINT", end);
-  };
-  process.on("SIGTERM", end).on("SIGINT", end);
-  return release;
 }

@@ -10,7 +10,17 @@ import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { age, jsonOption, logLevelOption, notEmpty, stateOption, wholeNumber } from "./options.js";
 import { styledStatus } from "./show.js";
 import { createLooker, openState } from "./state.js";
-import { counted, print, printable, printJson, sizeText, styled, type Terminal, timeText } from "./terminal.js";
+import {
+  aligned,
+  counted,
+  print,
+  printable,
+  printJson,
+  sizeText,
+  styled,
+  type Terminal,
+  timeText,
+} from "./terminal.js";
 import { KEY_HINT, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 interface SessionsOptions extends TrustOptions {
@@ -83,7 +93,7 @@ export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): C
     .addOption(
       new Option(
         "--sort <by>",
-        "newest first if not given; with --stuck or --older-than, the longest without a commit first",
+        "created and updated: newest first; the others: ascending. By created if not given; with --stuck or --older-than, the longest without a commit first",
       ).choices(Object.keys(SORTS)),
     )
     .addOption(new Option("--limit <n>", "maximum number of sessions; all if not given").argParser(wholeNumber(1)))
@@ -108,7 +118,8 @@ export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): C
           printJson(terminal, { count: sized.length, total, sessions: sized, ...more });
         } else {
           for (const line of tableLines(sized, total, terminal.stdout, sizes === true)) print(terminal, line);
-          for (const line of brokenLines(broken, trust.hashKey !== undefined, terminal)) print(terminal, line);
+          for (const line of brokenLines(broken, trust.hashKey !== undefined, terminal.stdout, "shown"))
+            print(terminal, line);
         }
         setExitCode(broken.length === 0 ? EXIT.ok : EXIT.problems);
       } finally {
@@ -167,13 +178,15 @@ async function chosenSessions(
     total += items.length;
     cursor = next;
   }
-  return { sessions: sortedBy(sort, sessions).slice(0, limit), broken, total };
+  // Of those that are stuck, the longest without a commit come first, unless another order is asked for.
+  const direction = options.sort === "updated" ? -1 : 1;
+  return { sessions: sortedBy(sort, sessions, direction).slice(0, limit), broken, total };
 }
 
-function sortedBy(sort: SortKey, sessions: readonly ListedSession[]): readonly ListedSession[] {
-  if (sort === "created") return sessions;
+function sortedBy(sort: SortKey, sessions: readonly ListedSession[], direction: 1 | -1): readonly ListedSession[] {
+  if (sort === "created") return sessions; // newest first, as they are listed
   const keyOf = SORTS[sort];
-  const compare = (one: string, other: string) => Number(one > other) - Number(one < other);
+  const compare = (one: string, other: string) => direction * (Number(one > other) - Number(one < other));
   return [...sessions].sort((one, other) => compare(keyOf(one), keyOf(other)));
 }
 
@@ -214,18 +227,15 @@ function tableLines(sessions: readonly SizedSession[], all: number, stream: Writ
     ...(waits ? [(session.waitsFor ?? []).join(", ")] : []),
     ...(known ? sizeCells(session) : []),
   ]);
-  const widths = headings.map((heading, column) =>
-    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), heading.length),
-  );
-  const padded = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
-  const lines = rows.map((row, index) => {
-    const status = sessions[index]?.status ?? "active";
-    return joined(padded(row).map((cell, at) => (at === STATUS_COLUMN ? styledStatus(stream, status, cell) : cell)));
-  });
+  const style = (cell: string, row: number, column: number) => {
+    const status = column === STATUS_COLUMN ? sessions[row - 1]?.status : undefined;
+    return status === undefined ? cell : styledStatus(stream, status, cell);
+  };
+  const [first = "", ...lines] = aligned([headings, ...rows], [], style);
   const last = sizes
     ? `${summary}, ${known ? sum(sessions) : "sizes unknown: this kind of state does not know them"}`
     : summary;
-  return [styled(stream, "bold", joined(padded(headings))), ...lines, "", last];
+  return [styled(stream, "bold", first), ...lines, "", last];
 }
 
 function cells({ sessionId, status, current, total, updatedAt, workflowType, target }: ListedSession): string[] {
@@ -237,10 +247,6 @@ function sizeCells({ size }: SizedSession): string[] {
   return size === undefined ? ["", ""] : [`${size.commits}`, sizeText(size.bytes)];
 }
 
-function joined(cells: readonly string[]): string {
-  return cells.join("  ").trimEnd();
-}
-
 function sum(sessions: readonly SizedSession[]): string {
   let [commits, bytes] = [0, 0];
   for (const { size } of sessions) {
@@ -250,12 +256,18 @@ function sum(sessions: readonly SizedSession[]): string {
   return `${counted(commits, "commit")}, ${sizeText(bytes)}`;
 }
 
-function brokenLines(broken: readonly BrokenSession[], isKeyed: boolean, { stdout }: Terminal): string[] {
+/** Returns the lines about sessions that can't be `done`, such as "shown". */
+export function brokenLines(
+  broken: readonly BrokenSession[],
+  isKeyed: boolean,
+  stream: Writable,
+  done: string,
+): string[] {
   if (broken.length === 0) return [];
   const mayBeKeyed = !isKeyed && broken.some(({ code }) => code === "TAMPERED");
   return [
     "",
-    styled(stdout, "red", `${counted(broken.length, "session")} can't be shown:`),
+    styled(stream, "red", `${counted(broken.length, "session")} can't be ${done}:`),
     ...broken.map(({ sessionId, message }) => `  ${printable(sessionId)}: ${printable(message)}`),
     ...(mayBeKeyed ? [KEY_HINT] : []),
   ];

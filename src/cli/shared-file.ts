@@ -126,10 +126,14 @@ function makeLike(handle: number, { uid, gid, mode }: BigIntStats, fixed: number
   }
 }
 
-/** Returns what changes with each new version of a file. */
+/** Returns what changes with each new version of a file; `""` if there is none, or if reading it must say what is wrong. */
 function keyOf(file: string): string {
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? "" : [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+    return [ino, size, mtimeNs, ctimeNs].join(" ");
+  } catch {
+    return "";
+  }
 }
 
 function unreadable(file: string, what: string, cause: unknown): CommandFailure {

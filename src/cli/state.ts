@@ -47,14 +47,31 @@ const MEMORY = ":memory:";
 /** A kind has at least two letters: `C:\…` is a folder. */
 const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
 
+/** A value of `--state`, taken apart. */
+interface StateName {
+  /** The part before the colon, in small letters; missing for a folder. */
+  readonly kind?: string;
+  readonly rest: string;
+  /** Where it is on this machine: a folder or an SQLite file; missing for everything else. */
+  readonly path?: string;
+}
+
+/** Takes a value of `--state` apart. */
+export function parseState(state: string): StateName {
+  const [, name, rest = ""] = KIND.exec(state) ?? [];
+  if (name === undefined) return { rest: state, path: state };
+  const kind = name.toLowerCase();
+  return kind === "sqlite" && rest !== "" && rest !== MEMORY ? { kind, rest, path: rest } : { kind, rest };
+}
+
 /**
  * Opens the state that `--state` names: `sqlite:FILE`, `postgres:URL`, or a folder. Without `create`, a place without
  * sessions is refused and not changed.
  */
 export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
-  const [, kind, rest = ""] = KIND.exec(state) ?? [];
+  const { kind, rest } = parseState(state);
   if (kind === undefined) return openFolder(state, options);
-  const open = Object.hasOwn(KINDS, kind.toLowerCase()) ? KINDS[kind.toLowerCase()] : undefined;
+  const open = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (open !== undefined) return open(rest, state, options);
   const known = ["a folder", ...Object.keys(KINDS).map((name) => `${name}:…`)].join(", ");
   const hint = `The kinds are: ${known}. Write a folder of this name as ./${kind}:….`;

@@ -13,10 +13,11 @@ import type {
 } from "../phased/statistics.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, notEmpty, stateOption } from "./options.js";
+import { brokenLines } from "./sessions.js";
 import { styledStatus } from "./show.js";
 import { openPhased } from "./state.js";
-import { counted, durationText, print, printable, printJson, styled, type Terminal } from "./terminal.js";
-import { KEY_HINT, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { aligned, counted, durationText, print, printable, printJson, styled, type Terminal } from "./terminal.js";
+import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 interface StatsOptions extends TrustOptions {
   readonly state: string;
@@ -113,7 +114,6 @@ async function writeCursor(file: string, cursor: StatisticsCursor): Promise<void
 
 function lines(found: Statistics, isKeyed: boolean, stream: Writable): string[] {
   const { sessions, workflows, unapproved, broken = [] } = found;
-  const mayBeKeyed = !isKeyed && broken.some(({ code }) => code === "TAMPERED");
   return [
     ...statusLines(sessions, stream),
     ...workflows.flatMap((workflow) => ["", ...workflowLines(workflow, stream)]),
@@ -127,9 +127,7 @@ function lines(found: Statistics, isKeyed: boolean, stream: Writable): string[] 
             `${counted(unapproved, "session")} passed a gate with an approval that is not accepted.`,
           ),
         ]),
-    ...(broken.length === 0 ? [] : ["", styled(stream, "red", `${counted(broken.length, "session")} can't be read:`)]),
-    ...broken.map(({ sessionId, message }) => `  ${printable(sessionId)}: ${printable(message)}`),
-    ...(mayBeKeyed ? [KEY_HINT] : []),
+    ...brokenLines(broken, isKeyed, stream, "read"),
   ];
 }
 
@@ -212,12 +210,7 @@ function section(title: string, rows: readonly (readonly string[])[], stream: Wr
 
 /** Returns rows as lines with aligned columns; those in `numbers` are aligned to the right. */
 function table(rows: readonly (readonly string[])[], numbers: readonly number[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const pad = (cell: string, column: number) => {
-    const width = widths[column] ?? 0;
-    return numbers.includes(column) ? cell.padStart(width) : cell.padEnd(width);
-  };
-  return rows.map((row) => `  ${row.map(pad).join("  ")}`.trimEnd());
+  return aligned(rows, numbers).map((line) => `  ${line}`);
 }
 
 const BAR_WIDTH = 20;

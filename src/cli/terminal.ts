@@ -79,6 +79,27 @@ export function counted(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
+/**
+ * Returns rows as lines in which each column is as wide as its widest cell; those in `numbers` are aligned to the right. All
+ * rows have as many cells as the first one. `style` gets cells that have their width.
+ */
+export function aligned(
+  rows: readonly (readonly string[])[],
+  numbers: readonly number[] = [],
+  style: (cell: string, row: number, column: number) => string = (cell) => cell,
+): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
+  );
+  return rows.map((row, index) => {
+    const cells = row.map((cell, column) => {
+      const pad = numbers.includes(column) ? "padStart" : "padEnd";
+      return style(cell[pad](widths[column] ?? 0), index, column);
+    });
+    return cells.join("  ").trimEnd();
+  });
+}
+
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
 /** Returns a size in a suitable unit: `812 bytes`, `1.4 kB`. A kB has 1,000 bytes. */
@@ -180,16 +201,19 @@ export function codeFrame(lines: SourceLines, line: number, column: number | und
 /** The beginning of a URL up to its password, which ends at the last `@`: a password may contain an unencoded `@`. */
 const USER = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:/i;
 /** A password as a parameter of a URL or a connection string. */
-const AS_PARAMETER = /\b((?:ssl)?password=)[^\s&'"]*/gi;
+const AS_PARAMETER = /\b((?:ssl)?password=)[^&]*/gi;
+/** What is between blanks, without quotes around it. Quotes inside may belong to a password. */
+const WORD = /[^\s"'<>](?:\S*[^\s"'<>])?/g;
 
-/** Returns a text in which the passwords of addresses are replaced by `***`. */
+/** Returns a text in which the passwords of addresses are replaced by `***`: where the end of one is unclear, more of it. */
 export function withoutPasswords(text: string): string {
-  return text.replace(/[^\s"'<>]+/g, withoutPassword).replace(AS_PARAMETER, "$1***");
+  return text.replace(WORD, withoutPassword);
 }
 
 function withoutPassword(word: string): string {
   const host = word.lastIndexOf("@");
   const user = host === -1 ? null : USER.exec(word);
   const start = user === null ? word.length : user.index + user[0].length;
-  return start > host ? word : `${word.slice(0, start)}***${word.slice(host)}`;
+  const address = start > host ? word : `${word.slice(0, start)}***${word.slice(host)}`;
+  return address.replace(AS_PARAMETER, "$1***");
 }

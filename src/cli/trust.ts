@@ -113,10 +113,8 @@ export interface VerifierOptions {
 }
 
 /** Returns `--project`. */
-export function projectOption(): Option {
-  return new Option("--project <dir>", "folder of the targets, which gates check")
-    .env("PHASEGATE_PROJECT")
-    .argParser(notEmpty);
+export function projectOption(text = "folder of the targets, which gates check"): Option {
+  return new Option("--project <dir>", text).env("PHASEGATE_PROJECT").argParser(notEmpty);
 }
 
 /** Returns the options that let gates run commands and ask servers. Without them, gates read files and git only. */

@@ -4,6 +4,7 @@
  * - api.ts: the order of the checks (URL length, path, preflight, authorization, method), CORS headers; reads the query, or
  *   the body within its size limit, and the idempotency key; the statuses and messages of refusals by HTTP itself
  * - routes.ts: the table of routes, and the OpenAPI document that is made from it
+ * - health.ts: what orchestrators and Prometheus ask a server: probes and metrics
  */
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";

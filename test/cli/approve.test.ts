@@ -1,37 +1,11 @@
-import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { signApproval } from "phasegate/approval";
 import { createVerifiers } from "phasegate/verify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { run } from "./run-cli.js";
 import { waitingSession } from "./waiting-session.js";
-
-describe("phasegate keygen", () => {
-  it("writes the private key for its owner alone, and prints the public one", async () => {
-    const out = join(await temporaryFolder(), "ann.pem");
-    const { code, stdout } = await run("keygen", "--out", out);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^ed25519:[A-Za-z0-9_-]{43}\n$/);
-    const text = await readFile(out, "utf8");
-    expect(text).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
-    if (process.platform !== "win32") expect((await stat(out)).mode & 0o777).toBe(0o600);
-    const again = await run("keygen", "--out", out);
-    expect(again).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("already exists") });
-    expect(await readFile(out, "utf8")).toBe(text);
-    const below = await run("keygen", "--out", join(out, "below"));
-    expect(below).toMatchObject({ code: 3, stderr: expect.stringContaining(`the folder ${out} can't be created`) });
-  });
-
-  it("creates a missing folder for its owner alone", async () => {
-    const folder = join(await temporaryFolder(), "keys");
-    expect((await run("keygen", "--out", join(folder, "ann.pem"))).code).toBe(0);
-    expect(await readFile(join(folder, "ann.pem"), "utf8")).toContain("PRIVATE KEY");
-    if (process.platform !== "win32") expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    const taken = await run("keygen", "--out", folder);
-    expect(taken).toMatchObject({ code: 3, stderr: expect.stringContaining("already exists") });
-  });
-});
 
 describe("phasegate approve", () => {
   it("shows the request, signs the answer, and lets the session continue", async () => {
@@ -79,6 +53,8 @@ describe("phasegate approve", () => {
     expect(seeing.stdout).toMatch(/phase 2 is next\.\n$/);
     await change("at last");
     expect(await seeing.submit()).toMatchObject({ passed: true });
+    vi.stubEnv("PHASEGATE_PROJECT", project);
+    expect((await approve([])).stdout).toMatch(/phase 2 is next\.\n$/);
   });
 
   it("warns about a later phase, too, that compares with the end of the approved one", async () => {

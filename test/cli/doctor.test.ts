@@ -217,6 +217,18 @@ describe("the clients' configurations", () => {
     expect(findings[0]?.message).toMatch(message);
   });
 
+  it.each([
+    { url: "https://me:SECRET@h/phasegate" },
+    {
+      command: process.execPath,
+      args: ["-e", answering({ serverInfo: { name: "other" }, tools: [] }), "postgres://u:SECRET@h/db"],
+    },
+  ])("are reported without the passwords in them: %j", async (config) => {
+    const { findings } = await examined(await aProject(claude(config)), [], "clients");
+    expect(JSON.stringify(findings)).toContain(":***@h");
+    expect(JSON.stringify(findings)).not.toContain("SECRET");
+  });
+
   it("are given up after --timeout", async () => {
     const project = await aProject(script("process.stdin.resume()"));
     const { findings } = await examined(project, ["--timeout", "1"], "clients");
@@ -243,6 +255,12 @@ describe("the state", () => {
     ]);
     expect(await messages(project, `sqlite:${join(project, "s.db")}`)).toEqual([
       expect.stringMatching(/^ok: sqlite:s\.db: opens, survives a power failure/),
+    ]);
+    expect(await messages(project, `SQLITE:${join(project, "s.db")}`)).toEqual([
+      expect.stringMatching(/^ok: sqlite:s\.db: opens, survives a power failure/),
+    ]);
+    expect(await messages(project, "SQLITE::memory:")).toEqual([
+      expect.stringMatching(/^warning: SQLITE::memory:: opens, but is lost with its process/),
     ]);
     expect(await messages(project, "sqlite::memory:")).toEqual([
       expect.stringMatching(/^warning: sqlite::memory:: opens, but is lost with its process/),

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { access, chmod, readdir, readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -92,6 +93,25 @@ describe("phasegate inspect", () => {
       const { stdout } = await run("validate", place);
       for (const frame of frames) expect(stdout).toContain(frame.replace(/^/gm, "  "));
     }
+  });
+
+  it("opens the page by a file of this user, since all users see the arguments of a process", async ({ skip }) => {
+    skip(process.platform !== "linux", "other desktops have other commands");
+    const [folder, temporary] = [await temporaryFolder(), await temporaryFolder()];
+    await (await FileStorage.open(join(folder, "state"))).close?.();
+    const said = join(folder, "said");
+    await writeFiles(folder, { "xdg-open": `#!/bin/sh\nprintf '%s\\n' "$@" > ${said}.new\nmv ${said}.new ${said}\n` });
+    await chmod(join(folder, "xdg-open"), 0o755);
+    const env = { PATH: `${folder}:${process.env.PATH}`, TMPDIR: temporary };
+    const { child, origin, token, ended } = await inspect(["--state", join(folder, "state"), "--open"], env);
+    await vi.waitFor(() => access(said));
+    const opened = (await readFile(said, "utf8")).trim();
+    expect(opened).not.toContain(token);
+    expect(await readFile(opened, "utf8")).toContain(`content="0; url=${origin}/#token=${token}"`);
+    expect([(await stat(opened)).mode & 0o777, (await stat(dirname(opened))).mode & 0o777]).toEqual([0o600, 0o700]);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(await readdir(temporary)).toEqual([]);
   });
 
   it("reports a state that is missing, a port that is in use, and a token that can be guessed", async () => {

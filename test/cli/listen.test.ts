@@ -2,7 +2,12 @@ import { spawn } from "node:child_process";
 import { access, readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { pino } from "pino";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { serveListening } from "../../src/cli/listen.js";
+import { logCalls } from "../../src/cli/log.js";
+import { createHealth } from "../../src/http/health.js";
+import { createQuotas } from "../../src/login/quotas.js";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { connectTo, GENERATIONS, until } from "../mcp/http-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -39,7 +44,7 @@ async function project() {
 }
 
 /** Starts the bin, listening on a free port of this machine. */
-async function serveListening(root: string, ...flags: string[]) {
+async function listening(root: string, ...flags: string[]) {
   const args = ["serve", "--listen", "127.0.0.1:0", "--state", join(root, "state"), "--project", root];
   const more = ["--workflows", join(root, "workflows"), "--allow-command", "node wait.mjs", ...flags];
   const child = spawn(process.execPath, [BIN, ...args, ...more], { stdio: ["ignore", "ignore", "pipe"] });
@@ -90,7 +95,7 @@ async function pidIn(root: string): Promise<number> {
 describe("phasegate serve --listen", () => {
   it("ends the process of a verifier whose call is cancelled, and ends itself in time", async () => {
     const root = await project();
-    const { child, url, closed, lines } = await serveListening(root, "--grace", "0s");
+    const { child, url, closed, lines } = await listening(root, "--grace", "0s");
     const { ask, call } = await connectTo(url, "2026");
     const { session_id } = await ask(START);
     const cancel = new AbortController();
@@ -115,7 +120,7 @@ describe("phasegate serve --listen", () => {
 
   it("answers probes and Prometheus, logs each call once, and is not ready while it ends", async () => {
     const root = await project();
-    const { child, url, closed, lines } = await serveListening(root, "--grace", "20s");
+    const { child, url, closed, lines } = await listening(root, "--grace", "20s");
     const at = (path: string) => new URL(path, url);
     const { ask } = await connectTo(url, "2026");
     const { session_id } = await ask(START);
@@ -152,7 +157,7 @@ describe("phasegate serve --listen", () => {
         (await run("tokens", "add", `a-${role}`, "--role", role, "--tokens", tokens)).stdout.trim(),
       ),
     );
-    const { url } = await serveListening(root, "--tokens", tokens);
+    const { url } = await listening(root, "--tokens", tokens);
     const get = async (path: string, headers: Record<string, string> = {}) =>
       (await fetch(new URL(path, url), { headers })).status;
     const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
@@ -180,7 +185,7 @@ describe("phasegate serve --listen", () => {
         (await run("tokens", "add", name, "--role", "agent", "--tokens", tokens)).stdout.trim(),
       ),
     );
-    const { url } = await serveListening(root, "--tokens", tokens, "--quota", "sessions=2,verifiers=1");
+    const { url } = await listening(root, "--tokens", tokens, "--quota", "sessions=2,verifiers=1");
     const one = await connectTo(url, "2026", { token: ann ?? "" });
     const other = await connectTo(url, "2026", { token: bob ?? "" });
     const { session_id: first } = await one.ask(START);
@@ -210,7 +215,7 @@ describe("phasegate serve --listen", () => {
         (await run("tokens", "add", `p${index}`, "--role", role, "--tokens", tokens)).stdout.trim(),
       ),
     );
-    const { url } = await serveListening(root, "--tokens", tokens, "--inspector");
+    const { url } = await listening(root, "--tokens", tokens, "--inspector");
     const { ask } = await connectTo(url, "2026", { token: ann ?? "" });
     const { session_id } = await ask(START);
     const at = (path: string) => new URL(`/inspector/${path}`, url);
@@ -238,7 +243,7 @@ describe("phasegate serve --listen", () => {
 
   it("is killed and comes back: the client's repeated call is carried out once", async () => {
     const root = await project();
-    const first = await serveListening(root);
+    const first = await listening(root);
     const before = await connectTo(first.url, "2025");
     const key = { idempotency_key: "start-once" };
     const { session_id } = await before.ask({ ...START, ...key });
@@ -249,7 +254,7 @@ describe("phasegate serve --listen", () => {
     await first.closed;
     await writeFiles(root, { go: "" });
     await until(() => !runs(pid));
-    const second = await serveListening(root);
+    const second = await listening(root);
     const after = await connectTo(second.url, "2025");
     expect(await after.ask({ ...START, ...key })).toMatchObject({ session_id });
     expect(await after.ask({ ...complete, idempotency_key: "k" })).toMatchObject({ workflow_complete: true });
@@ -269,7 +274,7 @@ describe("phasegate serve --listen", () => {
         (await run("tokens", "add", name, "--role", "agent", "--tokens", tokens)).stdout.trim(),
       ),
     );
-    const { url } = await serveListening(root, "--tokens", tokens, "--quota", "calls=25,bytes=1000000");
+    const { url } = await listening(root, "--tokens", tokens, "--quota", "calls=25,bytes=1000000");
     const one = await connectTo(url, "2026", { token: ann ?? "" });
     const other = await connectTo(url, "2025", { token: bob ?? "" });
     const { session_id } = await one.ask(START);
@@ -295,7 +300,7 @@ describe("phasegate serve --listen", () => {
     async (generation) => {
       const root = await project();
       const { bundle, base } = await makeWorkspace();
-      const { url } = await serveListening(root, "--bundle", bundle, "--output", join(base, "made"));
+      const { url } = await listening(root, "--bundle", bundle, "--output", join(base, "made"));
       const { client } = await connectTo(url, generation);
       const ask = async (name: string, input: Answer) => answerOf(await client.callTool({ name, arguments: input }));
       const { session_id } = await ask("create_session", { workflow: "intake" });
@@ -304,14 +309,51 @@ describe("phasegate serve --listen", () => {
     },
   );
 
+  it("gives calls under way the time of --grace once, and answers the fixed time after it", async () => {
+    const metrics = vi.fn(() => new Promise<never>(() => {}));
+    const health = createHealth({ metrics });
+    const log = pino({ level: "silent" });
+    const serving = await serveListening(
+      { grace: 3_600_000, workflows: [] },
+      {
+        ...{ at: { host: "127.0.0.1", port: 0 }, served: [], quotas: createQuotas({}), page: undefined },
+        ...{ watching: { health, calls: () => logCalls(log), close: async () => {} }, maxBodyBytes: 1000, log },
+        times: { headers: 5000, request: 5000, drain: 1000 },
+      },
+    );
+    const unanswered = fetch(`${serving.url}/metrics`).catch((error: unknown) => error);
+    await vi.waitFor(() => expect(metrics).toHaveBeenCalled());
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    serving.close();
+    await vi.advanceTimersByTimeAsync(1000);
+    vi.useRealTimers();
+    expect(await serving.ended).toBe("abandoned");
+    expect(await unanswered).toBeInstanceOf(Error);
+  });
+
+  it("closes the page for people when its own port is in use", async () => {
+    const root = await project();
+    const { url } = await listening(root);
+    const flags = ["--listen", `127.0.0.1:${new URL(url).port}`, "--inspector", "0"];
+    const { code, stderr } = await run(
+      ...["serve", "--workflows", join(root, "workflows"), "--state", join(root, "other"), "--project", root],
+      ...["--allow-command", "node wait.mjs", ...flags],
+    );
+    expect(code).toBe(3);
+    expect(stderr).toContain("is in use");
+    const page = /"url":"(http:..localhost:\d+)/.exec(stderr)?.[1] ?? "";
+    await expect(fetch(`${page}/page.js`)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+  });
+
   it.each([
     [["--listen", "0.0.0.0:0"], /without a login only this machine/],
     [["--listen", "8080"], /Write HOST:PORT/],
     [["--listen", "127.0.0.1:0", "--oauth-issuer", "https://login.example"], /belong together/],
-    [["--tokens", "t.json"], /need --listen/],
+    [["--tokens", "t.json", "--grace", "5s"], /without --listen there is no use for --tokens, --grace$/m],
     [["--inspector"], /needs --listen and a login/],
     [["--listen", "127.0.0.1:0", "--inspector"], /needs --listen and a login/],
-    [["--quota", "calls=5"], /need --listen/],
+    [["--quota", "calls=5"], /without --listen there is no use for --quota$/m],
     [["--listen", "127.0.0.1:0", "--quota", "calls=0"], /calls=N/],
     [["--listen", "127.0.0.1:0", "--quota", "steps=5"], /calls=N/],
     [["--listen", "127.0.0.1:0", "--quota", "sessions=5"], /no owners to count/],

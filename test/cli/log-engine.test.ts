@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { MemoryContent } from "phasegate";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createLogger, logPhased, logRoutedWorkflows, logWorkflows } from "../../src/cli/log.js";
 import type { LogLevel } from "../../src/cli/options.js";
 import { routed, Script } from "../routed/engine/garden.js";
@@ -84,7 +84,10 @@ describe("the log of a server", () => {
 
   it("names broken workflows, and warns if there is nothing to serve", async () => {
     const { log, lines } = logAt("info");
-    await logWorkflows(new MemoryContent({ sources: { bad: { "metadata.json": "{" } } }), log);
+    const content = new MemoryContent({ sources: { bad: { "metadata.json": "{" } } });
+    const list = vi.spyOn(content, "list");
+    expect(await logWorkflows(content, log)).toMatchObject([{ type: "bad", status: "broken" }]);
+    expect(list).toHaveBeenCalledTimes(1);
     expect(lines()).toMatchObject([
       {
         level: "warn",

@@ -1,16 +1,25 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, rmdirSync, statSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, rmdirSync, statSync, symlinkSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { RotatingFile } from "../../src/cli/log.js";
+import { createLogger, openLogs } from "../../src/cli/log.js";
+import { RotatingFile } from "../../src/cli/rotating-file.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 async function logIn(maxBytes: number, kept: number) {
   const folder = join(await temporaryFolder(), "logs");
   const path = join(folder, "main.log");
-  const open = () => new RotatingFile(path, { maxBytes, kept });
+  const terminal = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const open = () => new RotatingFile(path, createLogger("info", terminal), { maxBytes, kept });
   const text = (name = "main.log") => readFileSync(join(folder, name), "utf8");
-  return { folder, open, text };
+  const said = () => messagesIn(terminal.stderr);
+  return { folder, open, text, said };
+}
+
+function messagesIn(stderr: PassThrough): unknown[] {
+  const lines = String(stderr.read() ?? "").split("\n");
+  return lines.filter((line) => line !== "").map((line) => JSON.parse(line).msg);
 }
 
 describe("a log file that rotates", () => {
@@ -35,20 +44,35 @@ describe("a log file that rotates", () => {
     second.close();
   });
 
-  it("closes no other file if it could not be renamed", async () => {
-    const { folder, open } = await logIn(10, 1);
+  it("drops lines while it can't be renamed, closes no other file, and says when this begins and ends", async () => {
+    const { folder, open, said } = await logIn(10, 1);
     const file = open();
     file.write("a full file\n");
     mkdirSync(join(folder, "main.log.1"));
-    expect(() => file.write("next\n")).toThrow("EISDIR");
+    file.write("lost\n");
+    expect(said()).toEqual(["the log file can't be written"]);
     const other = openSync(join(folder, "other"), "w");
-    expect(() => file.write("next\n")).toThrow("EISDIR");
+    file.write("lost\n");
     expect(fstatSync(other).size).toBe(0);
     closeSync(other);
+    expect(said()).toEqual([]);
     rmdirSync(join(folder, "main.log.1"));
     file.write("next\n");
+    expect(said()).toEqual(["the log file is written again; some lines are missing"]);
     expect(readFileSync(join(folder, "main.log"), "utf8")).toBe("next\n");
     file.close();
+  });
+
+  it("does not make whoever logs fail when the disk is full", async ({ skip }) => {
+    skip(process.platform !== "linux", "only Linux has /dev/full");
+    const folder = await temporaryFolder();
+    symlinkSync("/dev/full", join(folder, "main.log"));
+    const terminal = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+    const { log, close } = openLogs("info", terminal, { folder, main: "main.log", ai: "ai.log" });
+    log.info("one");
+    log.info("two");
+    expect(messagesIn(terminal.stderr).toSorted()).toEqual(["one", "the log file can't be written", "two"].toSorted());
+    close();
   });
 
   it("accepts a line that is longer than the limit, and only its owner can read it", async () => {

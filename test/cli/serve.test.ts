@@ -54,6 +54,14 @@ describe("phasegate serve", () => {
     expect(await second.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ current_phase: 2 });
   });
 
+  it("ignores the variables of a server over HTTP on stdio", async () => {
+    const { flags } = await host();
+    const { ask } = await connectToServe(flags, { PHASEGATE_TOKENS: "missing.json", PHASEGATE_QUOTA: "sessions=1" });
+    for (const target_file of ["a.ts", "b.ts"]) {
+      expect(await ask({ action: "start", workflow_type: "small", target_file })).toMatchObject({ status: "success" });
+    }
+  });
+
   it("reads all settings from the environment, and prefers flags", async () => {
     const { root, workflows, state } = await host();
     await writeFiles(join(root, "more"), { "other/metadata.json": "{" });

@@ -101,7 +101,8 @@ describe("phasegate sessions", () => {
     };
     expect(await targets()).toBe("bac");
     expect(await targets("--sort", "target")).toBe("abc");
-    expect(await targets("--sort", "updated")).toBe("cba");
+    expect(await targets("--sort", "created")).toBe("bac");
+    expect(await targets("--sort", "updated")).toBe("abc");
     expect(await targets("--sort", "phase", "--limit", "2")).toBe("bc");
     expect(await targets("--phase", "2")).toBe("a");
     expect(await targets("--phase", "1", "--limit", "1")).toBe("b");
@@ -109,6 +110,7 @@ describe("phasegate sessions", () => {
     expect(await targets("--workflow", "three_phases")).toBe("");
     expect(await targets("--target", "src/c.ts")).toBe("c");
     expect(await targets("--stuck")).toBe("cba");
+    expect(await targets("--stuck", "--sort", "updated")).toBe("abc");
     expect(await targets("--older-than", "99999d")).toBe("");
     expect(await targets("--waiting")).toBe("");
     const limited = await run("sessions", "--state", state, "--limit", "1");

@@ -172,7 +172,11 @@ describe("passwords", () => {
     ["postgres://a:5432,b:5433/db?user=ann&password=secret", "postgres://a:5432,b:5433/db?user=ann&password=***"],
     ["postgres://host/db?user=ann&password=secret&x=1", "postgres://host/db?user=ann&password=***&x=1"],
     ["host=h password=secret sslpassword=secret", "host=h password=*** sslpassword=***"],
-    ['{"a":"postgres://a:secret@h","b":"x@y"}', '{"a":"postgres://a:***@h","b":"x@y"}'],
+    ["postgres://ann:se\"cr'et@host/db", "postgres://ann:***@host/db"],
+    ['"postgres://ann:secret@host/db" failed', '"postgres://ann:***@host/db" failed'],
+    ['at <postgres://host/db?password=sec"ret>', "at <postgres://host/db?password=***>"],
+    // A password may be all that is before the last "@".
+    ['{"a":"postgres://a:secret@h","b":"x@y"}', '{"a":"postgres://a:***@y"}'],
     ["http://host:80/a and ann@host", "http://host:80/a and ann@host"],
   ];
   for (const [text, safe] of texts) {

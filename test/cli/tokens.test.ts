@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTokenLogin } from "phasegate/login";
 import { describe, expect, it } from "vitest";
@@ -154,6 +154,24 @@ describe("a running server", () => {
     await writeFile(file, before);
     await tokens("revoke", "ann");
     expect(await isIn()).toBe(false);
+    expect(reported).toHaveLength(1);
+  });
+
+  it("keeps its tokens while their file can't even be looked at", async () => {
+    const { file, tokens, text } = await aFile();
+    await tokens("add", "ann", "--role", "agent");
+    const before = await text();
+    const reported: string[] = [];
+    const kept = new TokensFile(file);
+    const current = () => kept.current((error) => void reported.push(String(error)));
+    current();
+    await rm(file);
+    await symlink(file, file);
+    expect([current(), current()]).toEqual([before, before]);
+    expect(reported).toEqual([expect.stringContaining("the tokens file can't be read")]);
+    await rm(file);
+    await writeFile(file, before.trimEnd());
+    expect(current()).toBe(before.trimEnd());
     expect(reported).toHaveLength(1);
   });
 

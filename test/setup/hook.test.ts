@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createEngine, MemoryContent } from "phasegate";
@@ -194,6 +194,22 @@ test("the note is bounded, and a damaged one is written anew", async () => {
   await writeFile(file, JSON.stringify(Array.from({ length: 500 }, (_, index) => `note ${index}`)));
   await hook("claude", sentBy("claude", project));
   expect(JSON.parse(await readFile(file, "utf8"))).toHaveLength(50);
+});
+
+test("the note is in the folder of the state; for a database it is in .phasegate, which is not made", async () => {
+  const project = await aStartedProject();
+  const own = join(project.root, ".phasegate");
+  const [folder, database] = [join(project.home, "elsewhere"), `sqlite:${join(project.home, "s.db")}`];
+  expect(await run("backup", "--state", own, folder)).toMatchObject({ code: 0 });
+  expect(await run("restore", folder, "--state", database)).toMatchObject({ code: 0 });
+  await rename(own, join(project.home, "away"));
+  const ask = async (state: string) => (await hook("claude", sentBy("claude", project), "--state", state)).answer;
+  expect([await ask(folder), await ask(folder)]).toEqual([expect.anything(), undefined]);
+  expect((await stat(join(folder, "stop-hook.json"))).mode & 0o077).toBe(0);
+  expect(await ask(database)).toBeUndefined();
+  expect(await readdir(project.root)).not.toContain(".phasegate");
+  await mkdir(own);
+  expect([await ask(database), await ask(database)]).toEqual([expect.anything(), undefined]);
 });
 
 test("whatever fails, the agent may end; --log-level debug says what failed", async () => {

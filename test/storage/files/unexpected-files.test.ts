@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { RotatingFile } from "../../../src/cli/log.js";
+import { RotatingFile } from "../../../src/cli/rotating-file.js";
 import { FilePlans } from "../../../src/content/file-plans.js";
 import { isPhasegateError } from "../../../src/errors.js";
 import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
@@ -120,7 +121,7 @@ describe("in place of a SQLite file", () => {
 it("a FIFO in place of a log file is refused", async () => {
   const path = join(await temporaryFolder(), "x.log");
   execFileSync("mkfifo", [path]);
-  expect(() => new RotatingFile(path)).toThrow(/ENXIO|EACCES/);
+  expect(() => new RotatingFile(path, pino())).toThrow(/ENXIO|EACCES/);
 });
 
 it.each(Object.keys(KINDS))("%s in place of a plan's claim is named by the error, at every call", async (kind) => {
