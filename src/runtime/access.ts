@@ -34,7 +34,7 @@ const ACCESS: ReadonlyMap<string, Access> = new Map(
  * Returns a check of sessions for an operation: false for a session that does not exist for the caller.
  * @throws {PhasegateError} `NOT_ALLOWED` (by the check) when they may see the session, but not do that.
  */
-export function admission(caller: Caller, operation: string): (session: SessionSummary) => boolean {
+function admission(caller: Caller, operation: string): (session: SessionSummary) => boolean {
   const { actor, authorize } = caller;
   const action = ACCESS.get(operation) ?? "see";
   return (session) => {
