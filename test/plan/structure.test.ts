@@ -86,6 +86,10 @@ describe("the structure of a plan", () => {
     ],
     ["## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n", ["1 Setup @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 4"]],
     [
+      "## Phase 1 Setup and Goals\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
+      ["1 Setup and Goals @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
+    ],
+    [
       "## Phase 1: Setup\n- [ ] a\n## Phase 1 Setup again\n- [ ] b\n## Phase 2 Build\n- [ ] c\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "2 Build @5", "[ ] 2.1 c @6", "! CHECKBOX_UNPLACED 4"],
     ],
