@@ -226,23 +226,28 @@ function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undef
   return title === undefined || keys.has(title.key) ? undefined : title;
 }
 
-/** Returns, for each number, the headings with tasks that no earlier one has; and empty ones at the same level. */
+/**
+ * Returns, for each number, the headings with tasks that no earlier one has, else the first with tasks: their numbers may
+ * begin anew in each phase. Adds empty ones beside these.
+ */
 function chosen(all: readonly Candidate[]): Candidate[] {
   const seen = new Set<string>();
-  const full = all.filter(({ tasks }) => {
-    const fresh = tasks.filter((id) => !seen.has(id));
-    for (const id of fresh) seen.add(id);
-    return fresh.length > 0;
+  const fresh = all.filter(({ tasks }) => {
+    const own = tasks.filter((id) => !seen.has(id));
+    for (const id of own) seen.add(id);
+    return own.length > 0;
   });
-  const keys = new Set(full.map(({ key }) => key));
-  const places = new Set(full.map(placeOf));
-  const empty = all.filter((candidate) => {
-    const isSibling = full.length === 0 || places.has(placeOf(candidate));
-    if (!isSibling || keys.has(candidate.key)) return false;
-    keys.add(candidate.key);
-    return true;
-  });
-  return [...full, ...empty].sort((a, b) => a.index - b.index);
+  const keys = new Set(fresh.map(({ key }) => key));
+  const firstOf = (candidates: readonly Candidate[]) =>
+    candidates.filter(({ key }) => {
+      const isFirst = !keys.has(key);
+      keys.add(key);
+      return isFirst;
+    });
+  const taken = [...fresh, ...firstOf(full(all))];
+  const places = new Set(taken.map(placeOf));
+  const empty = firstOf(all.filter((candidate) => taken.length === 0 || places.has(placeOf(candidate))));
+  return [...taken, ...empty].sort((one, other) => one.index - other.index);
 }
 
 function full(all: readonly Candidate[]): Candidate[] {

@@ -82,7 +82,19 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n# Phase 2: High\n- [ ] **Task 1.1**: again\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 b @2", "2 High @3", "[ ] 1.1-2 again @4", "! TASK_ID_REPEATED 4"],
+    ],
+    [
+      "## Milestone 1\n### Phase 1: A\n- [ ] Task 1: a\n## Milestone 2\n### Phase 2: B\n- [ ] Task 1: b\n",
+      ["1 A @2", "[ ] 1 a @3", "2 B @5", "[ ] 1-2 b @6", "! TASK_ID_REPEATED 6"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] Task 1: a\n## Phase 2: Soon\n# Later\n## Phase 2: B\n- [ ] Task 1: b\n",
+      ["1 A @1", "[ ] 1 a @2", "2 B @5", "[ ] 1-2 b @6", "! TASK_ID_REPEATED 6"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] Task 1: a\n# Done\n## Phase 1: A\n- [ ] Task 1: a\n",
+      ["1 A @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 5"],
     ],
     ["## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n", ["1 Setup @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 4"]],
     [
