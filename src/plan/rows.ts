@@ -8,6 +8,7 @@ import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
 import { planError } from "./plan.js";
 import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./task-line.js";
+import { labelOf } from "./titles.js";
 
 /** One line of a plan that may have a meaning. */
 export interface Row {
@@ -137,11 +138,24 @@ const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 
-/** Checks for an underlined heading: with `=`, or a title of the plan with `-`, which otherwise is a rule. */
+/**
+ * Checks for an underlined heading. With `-`, it must be a title of the plan, or words below a blank line that are no
+ * sentence and no label: below these, plans have rules.
+ */
 function isUnderlined(source: SourceText, first: number, last: number): boolean {
   const next = source.text(first + 1);
   if (last > first + 1 || !RULE.test(next)) return false;
-  return next.includes("=") ? last === first + 1 : last === first && TITLE.test(source.text(first));
+  if (next.includes("=")) return last === first + 1;
+  return last === first && (TITLE.test(source.text(first)) || isTitle(source, first));
+}
+
+const BEGIN_OF_TITLE = /^ {0,3}[\p{L}\p{N}\p{Extended_Pictographic}]/u;
+const END_OF_TITLE = /[^\p{P}]$|\)$/u;
+
+function isTitle(source: SourceText, line: number): boolean {
+  const text = source.text(line).trimEnd();
+  if (source.text(line - 1).trim() !== "") return false;
+  return BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text.trimStart()) === undefined;
 }
 
 const HEADING = /^[ \t>]*#{1,6}[ \t]*/;

@@ -49,6 +49,10 @@ describe("the structure of a plan", () => {
       ["3 Setup @1", "[ ] 3.1 a @2", "[ ] 3.2 b @3", "4 Build @4", "[ ] 4.1 c @5", "[ ] 5.1 d @6"],
     ],
     [
+      "Setup\n-----\n- [ ] a\n\nBuild\n-----\n- [ ] b\n\nIt is late.\n---\n- [ ] c\n",
+      ["1 Setup @1", "[ ] 1.1 a @3", "2 Build @5", "[ ] 2.1 b @7", "[ ] 2.2 c @11"],
+    ],
+    [
       "## Setup\n- [ ] a\n## Build\nwords\n## Ship\n- [x] c\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "2 Ship @5", "[x] 2.1 c @6"],
     ],
