@@ -30,7 +30,7 @@ export function readItem(state: ReaderState, row: Row): void {
 /** Reads a label. */
 export function readLabel(state: ReaderState, label: Label, row: Row): void {
   const { block } = state;
-  if (block?.kind === "gate" && staysInGate(block.section || block.items.length + block.bullets.length === 0, label)) {
+  if (block?.kind === "gate" && staysInGate(block.section || itemless(block), label)) {
     if (label.field === "gate") addText(state, label, row);
     return;
   }
@@ -123,7 +123,7 @@ function addText(state: ReaderState, { name, text }: Label, row: Row): void {
 
 /** Checks whether a label names a group of criteria: before the first criterion, or after such a label. */
 function groups(block: Block): boolean {
-  if (block.items.length + block.bullets.length === 0) block.grouped = true;
+  if (itemless(block)) block.grouped = true;
   return block.grouped === true;
 }
 
@@ -246,8 +246,8 @@ function isBold(text: string): boolean {
   return /^(\*\*|__)[^*]+\1:?$/.test(text);
 }
 
-function itemless({ items, bullets }: Block): boolean {
-  return items.length + bullets.length === 0;
+function itemless({ items }: Block): boolean {
+  return items.length === 0;
 }
 
 /** Adds the sentence in the section of a gate without a list. */

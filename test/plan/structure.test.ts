@@ -158,7 +158,7 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### Validation Gate\n- one\n- [ ] two\n  - three\n",
-      ["1 A @1", "[ ] 1.1 b @2", "gate two"],
+      ["1 A @1", "[ ] 1.1 b @2", "gate one, two"],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Checkpoint**: works\n- [ ] a\n", ["1 A @1", "[ ] 1.1 b @2", "gate a"]],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Quality Gate**: works\n", ["1 A @1", "[ ] 1.1 b @2"]],
@@ -385,7 +385,7 @@ describe("the structure of a plan", () => {
     ["## Phase 1: A\n### Task 1.1: a\n#### Acceptance Criteria\n", ["1 A @1", "[ ] 1.1 a @2"]],
     [
       "## Phase 1: A\n### Task 1.1: a\n#### Acceptance Criteria\n- **Speed**: fast\n- [ ] two\n",
-      ["1 A @1", "[ ] 1.1 a @2 0/1"],
+      ["1 A @1", "[ ] 1.1 a @2 0/2"],
     ],
     [
       "## Phase 1: A\n### Success Criteria\n- Speed: fast\n- [ ] b\n### Work\n- [ ] a\n",
