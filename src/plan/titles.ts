@@ -115,7 +115,7 @@ export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|m
 /** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string): Label | undefined {
   const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
-  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
+  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line) ?? dependenciesLabel(line);
 }
 
 const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
@@ -125,7 +125,7 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
     "time",
     /^(?:(?:total )?estimate[ds]?(?: (?:time|duration|effort|hours))?|(?:time|effort) estimates?|duration|effort|time|human baseline)$/,
   ],
-  ["dependencies", /^(?:dependenc(?:y|ies)|depends(?: on)?|requires|blocked by|prerequisites?)$/],
+  ["dependencies", /^(?:dependenc(?:y|ies)|deps|depends(?: on)?|requires|blocked by|prerequisites?)$/],
   [
     "criteria",
     /^(?:acceptance(?: (?:criteria|tests?))?|criteria|(?:validation|verification|completion|done) criteria|done when|definition of done|sub-?tasks)$/,
@@ -193,6 +193,22 @@ function plainLabel(line: string): Label | undefined {
     return fieldOf(name) === "other" ? undefined : label(name, rest);
   const leading = LEADING.exec(line);
   return leading === null ? undefined : label(leading[1] ?? "", "");
+}
+
+const DEPENDS = /^[*_]{0,3}(depends on|requires|blocked by)[*_]{0,3}[ \t](.*)/i;
+
+/** Reads `depends on T001 (the model)` without a colon: other words make it a sentence. */
+function dependenciesLabel(line: string): Label | undefined {
+  const [, name, text] = DEPENDS.exec(line) ?? [];
+  if (name === undefined || text === undefined) return undefined;
+  return namesOnlyIds(text.replace(/\([^()]*\)/g, " ")) ? label(name, text) : undefined;
+}
+
+const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.*_`–—-]/gi;
+
+/** Checks whether a text has ids of tasks and phases, and nothing else. */
+export function namesOnlyIds(text: string): boolean {
+  return /\d/.test(text) && text.replace(ID_WORDS, "") === "";
 }
 
 /** Returns a name for the table: in lower case, without marks, remarks and the number of a phase or task. */
