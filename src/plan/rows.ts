@@ -121,13 +121,31 @@ function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: b
   const first = firstLine(paragraph, reading);
   const last = reading.base + (paragraph.position?.end.line ?? 1);
   if (!item && depth === -1 && isUnderlined(reading.source, first, last)) {
-    addHeading(first, reading.source.text(first + 1).includes("=") ? 1 : 2, reading, depth);
+    addHeading(first, levelOf(reading.source.text(first + 1)), reading, depth);
     return;
   }
   for (let line = first; line <= last; line += 1) {
-    const isItem = item && line === first;
-    reading.rows.push(rowAt(reading.source.text(line), line, depth, isItem));
+    const text = reading.source.text(line);
+    const underline = reading.source.text(line + 1);
+    if (line > first && OWN_TITLE.test(text) && RULE.test(underline)) {
+      addHeading(line, levelOf(underline), reading, -1);
+      if (underline.includes("=")) line += 1;
+    } else {
+      const own = line > first && OWN_PHASE.test(text) ? -1 : depth;
+      reading.rows.push(rowAt(text, line, own, item && line === first));
+    }
   }
+}
+
+/**
+ * Markdown joins a line to the item or the words above it if there is no blank line between them. These lines are not
+ * joined: titles of the plan that are underlined, and phases in bold.
+ */
+const OWN_TITLE = /^(?:phase|task)[ \t]+\d/i;
+const OWN_PHASE = /^\*\*phase[ \t]+\w+/i;
+
+function levelOf(underline: string): number {
+  return underline.includes("=") ? 1 : 2;
 }
 
 function firstLine(block: { position?: { start: { line: number } } | undefined }, { base }: Reading): number {

@@ -287,6 +287,14 @@ describe("the structure of a plan", () => {
       "**Phase 1: A**\n\n- [ ] **Task 1.1**: b\n\n## Notes\n- [ ] x\n",
       ["1 A @1", "[ ] 1.1 b @3", "! CHECKBOX_UNPLACED 6"],
     ],
+    [
+      "**Phase 1: A**\n- [ ] a\n  - [ ] c\n**Phase 2: B**\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 a @2 0/1", "2 B @4", "[ ] 2.1 b @5"],
+    ],
+    [
+      "Phase 1: A\n===\n- [ ] a\nPhase 2: B\n===\n- [ ] b\nPhase 3: C\n---\n- [ ] c\n",
+      ["1 A @1", "[ ] 1.1 a @3", "2 B @4", "[ ] 2.1 b @6", "3 C @7", "[ ] 3.1 c @9"],
+    ],
     ["> **Phase 1: A**\n\n- [ ] a\n", ["1 A @1", "[ ] 1.1 a @3"]],
     [
       "## Phase 1: A\n- [ ] a\n## Phase 2 Build it\n- [ ] b\n",
