@@ -63,7 +63,7 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   const regions = findRegions(source);
   const rows = readRows(source, parseSections(source, regions, file));
   const outline = outlineOf(rows, dialect);
-  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(file);
+  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, file);
   const state = readPhases(rows, source, dialect, outline);
   const report = new PlanReport(file);
   const overviews = { durations: readDurations(rows), waves: readWaves(source, regions) };
@@ -73,9 +73,14 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   return { plan, diagnostics: report.sorted() };
 }
 
-function noPhase(file: string) {
-  const message = "it has no phase and no task";
-  return planError({ file, line: 1 }, message, "Write '## Phase 1: Name' and below it '- [ ] **Task 1.1**: Name'.");
+function noPhase(rows: readonly Row[], file: string) {
+  const box = rows.find(({ checkbox }) => checkbox !== undefined);
+  if (box === undefined) {
+    const hint = "Write '## Phase 1: Name' and below it '- [ ] **Task 1.1**: Name'.";
+    return planError({ file, line: 1 }, "it has no phase and no task", hint);
+  }
+  const hint = "Write '## Phase 1: Name' above the tasks of each phase.";
+  return planError({ file, line: box.line + 1 }, "it has checkboxes, but no heading above them is a phase", hint);
 }
 
 function reportRegions(regions: readonly Region[], report: PlanReport): void {

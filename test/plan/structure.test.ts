@@ -354,6 +354,25 @@ describe("the structure of a plan", () => {
       "words\n\n- [ ] **Task 1.1**: b\n- [ ] **Task 2.1**: c\n",
       ["1 Tasks @3", "[ ] 1.1 b @3", "2 Phase 2 @4", "[ ] 2.1 c @4"],
     ],
+    ["words\n- [ ] a\n  - [ ] c\n- [ ] b\n# Later\nwords\n", ["1 Tasks @2", "[ ] 1.1 a @2 0/1", "[ ] 1.2 b @4"]],
+    [
+      "**Phase 1: A** (2 days)\n\n- [ ] a\n\n**Phase 2**: (b)\n- [ ] b\n\n**Phase 3** later\n",
+      ["1 A @1", "[ ] 1.1 a @3", "2 (b) @5", "[ ] 2.1 b @6"],
+    ],
+    [
+      "# Plan\n- first\n- **Phase 1: A**\n  - note\n  - [ ] a\n    - [ ] c\n- Phase 2: B\n  - [ ] b\n- __Phase 3__\n# Phases\n",
+      ["1 A @3", "[ ] 1.1 a @5 0/1", "2 B @7", "[ ] 2.1 b @8", "3 Phase 3 @9", "! PHASE_EMPTY 9"],
+    ],
+    [
+      "- [ ] Phase 1: A\n  - [ ] 1.1 a\n  - [ ] 1.2 b\n- [x] Phase 2: B\n  - [x] 2.1 c\n",
+      [
+        ...["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "2 B @4", "[x] 2.1 c @5"],
+        ...["! CHECKBOX_UNPLACED 1", "! CHECKBOX_UNPLACED 4"],
+      ],
+    ],
+    ["- [ ] Phase 1: A\n  - [ ] a\n- [ ] Release\n", ["1 Tasks @1", "[ ] 1.1 Phase 1: A @1 0/1", "[ ] 1.2 Release @3"]],
+    ["- [ ] Phase 1: A\n- [ ] Phase 2: B\n", ["1 Tasks @1", "[ ] 1.1 Phase 1: A @1", "[ ] 1.2 Phase 2: B @2"]],
+    ["- **Phase 1**: 2 days\n\n## Setup\n- [ ] a\n  - [ ] b\n", ["1 Setup @3", "[ ] 1.1 a @4 0/1"]],
     ["# Only\n\nwords\n## Phase 1\n", ["1 Phase 1 @4", "! PHASE_EMPTY 4"]],
     [
       "## Phase 2: B\n## Phase 3: C\n### Phase 4: D\n",
