@@ -18,7 +18,7 @@
  * - plan.ts: the types of plans
  */
 import { chooseDialect, DIALECT_NAMES, type Dialect } from "./drafts.js";
-import { finishPlan, readDurations, reportUnplaced } from "./finish.js";
+import { finishPlan, readDurations, reportUnplaced, reportUnread } from "./finish.js";
 import { readWaves } from "./order.js";
 import { type Outline, outlineOf } from "./outline.js";
 import {
@@ -69,6 +69,7 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   const overviews = { durations: readDurations(rows), waves: readWaves(source, regions) };
   const plan = finishPlan(state, overviews, report);
   reportRegions(regions, report);
+  reportUnread(rows, state, report);
   reportUnplaced(source, regions, rows, state.placed, report);
   return { plan, diagnostics: report.sorted() };
 }

@@ -14,24 +14,31 @@ export interface PhaseTitle {
 export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
-  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
+  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase(?:\s+#?|#|-)(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:(?:\([^()]*\)|\[[^[\]]*\])\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
 
-/** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
+/** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase #2`, `Phase 2`. */
 export function phaseTitle(title: string): PhaseTitle | undefined {
-  const text = title.replace(/(?:\*\*|__):?/g, "").trim();
+  const text = unlinked(title)
+    .replace(/(?:\*\*|__):?/g, "")
+    .trim();
   const [, key, remark = "", name = "", bracketed = ""] = PHASE.exec(text) ?? [];
   if (key === undefined) return undefined;
   return { key: key.toLowerCase(), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
 }
 
-const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)/iu;
+/** Returns a title with the texts of its links in their place: `[Phase 2](build.md): Build`. */
+function unlinked(title: string): string {
+  return title.includes("](") ? title.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1") : title;
+}
+
+const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase(?:\s+#?|#|-)(\d+)\s+(\p{L}.*)/iu;
 /** The first word after the number. A later one may be part of a name: `Phase 1 Setup and Goals`. */
 const PART_OF_PHASE =
   /^(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "")) ?? [];
+  const [, key, name] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
 }
 
@@ -39,7 +46,7 @@ const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
 export function numberedTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = NUMBERED.exec(title.replace(/\*\*|__/g, "")) ?? [];
+  const [, key, name] = NUMBERED.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
 }
 
@@ -82,6 +89,12 @@ export function mentionedPhase(title: string): string | undefined {
   const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
   if (key !== undefined) return key.toLowerCase();
   return /\bfinal\b/i.test(title) ? "final" : undefined;
+}
+
+/** Returns the number of the phase that a title names in any way: `MVP, phase 2`, `Phases 2-3`. */
+export function namedPhaseNumber(title: string): string | undefined {
+  const [, key] = /\bphases?(?:\s+#?|#|-)(\d+(?:\.\d+)?[a-z]?)\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
+  return key?.toLowerCase();
 }
 
 /** The meaning of a label. `other` is a label without a meaning for plans. */

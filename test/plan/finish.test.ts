@@ -122,6 +122,37 @@ describe("a checkbox without a place", () => {
   });
 });
 
+describe("a title that names a phase, but is not read as one", () => {
+  /** Returns the titles that are reported as `3:4 title (key)`. */
+  const unread = (text: string) =>
+    parsePlan(`## Phase 1: A\n- [ ] **Task 1.1**: b\n${text}`)
+      .diagnostics.filter(({ code }) => code === "PHASE_UNREAD")
+      .map(({ line, column, message, hint = "" }) => {
+        const [, key] = /'## Phase (\S+): Name'/.exec(hint) ?? [];
+        return `${line}:${column} ${/'(.*)' is not read as a phase/.exec(message)?.[1]} (${key})`;
+      });
+
+  it.each<readonly [string, string[]]>([
+    ["## Phases 2-3: Build\n- [ ] a\n- [ ] b\n", ["3:4 Phases 2-3: Build (2)"]],
+    ["## Then phase 2B\nwords\n### Part\n- [ ] b\n", ["3:4 Then phase 2B (2b)"]],
+    ["**Phase 2: B**\n- [ ] a\n**Phase 3: C**\n- [ ] b\n", ["3:1 **Phase 2: B** (2)", "5:1 **Phase 3: C** (3)"]],
+    ["## Then phase 2\n### Not phase 3\n- [ ] b\n", ["4:5 Not phase 3 (3)"]],
+    ["## Then phase 2\n## Other\n- [ ] b\n", []],
+    ["# All of phase 7\n## Phase 2: B\n- [ ] **Task 2.1**: c\n", []],
+    ["**Phase 2: B**\n### Other\n- [ ] b\n", []],
+    ["## Then phase 2\n### Phase 1 again\n- [ ] b\n", ["3:4 Then phase 2 (2)"]],
+    ["## Then phase 2\n- words\nwords\n", []],
+    ["## Phase 1 Tasks\n- [ ] a\n", []],
+    ["## Phase 2 Gate\n- [ ] a\n", []],
+    ["## On to phase 2\n- [ ] a\n", []],
+    ["### Task 1.2: Begin phase 2\n- [ ] a\n", []],
+    ["## Phase 2: C\n- [ ] **Task 2.1**: d\n### Phase 2 Tasks\n- [ ] a\n", []],
+    ["- **Phase 2: C**\n- [ ] a\n", []],
+  ])("is reported if checkboxes are below it: %j", (text, expected) => {
+    expect(unread(text)).toEqual(expected);
+  });
+});
+
 it("a plan has nothing that its source does not say", () => {
   const text = "## Phase 1\n### Task 1.1: a\n- [x] c\n";
   const common = { dependencies: [], optional: false, parallel: false, requirements: [], files: [] };

@@ -100,7 +100,10 @@ describe("the structure of a plan", () => {
       "## Phase 1: A\n- [ ] Task 1: a\n# Done\n## Phase 1: A\n- [ ] Task 1: a\n",
       ["1 A @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 5"],
     ],
-    ["## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n", ["1 Setup @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 4"]],
+    [
+      "## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n",
+      ["1 Setup @1", "[ ] 1.1 a @2", "! PHASE_UNREAD 3", "! CHECKBOX_UNPLACED 4"],
+    ],
     [
       "## Phase 1 Setup and Goals\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
       ["1 Setup and Goals @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
@@ -109,7 +112,10 @@ describe("the structure of a plan", () => {
       "## Phase 1: Setup\n- [ ] a\n## Phase 1 Setup again\n- [ ] b\n## Phase 2 Build\n- [ ] c\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "2 Build @5", "[ ] 2.1 c @6", "! CHECKBOX_UNPLACED 4"],
     ],
-    ["## Phase 1: A\n- [ ] a\n**Phase 2: B**\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4"]],
+    [
+      "## Phase 1: A\n- [ ] a\n**Phase 2: B**\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4", "! PHASE_UNREAD 3"],
+    ],
     [
       "## Phase 1: Validation Gate work\n- [ ] a\n## Phase 2 Validation Gate\n- [ ] b\n",
       ["1 Validation Gate work @1", "[ ] 1.1 a @2", "gate b"],
@@ -176,7 +182,7 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n## Validation Gates\n### Phase 1\n- [ ] a\n## Phase 9 notes\n- [ ] b\n",
-      ["1 A @1", "[ ] 1.1 b @2", "gate a", "! CHECKBOX_UNPLACED 8"],
+      ["1 A @1", "[ ] 1.1 b @2", "gate a", "! PHASE_UNREAD 7", "! CHECKBOX_UNPLACED 8"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n## Final Validation Gate\n- [ ] a\n## Phase 2: B\n- [ ] **Task 2.1**: c\n",
