@@ -123,7 +123,7 @@ export interface Label {
 }
 
 /** Titles and labels below which checkboxes without ids are not tasks. */
-export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
+export const NO_TASKS = /\b(?:deliverable|note|risk|question|reference|out of scope|metric|checklist|test case)/i;
 
 /** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string): Label | undefined {

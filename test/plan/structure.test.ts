@@ -208,6 +208,13 @@ describe("the structure of a plan", () => {
       "## Phase 1: A\n- [ ] a\n### Acceptance Criteria\n- [ ] b\n- [ ] c\n### More\n- [ ] d\n",
       ["1 A @1", "[ ] 1.1 a @2 0/2", "[ ] 1.2 d @7"],
     ],
+    [
+      "## Phase 1: A\n### Risks\n- [ ] a\n#### High\n- [ ] b\n### Work\n- [ ] c\n### Open questions\n- [ ] d\n## Phase 2: B\n- [ ] e\n",
+      [
+        ...["1 A @1", "[ ] 1.1 c @7", "2 B @10", "[ ] 2.1 e @11"],
+        ...["! CHECKBOX_UNPLACED 3", "! CHECKBOX_UNPLACED 5", "! CHECKBOX_UNPLACED 9"],
+      ],
+    ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### More\n- [ ] c\n", ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"]],
     [
       "## Phase 1: A\n### Notes\n- [ ] c\n- [ ] **Task 1.1**: a\n- [ ] d\n",
