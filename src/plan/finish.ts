@@ -169,8 +169,10 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
     const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
     before = number;
     if (draft.key !== undefined && number !== given) {
-      const message = `'Phase ${draft.key}' is phase ${number} here: numbers must be whole and ascending`;
-      report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}.`);
+      // The number may be that of the ids of its tasks, and then the title doesn't have it.
+      const title = draft.name === "" ? `'Phase ${draft.key}'` : `'${draft.name}' (${draft.key})`;
+      const message = `${title} is phase ${number} here: numbers must be whole and ascending`;
+      report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}, or move it.`);
     }
     if (draft.tasks.length === 0) {
       report.warn(

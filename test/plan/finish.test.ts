@@ -185,13 +185,21 @@ describe("numbers and names of phases", () => {
   it("are those of the source, if they ascend", () => {
     const of = (...keys: string[]) => {
       const { plan, diagnostics } = parsePlan(keys.map((key) => `## Phase ${key}: P${key}\n- [ ] a\n`).join(""));
-      const renumbered = diagnostics.map(({ line, message }) => `${line} ${/'.*?' is phase \d+/.exec(message)}`);
+      const renumbered = diagnostics.map(({ line, message }) => `${line} ${/'.*?' .*?is phase \d+/.exec(message)}`);
       return [plan.phases.map(({ number }) => number).join(" "), ...renumbered];
     };
     expect(of("0", "3", "999999")).toEqual(["0 3 999999"]);
-    expect(of("1", "1000000")).toEqual(["1 2", "3 'Phase 1000000' is phase 2"]);
-    expect(of("2", "1a")).toEqual(["2 3", "3 'Phase 1a' is phase 3"]);
-    expect(of("a", "1")).toEqual(["1 2", "1 'Phase a' is phase 1", "3 'Phase 1' is phase 2"]);
+    expect(of("1", "1000000")).toEqual(["1 2", "3 'P1000000' (1000000) is phase 2"]);
+    expect(of("2", "1a")).toEqual(["2 3", "3 'P1a' (1a) is phase 3"]);
+    expect(of("a", "1")).toEqual(["1 2", "1 'Pa' (a) is phase 1", "3 'P1' (1) is phase 2"]);
+  });
+
+  it.each([
+    ["## Phase N\n- [ ] a\n", "'Phase n' is phase 1", 1],
+    ["## Prepare\n- [ ] 1.1 a\n## Run\n- [ ] 3.1 b\n## Mend\n- [ ] 2.1 c\n", "'Mend' (2) is phase 4", 5],
+  ])("that change are reported by the title: %j", (text, message, line) => {
+    const found = parsePlan(text).diagnostics.filter(({ code }) => code === "PHASE_RENUMBERED");
+    expect(found).toMatchObject([{ message: `${message} here: numbers must be whole and ascending`, line }]);
   });
 
   it("of tasks without ids count in their phase, around the ids that others have", () => {
