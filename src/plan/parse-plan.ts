@@ -9,9 +9,9 @@
  * - task-line.ts: the parts of a task's line, and which brackets are checkboxes
  * - outline.ts: which headings begin a phase, and which rows name a task
  * - drafts.ts: what differs between dialects
- * - parse-plan.ts: the built-in parsers by name
- * - parse-plan.ts, reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
- * - finish.ts: numbers, ids, durations, and checkboxes without a place in the plan
+ * - parse-plan.ts: the built-in parsers by name, and what a heading opens and ends
+ * - reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
+ * - finish.ts: numbers, ids, durations, and titles and checkboxes without a place in the plan
  * - order.ts: dependencies, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
