@@ -129,15 +129,22 @@ export interface ItemDraft extends Omit<PlanItem, "details"> {
 /** The items of a list below a label. */
 export interface ItemBlock {
   readonly items: ItemDraft[];
-  readonly bullets: ItemDraft[];
   /** The text after the label. */
   readonly text?: PlanItem;
 }
 
-/** Returns the items that count: those with checkboxes, else the bullets, else the text after the label. */
-export function itemsOf({ items, bullets, text }: ItemBlock): readonly PlanItem[] {
-  if (items.length > 0) return items;
-  return bullets.length > 0 || text === undefined ? bullets : [text];
+/** Returns the items that count: all but the names of groups among checkboxes, else the text after the label. */
+export function itemsOf({ items, text }: ItemBlock): readonly PlanItem[] {
+  if (items.length === 0) return text === undefined ? [] : [text];
+  return items.some(hasBox) ? items.filter((item) => hasBox(item) || !isGroupName(item)) : items;
+}
+
+function hasBox({ checkbox }: PlanItem): boolean {
+  return checkbox !== undefined;
+}
+
+function isGroupName({ text, details }: PlanItem): boolean {
+  return details === undefined && labelOf(text)?.text === "";
 }
 
 /**
@@ -201,7 +208,8 @@ export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport
     if (/^\W*(?:complete|done|finished)/i.test(status)) return "done";
     if (/^\W*(?:in[ -]progress|started|wip)/i.test(status)) return "in_progress";
     if (/^\W*blocked/i.test(status)) return "blocked";
-    return criteria.length > 0 && criteria.every(({ checked }) => checked) ? "done" : "pending";
+    const boxes = criteria.filter(hasBox);
+    return boxes.length > 0 && boxes.every(({ checked }) => checked) ? "done" : "pending";
   }
   const { mark, position } = checkbox;
   if (mark === "") return "pending";

@@ -9,7 +9,7 @@ import type { ReaderState } from "./reader-state.js";
 import { type Row, strictTextLines } from "./rows.js";
 import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, durationIn } from "./task-line.js";
-import { phaseTitle } from "./titles.js";
+import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
 
 /** Durations by the key of a phase. */
 type Durations = ReadonlyMap<string, string>;
@@ -70,6 +70,34 @@ export function readDurations(rows: readonly Row[]): Durations {
     }
   }
   return found;
+}
+
+/** Reports titles with checkboxes below that name a phase, but are not read as one. The plan has no such phase. */
+export function reportUnread(rows: readonly Row[], { phases, outline }: ReaderState, report: PlanReport): void {
+  const keys = new Set(phases.map(({ key }) => key));
+  let title: { readonly row: Row; readonly key: string; readonly level: number } | undefined;
+  for (const [index, row] of rows.entries()) {
+    const level = levelOf(row);
+    if (level !== undefined) {
+      const isPhase = outline.starts.has(index);
+      const isOther = isPhase || outline.idOf.has(row) || isGateTitle(row.text);
+      const key = isOther ? undefined : namedPhaseNumber(row.text);
+      if (key !== undefined && !keys.has(key)) title = { row, key, level };
+      else if (isPhase || level <= (title?.level ?? 0)) title = undefined;
+    } else if (title !== undefined && row.kind === "item" && row.checkbox !== undefined) {
+      const { key, row: at } = title;
+      const message = `'${at.text}' is not read as a phase, and the plan has no phase ${key}`;
+      const place = { line: at.line + 1, column: at.column + 1 };
+      report.warn("PHASE_UNREAD", place, message, `If it is one, write it like the others: '## Phase ${key}: Name'.`);
+      title = undefined;
+    }
+  }
+}
+
+/** Returns the level of a heading, or of a phase in bold below all headings. */
+function levelOf({ kind, depth, text }: Row): number | undefined {
+  if (kind === "heading") return depth;
+  return kind === "text" && depth === -1 && /^\*\*phase\b/i.test(text) ? 7 : undefined;
 }
 
 const HINT =
@@ -141,8 +169,10 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
     const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
     before = number;
     if (draft.key !== undefined && number !== given) {
-      const message = `'Phase ${draft.key}' is phase ${number} here: numbers must be whole and ascending`;
-      report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}.`);
+      // The number may be that of the ids of its tasks, and then the title doesn't have it.
+      const title = draft.name === "" ? `'Phase ${draft.key}'` : `'${draft.name}' (${draft.key})`;
+      const message = `${title} is phase ${number} here: numbers must be whole and ascending`;
+      report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}, or move it.`);
     }
     if (draft.tasks.length === 0) {
       report.warn(

@@ -39,7 +39,7 @@ export interface Outline extends TaskRows {
   readonly grouped: boolean;
   /** True if tasks have ids, so that a checkbox without one is usually not a task. */
   readonly identified: boolean;
-  /** The index of the first task, if tasks with ids are below no heading. */
+  /** The index of the first task, if the plan has no phase. */
   readonly untitled?: number;
 }
 
@@ -54,14 +54,17 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
   const weight: Weight = (index) => ids[index] ?? (shared.identified ? undefined : plainTask(rows[index]));
   const keys = new Set(rows.flatMap(({ kind, text }) => (kind === "heading" && phaseTitle(text)?.key) || []));
   const named = candidates(rows, weight, (row) => namedPhase(row, keys));
-  const phases = chosen(named);
+  const phases = named.length > 0 ? chosen(named) : listedPhases(rows, ids, shared.identified);
   if (phases.length > 0) return { starts: startsOf(phases), grouped: false, ...shared };
   const sections = sectionsOf(rows, ids, weight, dialect);
   const numbered = sections.some(({ key }) => key !== undefined);
   const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
   const starts = startsOf(grouped ? sections : sections.map(withKey));
-  const first = rows.findIndex((row) => idOf.has(row));
-  return { starts, grouped, ...shared, ...(starts.size === 0 && first !== -1 ? { untitled: first } : {}) };
+  // A task without an id is below no heading only if it is above all of them.
+  const ends = ({ kind }: Row) => kind === "heading" && !shared.identified;
+  const first = rows.findIndex((row, index) => weight(index) !== undefined || ends(row));
+  const untitled = starts.size === 0 && weight(first) !== undefined ? { untitled: first } : {};
+  return { starts, grouped, ...shared, ...untitled };
 }
 
 /**
@@ -163,11 +166,11 @@ function isBelow({ kind, depth }: Row, above: Row): boolean {
   return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
 }
 
-function plainTask(row: Row | undefined): string | undefined {
-  return row?.checkbox !== undefined && row.kind === "item" && row.depth === 0 ? `${row.line}` : undefined;
+function plainTask(row: Row | undefined, depth = 0): string | undefined {
+  return row?.checkbox !== undefined && row.kind === "item" && row.depth === depth ? `${row.line}` : undefined;
 }
 
-/** A heading that may begin a phase. */
+/** A heading, or a line or item in place of one, that may begin a phase. */
 interface Candidate extends PhaseStart {
   readonly index: number;
   readonly parent: number;
@@ -212,13 +215,36 @@ function candidates(
  * regular title.
  */
 function namedPhase(row: Row, keys: ReadonlySet<string>): PhaseStart | undefined {
-  const bold = keys.size === 0 && row.kind === "text" && row.depth === -1 && /^\*\*[^*]+\*\*:?$/.test(row.text);
+  const bold = keys.size === 0 && row.kind === "text" && row.depth === -1 && BOLD_LINE.test(row.text);
   if (row.kind !== "heading" && !bold) return undefined;
   const title =
     isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text)
       ? undefined
       : (phaseTitle(row.text) ?? otherPhase(row.text, keys));
-  return title && { ...title, level: row.kind === "heading" ? row.depth : 7 };
+  return title && { ...title, level: row.kind === "heading" ? row.depth : BELOW_HEADINGS };
+}
+
+/** A line in bold, also with `(2 days)` after it. */
+const BOLD_LINE = /^\*\*[^*]+\*\*:?(?:[ \t]*\([^()]*\))?:?$/;
+
+/** The level of a phase that is no heading: every heading ends it. */
+const BELOW_HEADINGS = 7;
+
+/** Returns the items of a list that are phases with tasks nested in them; none if the list has other items among them. */
+function listedPhases(rows: readonly Row[], ids: Ids, identified: boolean): Candidate[] {
+  const top = rows.filter(({ kind, depth }) => kind === "item" && depth === 0);
+  const first = top.findIndex(({ checkbox, text }) => checkbox !== undefined || phaseTitle(text) !== undefined);
+  if (top.slice(first).some(({ text }) => phaseTitle(text) === undefined)) return [];
+  const nested: Weight = (index) => {
+    const row = rows[index];
+    if (row?.kind !== "item" || row.depth === 0) return undefined;
+    return ids[index] ?? (identified ? undefined : plainTask(row, 1));
+  };
+  const listed = candidates(rows, nested, (row) => {
+    const title = row.kind === "item" && row.depth === 0 ? phaseTitle(row.text) : undefined;
+    return title && { ...title, level: BELOW_HEADINGS };
+  });
+  return full(listed).length > 0 ? chosen(listed) : [];
 }
 
 function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undefined {
@@ -226,23 +252,28 @@ function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undef
   return title === undefined || keys.has(title.key) ? undefined : title;
 }
 
-/** Returns, for each number, the headings with tasks that no earlier one has; and empty ones at the same level. */
+/**
+ * Returns, for each number, the headings with tasks that no earlier one has, else the first with tasks: their numbers may
+ * begin anew in each phase. Adds empty ones beside these.
+ */
 function chosen(all: readonly Candidate[]): Candidate[] {
   const seen = new Set<string>();
-  const full = all.filter(({ tasks }) => {
-    const fresh = tasks.filter((id) => !seen.has(id));
-    for (const id of fresh) seen.add(id);
-    return fresh.length > 0;
+  const fresh = all.filter(({ tasks }) => {
+    const own = tasks.filter((id) => !seen.has(id));
+    for (const id of own) seen.add(id);
+    return own.length > 0;
   });
-  const keys = new Set(full.map(({ key }) => key));
-  const places = new Set(full.map(placeOf));
-  const empty = all.filter((candidate) => {
-    const isSibling = full.length === 0 || places.has(placeOf(candidate));
-    if (!isSibling || keys.has(candidate.key)) return false;
-    keys.add(candidate.key);
-    return true;
-  });
-  return [...full, ...empty].sort((a, b) => a.index - b.index);
+  const keys = new Set(fresh.map(({ key }) => key));
+  const firstOf = (candidates: readonly Candidate[]) =>
+    candidates.filter(({ key }) => {
+      const isFirst = !keys.has(key);
+      keys.add(key);
+      return isFirst;
+    });
+  const taken = [...fresh, ...firstOf(full(all))];
+  const places = new Set(taken.map(placeOf));
+  const empty = firstOf(all.filter((candidate) => taken.length === 0 || places.has(placeOf(candidate))));
+  return [...taken, ...empty].sort((one, other) => one.index - other.index);
 }
 
 function full(all: readonly Candidate[]): Candidate[] {

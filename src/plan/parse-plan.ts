@@ -9,16 +9,16 @@
  * - task-line.ts: the parts of a task's line, and which brackets are checkboxes
  * - outline.ts: which headings begin a phase, and which rows name a task
  * - drafts.ts: what differs between dialects
- * - parse-plan.ts: the built-in parsers by name
- * - parse-plan.ts, reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
- * - finish.ts: numbers, ids, durations, and checkboxes without a place in the plan
+ * - parse-plan.ts: the built-in parsers by name, and what a heading opens and ends
+ * - reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
+ * - finish.ts: numbers, ids, durations, and titles and checkboxes without a place in the plan
  * - order.ts: dependencies, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
  * - plan.ts: the types of plans
  */
 import { chooseDialect, DIALECT_NAMES, type Dialect } from "./drafts.js";
-import { finishPlan, readDurations, reportUnplaced } from "./finish.js";
+import { finishPlan, readDurations, reportUnplaced, reportUnread } from "./finish.js";
 import { readWaves } from "./order.js";
 import { type Outline, outlineOf } from "./outline.js";
 import {
@@ -37,7 +37,7 @@ import { parseSections, type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
-import { fieldOf, isGateTitle, mentionedPhase } from "./titles.js";
+import { fieldOf, isGateTitle, mentionedPhase, NO_TASKS } from "./titles.js";
 
 /** The options of `parsePlan`. */
 export interface ParsePlanOptions {
@@ -63,19 +63,25 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   const regions = findRegions(source);
   const rows = readRows(source, parseSections(source, regions, file));
   const outline = outlineOf(rows, dialect);
-  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(file);
+  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, file);
   const state = readPhases(rows, source, dialect, outline);
   const report = new PlanReport(file);
   const overviews = { durations: readDurations(rows), waves: readWaves(source, regions) };
   const plan = finishPlan(state, overviews, report);
   reportRegions(regions, report);
+  reportUnread(rows, state, report);
   reportUnplaced(source, regions, rows, state.placed, report);
   return { plan, diagnostics: report.sorted() };
 }
 
-function noPhase(file: string) {
-  const message = "it has no phase and no task";
-  return planError({ file, line: 1 }, message, "Write '## Phase 1: Name' and below it '- [ ] **Task 1.1**: Name'.");
+function noPhase(rows: readonly Row[], file: string) {
+  const box = rows.find(({ checkbox }) => checkbox !== undefined);
+  if (box === undefined) {
+    const hint = "Write '## Phase 1: Name' and below it '- [ ] **Task 1.1**: Name'.";
+    return planError({ file, line: 1 }, "it has no phase and no task", hint);
+  }
+  const hint = "Write '## Phase 1: Name' above the tasks of each phase.";
+  return planError({ file, line: box.line + 1 }, "it has checkboxes, but no heading above them is a phase", hint);
 }
 
 function reportRegions(regions: readonly Region[], report: PlanReport): void {
@@ -126,7 +132,8 @@ function readHeading(state: ReaderState, row: Row): void {
   }
   if (phase !== undefined && row.depth <= phase.level) state.endPhase(row.line);
   state.endTask(row.line);
-  state.aside = outline.identified;
+  if (outline.identified || NO_TASKS.test(row.text)) state.aside = row.depth;
+  else if (state.aside !== undefined && row.depth <= state.aside) state.aside = undefined;
   if (field === "success" || field === "criteria")
     openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
 }

@@ -229,6 +229,7 @@ const PLAN_CODES = {
   FENCE_UNCLOSED: "a fence or a comment that is not closed",
   PHASE_RENUMBERED: "a phase that gets another number than it has in the source",
   PHASE_EMPTY: "a phase without tasks",
+  PHASE_UNREAD: "a title with checkboxes below that names a phase, but is not read as one",
   TASK_ID_REPEATED: "an id that an earlier task has",
   TASK_WITHOUT_ID: "a task without an id among others with one",
   STATE_UNKNOWN: "a mark between brackets without a meaning",

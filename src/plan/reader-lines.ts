@@ -30,7 +30,7 @@ export function readItem(state: ReaderState, row: Row): void {
 /** Reads a label. */
 export function readLabel(state: ReaderState, label: Label, row: Row): void {
   const { block } = state;
-  if (block?.kind === "gate" && staysInGate(block.section || block.items.length + block.bullets.length === 0, label)) {
+  if (block?.kind === "gate" && staysInGate(block.section || itemless(block), label)) {
     if (label.field === "gate") addText(state, label, row);
     return;
   }
@@ -106,7 +106,7 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (outline.idOf.has(row)) return true;
   if (row.checkbox === undefined || below) return false;
   // In a plan with ids, a checkbox without one is a task only among tasks.
-  return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
+  return state.aside === undefined && !(outline.identified && task !== undefined && "heading" in task.place);
 }
 
 /** Checks whether a label belongs to the open gate: it groups its items, or precedes them. */
@@ -123,7 +123,7 @@ function addText(state: ReaderState, { name, text }: Label, row: Row): void {
 
 /** Checks whether a label names a group of criteria: before the first criterion, or after such a label. */
 function groups(block: Block): boolean {
-  if (block.items.length + block.bullets.length === 0) block.grouped = true;
+  if (itemless(block)) block.grouped = true;
   return block.grouped === true;
 }
 
@@ -246,8 +246,8 @@ function isBold(text: string): boolean {
   return /^(\*\*|__)[^*]+\1:?$/.test(text);
 }
 
-function itemless({ items, bullets }: Block): boolean {
-  return items.length + bullets.length === 0;
+function itemless({ items }: Block): boolean {
+  return items.length === 0;
 }
 
 /** Adds the sentence in the section of a gate without a list. */

@@ -5,7 +5,7 @@ import type { Checkbox, PlanItem } from "./plan.js";
 import type { Row } from "./rows.js";
 import type { SourceText } from "./source.js";
 import { bare, isTicked, readTaskLine, splitTime, withoutComments } from "./task-line.js";
-import type { TaskIds } from "./titles.js";
+import { labelOf, type TaskIds } from "./titles.js";
 
 /** The list of a label or of a heading. */
 export interface Block extends ItemBlock {
@@ -15,8 +15,10 @@ export interface Block extends ItemBlock {
   /** True for a section, which labels without a meaning don't end. */
   readonly section: boolean;
   readonly name: string;
-  /** The nesting depth of its first item. */
+  /** The nesting depth of its first row. */
   first?: number;
+  /** The nesting depth of its last item. */
+  last?: number;
   /** True if labels name groups of its items. */
   grouped?: boolean;
   /** Receives the items when the block ends. */
@@ -41,8 +43,8 @@ export class ReaderState {
   block: Block | undefined;
   /** The level of a heading such as `Phase Validation Gates`, below which the gates of all phases are. */
   gates: number | undefined;
-  /** True in a part of the phase without a task so far, such as its notes. */
-  aside = false;
+  /** The level of the heading of a part of the phase without a task so far, such as its notes. */
+  aside: number | undefined;
   /** Receives the text after a label without one. */
   field: ((text: string) => void) | undefined;
 
@@ -65,7 +67,7 @@ export class ReaderState {
   /** Opens a block; the one before ends. */
   open(start: BlockStart): void {
     this.close();
-    this.block = { ...start, items: [], bullets: [] };
+    this.block = { ...start, items: [] };
   }
 
   /** Ends the open list and text. */
@@ -91,17 +93,19 @@ export class ReaderState {
   /** Adds an item to a block: with its checkbox, as a bullet, or as a detail of the item before. */
   collect(block: Block, row: Row): void {
     block.first ??= row.depth;
-    if (row.checkbox !== undefined) {
-      if (block.kind === "criteria" || block.kind === "gate") {
-        block.items.push(this.item(row));
-        this.tell(row);
-      }
-      return;
+    const { last = row.depth } = block;
+    const before = block.items.at(-1);
+    if (row.checkbox === undefined) {
+      if (block.kind !== "other") this.tell(row);
+      if (before !== undefined && (row.depth > last || isNote(row.text))) return addDetail(before, row.text);
+    } else {
+      if (block.kind !== "criteria" && block.kind !== "gate") return;
+      this.tell(row);
+      // A bullet above deeper checkboxes names their group.
+      if (row.depth > last && before?.checkbox === undefined && before?.details === undefined) block.items.pop();
     }
-    if (block.kind !== "other") this.told.add(row.line);
-    const before = block.items.at(-1) ?? block.bullets.at(-1);
-    if (row.depth <= block.first) block.bullets.push(this.item(row));
-    else if (before !== undefined) addDetail(before, row.text);
+    block.items.push(this.item(row));
+    block.last = row.depth;
   }
 
   /** Returns an item of a list, and marks its checkbox as placed. */
@@ -134,7 +138,7 @@ export function startPhase(state: ReaderState, { key, name, level }: PhaseStart,
   state.close();
   state.endPhase(row.line);
   state.gates = undefined;
-  state.aside = false;
+  state.aside = undefined;
   const { name: bareName, time } = splitTime(name);
   const phase: PhaseDraft = {
     ...(key === undefined ? {} : { key }),
@@ -152,7 +156,7 @@ export function startPhase(state: ReaderState, { key, name, level }: PhaseStart,
 /** Begins a task of the open phase. The task before ends. */
 export function startTask(state: ReaderState, row: Row, place: TaskDraft["place"]): void {
   state.endTask(row.line);
-  state.aside = false;
+  state.aside = undefined;
   const forms: readonly TaskIds[] = state.outline.identified ? [...state.dialect.ids, "number"] : state.dialect.ids;
   const line = readTaskLine(row.text, forms);
   const phase = state.outline.grouped ? groupOf(state, line.id, line.name, row) : state.phase;
@@ -176,6 +180,10 @@ export function startTask(state: ReaderState, row: Row, place: TaskDraft["place"
     endLine: state.source.lines.length,
   };
   phase.tasks.push(state.task);
+}
+
+function isNote(text: string): boolean {
+  return /^notes?$/i.test(labelOf(text)?.name ?? "");
 }
 
 function addDetail(item: ItemDraft, text: string): void {

@@ -8,6 +8,7 @@ import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
 import { planError } from "./plan.js";
 import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./task-line.js";
+import { labelOf } from "./titles.js";
 
 /** One line of a plan that may have a meaning. */
 export interface Row {
@@ -120,13 +121,31 @@ function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: b
   const first = firstLine(paragraph, reading);
   const last = reading.base + (paragraph.position?.end.line ?? 1);
   if (!item && depth === -1 && isUnderlined(reading.source, first, last)) {
-    addHeading(first, reading.source.text(first + 1).includes("=") ? 1 : 2, reading, depth);
+    addHeading(first, levelOf(reading.source.text(first + 1)), reading, depth);
     return;
   }
   for (let line = first; line <= last; line += 1) {
-    const isItem = item && line === first;
-    reading.rows.push(rowAt(reading.source.text(line), line, depth, isItem));
+    const text = reading.source.text(line);
+    const underline = reading.source.text(line + 1);
+    if (line > first && OWN_TITLE.test(text) && RULE.test(underline)) {
+      addHeading(line, levelOf(underline), reading, -1);
+      if (underline.includes("=")) line += 1;
+    } else {
+      const own = line > first && OWN_PHASE.test(text) ? -1 : depth;
+      reading.rows.push(rowAt(text, line, own, item && line === first));
+    }
   }
+}
+
+/**
+ * Markdown joins a line to the item or the words above it if there is no blank line between them. These lines are not
+ * joined: titles of the plan that are underlined, and phases in bold.
+ */
+const OWN_TITLE = /^(?:phase|task)[ \t]+\d/i;
+const OWN_PHASE = /^\*\*phase[ \t]+\w+/i;
+
+function levelOf(underline: string): number {
+  return underline.includes("=") ? 1 : 2;
 }
 
 function firstLine(block: { position?: { start: { line: number } } | undefined }, { base }: Reading): number {
@@ -137,11 +156,24 @@ const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 
-/** Checks for an underlined heading: with `=`, or a title of the plan with `-`, which otherwise is a rule. */
+/**
+ * Checks for an underlined heading. With `-`, it must be a title of the plan, or words below a blank line that are no
+ * sentence and no label: below these, plans have rules.
+ */
 function isUnderlined(source: SourceText, first: number, last: number): boolean {
   const next = source.text(first + 1);
   if (last > first + 1 || !RULE.test(next)) return false;
-  return next.includes("=") ? last === first + 1 : last === first && TITLE.test(source.text(first));
+  if (next.includes("=")) return last === first + 1;
+  return last === first && (TITLE.test(source.text(first)) || isTitle(source, first));
+}
+
+const BEGIN_OF_TITLE = /^ {0,3}[\p{L}\p{N}\p{Extended_Pictographic}]/u;
+const END_OF_TITLE = /[^\p{P}]$|\)$/u;
+
+function isTitle(source: SourceText, line: number): boolean {
+  const text = source.text(line).trimEnd();
+  if (source.text(line - 1).trim() !== "") return false;
+  return BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text.trimStart()) === undefined;
 }
 
 const HEADING = /^[ \t>]*#{1,6}[ \t]*/;

@@ -3,7 +3,7 @@
  * marker; here `[-]`, `[~]`, `[]`, a bare `[ ]`, and checkboxes in bold or in tables count too, so that none is lost.
  */
 import { codeParts } from "../workflow/from-markdown.js";
-import { type TaskIds, taskTitle } from "./titles.js";
+import { namesOnlyIds, type TaskIds, taskTitle } from "./titles.js";
 
 /** The parts of a task's line. */
 interface TaskLine {
@@ -13,13 +13,11 @@ interface TaskLine {
   readonly parallel: boolean;
   readonly story?: string;
   readonly time?: string;
-  /** The text in parentheses at the end: `(depends on T012, T013)`. */
+  /** The text in parentheses, `(2h, depends on T012, T013)`, or at the end. */
   readonly dependencies?: string;
   readonly requirements: readonly string[];
   readonly files: readonly string[];
 }
-
-const DEPENDS = /\(\s*(?:depends on|requires|blocked by|after)\b:?([^()]*(?:\([^()]*\)[^()]*)*)\)/i;
 
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
@@ -29,9 +27,9 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
   const body = withoutComments(optional ? text.slice(1) : text).trim();
   const title = taskTitle(body, forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
-  const dependencies = DEPENDS.exec(rest)?.[1] ?? dependenciesAtEnd(rest);
+  const { others, dependencies = dependenciesAtEnd(rest) } = takeDependencies(rest);
   const criteria = CRITERIA.exec(rest)?.[1];
-  const { name, time } = splitTime(bare(rest.replace(DEPENDS, "").replace(CRITERIA, "")));
+  const { name, time } = splitTime(bare(others.replace(CRITERIA, "")));
   const story = marks.find((mark) => mark.startsWith("US"));
   return {
     ...(title === undefined ? {} : { id: title.id }),
@@ -171,15 +169,34 @@ function found(match: RegExpExecArray): FoundCheckbox {
   return { mark, column: inside + (mark === "" ? 0 : before.length), width, end };
 }
 
-const LAST = /\b(?:depends on|requires|blocked by):?\s/gi;
-const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
+/** A text in parentheses, with others in it. */
+const IN_PARENTHESES = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
+const DEPENDS = /(?:^|\()\s*(?:(?:depends on|requires|blocked by|after)\b:?|(?:depends|dependenc(?:y|ies)|deps):)/i;
+
+/** Splits the dependencies in parentheses from a text. A duration beside them stays: `(2h, depends on T001)`. */
+function takeDependencies(text: string): { readonly others: string; readonly dependencies?: string } {
+  for (const { 0: whole, 1: inside = "", index } of text.matchAll(IN_PARENTHESES)) {
+    const parts = inside.split(/[,;]/);
+    const first = parts.findIndex((part) => DEPENDS.test(part));
+    if (first === -1) continue;
+    const isOther = (part: string, at: number) => at < first || (at > first && durationIn(part) !== undefined);
+    const left = parts.filter(isOther).join(",").trim();
+    const others = text.slice(0, index) + (left === "" ? "" : `(${left})`) + text.slice(index + whole.length);
+    const said = parts.filter((part, at) => !isOther(part, at)).join(",");
+    return { others, dependencies: said.replace(DEPENDS, "") };
+  }
+  return { others: text };
+}
+
+const LAST =
+  /(?<![a-z0-9])(?:(?:depends on|requires|blocked by)[*_]{0,3}:?|(?:depends|dependenc(?:y|ies)|deps)[*_]{0,3}:)[*_]{0,3}\s/gi;
 
 /** Returns the dependencies at the end of a text without parentheses, `…, depends on T001 and T002`, if only ids follow. */
 function dependenciesAtEnd(text: string): string | undefined {
   const end = text.slice(-300);
   const last = [...end.matchAll(LAST)].at(-1);
   const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
-  return said === undefined || /[()]/.test(said) || said.replace(ID_WORDS, "") !== "" ? undefined : said;
+  return said === undefined || !namesOnlyIds(said) ? undefined : said;
 }
 
 /** Returns the id of an acceptance criterion: `(AC: 1, 2)` names only numbers. */

@@ -14,23 +14,31 @@ export interface PhaseTitle {
 export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
-  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
+  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase(?:\s+#?|#|-)(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:(?:\([^()]*\)|\[[^[\]]*\])\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
 
-/** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
+/** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase #2`, `Phase 2`. */
 export function phaseTitle(title: string): PhaseTitle | undefined {
-  const text = title.replace(/(?:\*\*|__):?/g, "").trim();
+  const text = unlinked(title)
+    .replace(/(?:\*\*|__):?/g, "")
+    .trim();
   const [, key, remark = "", name = "", bracketed = ""] = PHASE.exec(text) ?? [];
   if (key === undefined) return undefined;
   return { key: key.toLowerCase(), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
 }
 
-const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)/iu;
+/** Returns a title with the texts of its links in their place: `[Phase 2](build.md): Build`. */
+function unlinked(title: string): string {
+  return title.includes("](") ? title.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1") : title;
+}
+
+const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase(?:\s+#?|#|-)(\d+)\s+(\p{L}.*)/iu;
+/** The first word after the number. A later one may be part of a name: `Phase 1 Setup and Goals`. */
 const PART_OF_PHASE =
-  /\b(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
+  /^(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "")) ?? [];
+  const [, key, name] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
 }
 
@@ -38,7 +46,7 @@ const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
 export function numberedTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = NUMBERED.exec(title.replace(/\*\*|__/g, "")) ?? [];
+  const [, key, name] = NUMBERED.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
 }
 
@@ -83,6 +91,12 @@ export function mentionedPhase(title: string): string | undefined {
   return /\bfinal\b/i.test(title) ? "final" : undefined;
 }
 
+/** Returns the number of the phase that a title names in any way: `MVP, phase 2`, `Phases 2-3`. */
+export function namedPhaseNumber(title: string): string | undefined {
+  const [, key] = /\bphases?(?:\s+#?|#|-)(\d+(?:\.\d+)?[a-z]?)\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
+  return key?.toLowerCase();
+}
+
 /** The meaning of a label. `other` is a label without a meaning for plans. */
 export type Field =
   | "goal"
@@ -109,12 +123,12 @@ export interface Label {
 }
 
 /** Titles and labels below which checkboxes without ids are not tasks. */
-export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
+export const NO_TASKS = /\b(?:deliverable|note|risk|question|reference|out of scope|metric|checklist|test case)/i;
 
 /** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string): Label | undefined {
   const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
-  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
+  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line) ?? dependenciesLabel(line);
 }
 
 const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
@@ -124,7 +138,7 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
     "time",
     /^(?:(?:total )?estimate[ds]?(?: (?:time|duration|effort|hours))?|(?:time|effort) estimates?|duration|effort|time|human baseline)$/,
   ],
-  ["dependencies", /^(?:dependenc(?:y|ies)|depends(?: on)?|requires|blocked by|prerequisites?)$/],
+  ["dependencies", /^(?:dependenc(?:y|ies)|deps|depends(?: on)?|requires|blocked by|prerequisites?)$/],
   [
     "criteria",
     /^(?:acceptance(?: (?:criteria|tests?))?|criteria|(?:validation|verification|completion|done) criteria|done when|definition of done|sub-?tasks)$/,
@@ -192,6 +206,22 @@ function plainLabel(line: string): Label | undefined {
     return fieldOf(name) === "other" ? undefined : label(name, rest);
   const leading = LEADING.exec(line);
   return leading === null ? undefined : label(leading[1] ?? "", "");
+}
+
+const DEPENDS = /^[*_]{0,3}(depends on|requires|blocked by)[*_]{0,3}[ \t](.*)/i;
+
+/** Reads `depends on T001 (the model)` without a colon: other words make it a sentence. */
+function dependenciesLabel(line: string): Label | undefined {
+  const [, name, text] = DEPENDS.exec(line) ?? [];
+  if (name === undefined || text === undefined) return undefined;
+  return namesOnlyIds(text.replace(/\([^()]*\)/g, " ")) ? label(name, text) : undefined;
+}
+
+const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.*_`–—-]/gi;
+
+/** Checks whether a text has ids of tasks and phases, and nothing else. */
+export function namesOnlyIds(text: string): boolean {
+  return /\d/.test(text) && text.replace(ID_WORDS, "") === "";
 }
 
 /** Returns a name for the table: in lower case, without marks, remarks and the number of a phase or task. */

@@ -36,6 +36,14 @@ describe("dependencies", () => {
     ["*Blocked by*: Task 2.1", ["2.1"]],
     ["**Prerequisites:** 2.1", ["2.1"]],
     ["**Dependencies**:\n    - Task 1.1\n    - Task 2.1", ["1.1", "2.1"]],
+    ["deps: 2.1", ["2.1"]],
+    ["depends on 2.1", ["2.1"]],
+    ["**Depends on** Task 1.1 and 1.2.", ["1.1", "1.2"]],
+    ["Requires Phase 1 (all of it)", ["1.1", "1.2", "1.3", "1.4"]],
+    ["blocked by `1.1`, 1.2", ["1.1", "1.2"]],
+    ["requires 2 logins", []],
+    ["depends on the design", []],
+    ["depends on (2)", []],
   ])("read %j", (words, ids) => {
     const text = dependingOn(words);
     expect(taskOf(text, "3.2").dependencies).toEqual(ids);
@@ -96,6 +104,10 @@ describe("dependencies", () => {
     ["- [ ] **Task 1.2**: b (requires: 1.1)"],
     ["- [ ] **Task 1.2**: b (blocked by 1.1)"],
     ["- [ ] **Task 1.2**: b, depends on Task 1.1"],
+    ["- [ ] **Task 1.2**: b (2h, depends on 1.1)"],
+    ["- [ ] **Task 1.2**: b (deps: 1.1)"],
+    ["- [ ] **Task 1.2**: b **Depends on**: 1.1"],
+    ["- [ ] **Task 1.2**: b\n  Depends on 1.1"],
     ["- [ ] **Task 1.2**: b - requires 1.1 and 1.1"],
   ])("are read next to the name: %j", (line) => {
     expect(taskOf(`## Phase 1: A\n- [ ] **Task 1.1**: a\n${line}\n`, "1.2").dependencies).toEqual(["1.1"]);

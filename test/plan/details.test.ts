@@ -70,7 +70,10 @@ describe("labels, lists and lines of a phase and of its task", () => {
       { requirements: ["FR-1: x", "FR-2"] },
     ],
     ["## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**: one\n", { criteria: ["one°"] }],
-    ["## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**: one\n- [x] two\n- three\n", { criteria: ["two!"] }],
+    [
+      "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**: one\n- [x] two\n- three\n",
+      { criteria: ["two!", "three°"] },
+    ],
     [
       "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n- one\n  - two\n    - three\n- four\n",
       { criteria: ["one°(two/three)", "four°"] },
@@ -78,7 +81,7 @@ describe("labels, lists and lines of a phase and of its task", () => {
     ["## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n  - one\n- two\n", { criteria: ["one°", "two°"] }],
     [
       "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n- [ ] one <!-- no -->\n  - **two**\n  - [x] three\n  - four\n",
-      { criteria: ["one(**two**)", "three!(four)"] },
+      { criteria: ["one(**two**)", "three!", "four°"] },
     ],
     [
       "## Phase 1: A\n### Task 1.1: b\n**Success Criteria**:\n- [ ] one\n**Risks**:\n- [ ] two\n",
@@ -88,7 +91,24 @@ describe("labels, lists and lines of a phase and of its task", () => {
     ["## Phase 1: A\n### Task 1.1: b\n#### Acceptance Criteria\none\n- two\n", { criteria: ["two°"], text: "one" }],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### Validation Gate\n**One**: x\n- [x] a\n  - b\n  - c\n- d\n",
-      { gate: ["a!(b/c)"] },
+      { gate: ["a!(b/c)", "d°"] },
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### Validation Gate\n- **One**\n  - [ ] a\n  - b\n- **Two**\n  - [ ] c\n- d\n",
+      { gate: ["a", "b°", "c", "d°"] },
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### Validation Gate\n- **One**:\n- [ ] a\n- Two:\n  - b\n- [x] c\n- **Note**: e\n",
+      { gate: ["a", "Two:°(b)", "c!(**Note**: e)"] },
+    ],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### Validation Gate\n- One:\n- a\n", { gate: ["One:°", "a°"] }],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### Validation Gate\n- one\n  - two\n  - [ ] a\n",
+      { gate: ["one°(two)", "a"] },
+    ],
+    [
+      "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n- **Note**: one\n- [ ] two\n- **Notes** of it\n",
+      { criteria: ["**Note**: one°", "two", "**Notes** of it°"] },
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Validation Gate**: all\n- one\n  - two\n", { gate: ["one°(two)"] }],
     [

@@ -120,6 +120,9 @@ describe("the state of a task", () => {
     const of = (...marks: string[]) =>
       taskOf(`## Phase 1: A\n### Task 1.1: a\n${marks.map((mark) => `- [${mark}] c\n`).join("")}`).state;
     expect([of(), of("x"), of("x", " "), of("x", "x")]).toEqual(["pending", "done", "pending", "done"]);
+    const mixed = "## Phase 1: A\n### Task 1.1: a\n**Acceptance Criteria**:\n- [x] c\n- d\n";
+    expect(taskOf(mixed).state).toBe("done");
+    expect(taskOf(mixed.replace("[x] ", "")).state).toBe("pending");
   });
 });
 

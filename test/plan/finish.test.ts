@@ -122,6 +122,37 @@ describe("a checkbox without a place", () => {
   });
 });
 
+describe("a title that names a phase, but is not read as one", () => {
+  /** Returns the titles that are reported as `3:4 title (key)`. */
+  const unread = (text: string) =>
+    parsePlan(`## Phase 1: A\n- [ ] **Task 1.1**: b\n${text}`)
+      .diagnostics.filter(({ code }) => code === "PHASE_UNREAD")
+      .map(({ line, column, message, hint = "" }) => {
+        const [, key] = /'## Phase (\S+): Name'/.exec(hint) ?? [];
+        return `${line}:${column} ${/'(.*)' is not read as a phase/.exec(message)?.[1]} (${key})`;
+      });
+
+  it.each<readonly [string, string[]]>([
+    ["## Phases 2-3: Build\n- [ ] a\n- [ ] b\n", ["3:4 Phases 2-3: Build (2)"]],
+    ["## Then phase 2B\nwords\n### Part\n- [ ] b\n", ["3:4 Then phase 2B (2b)"]],
+    ["**Phase 2: B**\n- [ ] a\n**Phase 3: C**\n- [ ] b\n", ["3:1 **Phase 2: B** (2)", "5:1 **Phase 3: C** (3)"]],
+    ["## Then phase 2\n### Not phase 3\n- [ ] b\n", ["4:5 Not phase 3 (3)"]],
+    ["## Then phase 2\n## Other\n- [ ] b\n", []],
+    ["# All of phase 7\n## Phase 2: B\n- [ ] **Task 2.1**: c\n", []],
+    ["**Phase 2: B**\n### Other\n- [ ] b\n", []],
+    ["## Then phase 2\n### Phase 1 again\n- [ ] b\n", ["3:4 Then phase 2 (2)"]],
+    ["## Then phase 2\n- words\nwords\n", []],
+    ["## Phase 1 Tasks\n- [ ] a\n", []],
+    ["## Phase 2 Gate\n- [ ] a\n", []],
+    ["## On to phase 2\n- [ ] a\n", []],
+    ["### Task 1.2: Begin phase 2\n- [ ] a\n", []],
+    ["## Phase 2: C\n- [ ] **Task 2.1**: d\n### Phase 2 Tasks\n- [ ] a\n", []],
+    ["- **Phase 2: C**\n- [ ] a\n", []],
+  ])("is reported if checkboxes are below it: %j", (text, expected) => {
+    expect(unread(text)).toEqual(expected);
+  });
+});
+
 it("a plan has nothing that its source does not say", () => {
   const text = "## Phase 1\n### Task 1.1: a\n- [x] c\n";
   const common = { dependencies: [], optional: false, parallel: false, requirements: [], files: [] };
@@ -154,13 +185,21 @@ describe("numbers and names of phases", () => {
   it("are those of the source, if they ascend", () => {
     const of = (...keys: string[]) => {
       const { plan, diagnostics } = parsePlan(keys.map((key) => `## Phase ${key}: P${key}\n- [ ] a\n`).join(""));
-      const renumbered = diagnostics.map(({ line, message }) => `${line} ${/'.*?' is phase \d+/.exec(message)}`);
+      const renumbered = diagnostics.map(({ line, message }) => `${line} ${/'.*?' .*?is phase \d+/.exec(message)}`);
       return [plan.phases.map(({ number }) => number).join(" "), ...renumbered];
     };
     expect(of("0", "3", "999999")).toEqual(["0 3 999999"]);
-    expect(of("1", "1000000")).toEqual(["1 2", "3 'Phase 1000000' is phase 2"]);
-    expect(of("2", "1a")).toEqual(["2 3", "3 'Phase 1a' is phase 3"]);
-    expect(of("a", "1")).toEqual(["1 2", "1 'Phase a' is phase 1", "3 'Phase 1' is phase 2"]);
+    expect(of("1", "1000000")).toEqual(["1 2", "3 'P1000000' (1000000) is phase 2"]);
+    expect(of("2", "1a")).toEqual(["2 3", "3 'P1a' (1a) is phase 3"]);
+    expect(of("a", "1")).toEqual(["1 2", "1 'Pa' (a) is phase 1", "3 'P1' (1) is phase 2"]);
+  });
+
+  it.each([
+    ["## Phase N\n- [ ] a\n", "'Phase n' is phase 1", 1],
+    ["## Prepare\n- [ ] 1.1 a\n## Run\n- [ ] 3.1 b\n## Mend\n- [ ] 2.1 c\n", "'Mend' (2) is phase 4", 5],
+  ])("that change are reported by the title: %j", (text, message, line) => {
+    const found = parsePlan(text).diagnostics.filter(({ code }) => code === "PHASE_RENUMBERED");
+    expect(found).toMatchObject([{ message: `${message} here: numbers must be whole and ascending`, line }]);
   });
 
   it("of tasks without ids count in their phase, around the ids that others have", () => {

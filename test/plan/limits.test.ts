@@ -101,6 +101,18 @@ describe("a text that is not a plan", () => {
     });
   });
 
+  it.each([
+    ["words\n\n1. **Setup**\n   - [ ] a\n", 4],
+    ["# A\n## Acceptance Criteria\n- [ ] a\n", 3],
+    ["- **Phase 1: A**\n  - [ ] a\n- Later\n  - [ ] b\n", 2],
+  ])("is refused with a hint, and the first of its checkboxes: %j", (text, line) => {
+    expect(refusal(text)).toEqual({
+      ...{ file: "specs/tasks.md", line },
+      message: "specs/tasks.md can't be read as a plan: it has checkboxes, but no heading above them is a phase",
+      remedy: "Write '## Phase 1: Name' above the tasks of each phase.",
+    });
+  });
+
   it("exceeds 5 MiB", () => {
     const most = 5 * 1024 * 1024;
     expect(refusal(" ".repeat(most + 1))).toMatchObject({ line: 1, message: expect.stringContaining(`${most}`) });

@@ -49,6 +49,10 @@ describe("the structure of a plan", () => {
       ["3 Setup @1", "[ ] 3.1 a @2", "[ ] 3.2 b @3", "4 Build @4", "[ ] 4.1 c @5", "[ ] 5.1 d @6"],
     ],
     [
+      "Setup\n-----\n- [ ] a\n\nBuild\n-----\n- [ ] b\n\nIt is late.\n---\n- [ ] c\n",
+      ["1 Setup @1", "[ ] 1.1 a @3", "2 Build @5", "[ ] 2.1 b @7", "[ ] 2.2 c @11"],
+    ],
+    [
       "## Setup\n- [ ] a\n## Build\nwords\n## Ship\n- [x] c\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "2 Ship @5", "[x] 2.1 c @6"],
     ],
@@ -82,14 +86,36 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n# Phase 2: High\n- [ ] **Task 1.1**: again\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 b @2", "2 High @3", "[ ] 1.1-2 again @4", "! TASK_ID_REPEATED 4"],
     ],
-    ["## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n", ["1 Setup @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 4"]],
+    [
+      "## Milestone 1\n### Phase 1: A\n- [ ] Task 1: a\n## Milestone 2\n### Phase 2: B\n- [ ] Task 1: b\n",
+      ["1 A @2", "[ ] 1 a @3", "2 B @5", "[ ] 1-2 b @6", "! TASK_ID_REPEATED 6"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] Task 1: a\n## Phase 2: Soon\n# Later\n## Phase 2: B\n- [ ] Task 1: b\n",
+      ["1 A @1", "[ ] 1 a @2", "2 B @5", "[ ] 1-2 b @6", "! TASK_ID_REPEATED 6"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] Task 1: a\n# Done\n## Phase 1: A\n- [ ] Task 1: a\n",
+      ["1 A @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n",
+      ["1 Setup @1", "[ ] 1.1 a @2", "! PHASE_UNREAD 3", "! CHECKBOX_UNPLACED 4"],
+    ],
+    [
+      "## Phase 1 Setup and Goals\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
+      ["1 Setup and Goals @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
+    ],
     [
       "## Phase 1: Setup\n- [ ] a\n## Phase 1 Setup again\n- [ ] b\n## Phase 2 Build\n- [ ] c\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "2 Build @5", "[ ] 2.1 c @6", "! CHECKBOX_UNPLACED 4"],
     ],
-    ["## Phase 1: A\n- [ ] a\n**Phase 2: B**\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4"]],
+    [
+      "## Phase 1: A\n- [ ] a\n**Phase 2: B**\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4", "! PHASE_UNREAD 3"],
+    ],
     [
       "## Phase 1: Validation Gate work\n- [ ] a\n## Phase 2 Validation Gate\n- [ ] b\n",
       ["1 Validation Gate work @1", "[ ] 1.1 a @2", "gate b"],
@@ -138,7 +164,7 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### Validation Gate\n- one\n- [ ] two\n  - three\n",
-      ["1 A @1", "[ ] 1.1 b @2", "gate two"],
+      ["1 A @1", "[ ] 1.1 b @2", "gate one, two"],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Checkpoint**: works\n- [ ] a\n", ["1 A @1", "[ ] 1.1 b @2", "gate a"]],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Quality Gate**: works\n", ["1 A @1", "[ ] 1.1 b @2"]],
@@ -156,7 +182,7 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n## Validation Gates\n### Phase 1\n- [ ] a\n## Phase 9 notes\n- [ ] b\n",
-      ["1 A @1", "[ ] 1.1 b @2", "gate a", "! CHECKBOX_UNPLACED 8"],
+      ["1 A @1", "[ ] 1.1 b @2", "gate a", "! PHASE_UNREAD 7", "! CHECKBOX_UNPLACED 8"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n## Final Validation Gate\n- [ ] a\n## Phase 2: B\n- [ ] **Task 2.1**: c\n",
@@ -181,6 +207,13 @@ describe("the structure of a plan", () => {
     [
       "## Phase 1: A\n- [ ] a\n### Acceptance Criteria\n- [ ] b\n- [ ] c\n### More\n- [ ] d\n",
       ["1 A @1", "[ ] 1.1 a @2 0/2", "[ ] 1.2 d @7"],
+    ],
+    [
+      "## Phase 1: A\n### Risks\n- [ ] a\n#### High\n- [ ] b\n### Work\n- [ ] c\n### Open questions\n- [ ] d\n## Phase 2: B\n- [ ] e\n",
+      [
+        ...["1 A @1", "[ ] 1.1 c @7", "2 B @10", "[ ] 2.1 e @11"],
+        ...["! CHECKBOX_UNPLACED 3", "! CHECKBOX_UNPLACED 5", "! CHECKBOX_UNPLACED 9"],
+      ],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### More\n- [ ] c\n", ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"]],
     [
@@ -267,6 +300,14 @@ describe("the structure of a plan", () => {
       "**Phase 1: A**\n\n- [ ] **Task 1.1**: b\n\n## Notes\n- [ ] x\n",
       ["1 A @1", "[ ] 1.1 b @3", "! CHECKBOX_UNPLACED 6"],
     ],
+    [
+      "**Phase 1: A**\n- [ ] a\n  - [ ] c\n**Phase 2: B**\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 a @2 0/1", "2 B @4", "[ ] 2.1 b @5"],
+    ],
+    [
+      "Phase 1: A\n===\n- [ ] a\nPhase 2: B\n===\n- [ ] b\nPhase 3: C\n---\n- [ ] c\n",
+      ["1 A @1", "[ ] 1.1 a @3", "2 B @4", "[ ] 2.1 b @6", "3 C @7", "[ ] 3.1 c @9"],
+    ],
     ["> **Phase 1: A**\n\n- [ ] a\n", ["1 A @1", "[ ] 1.1 a @3"]],
     [
       "## Phase 1: A\n- [ ] a\n## Phase 2 Build it\n- [ ] b\n",
@@ -326,6 +367,25 @@ describe("the structure of a plan", () => {
       "words\n\n- [ ] **Task 1.1**: b\n- [ ] **Task 2.1**: c\n",
       ["1 Tasks @3", "[ ] 1.1 b @3", "2 Phase 2 @4", "[ ] 2.1 c @4"],
     ],
+    ["words\n- [ ] a\n  - [ ] c\n- [ ] b\n# Later\nwords\n", ["1 Tasks @2", "[ ] 1.1 a @2 0/1", "[ ] 1.2 b @4"]],
+    [
+      "**Phase 1: A** (2 days)\n\n- [ ] a\n\n**Phase 2**: (b)\n- [ ] b\n\n**Phase 3** later\n",
+      ["1 A @1", "[ ] 1.1 a @3", "2 (b) @5", "[ ] 2.1 b @6"],
+    ],
+    [
+      "# Plan\n- first\n- **Phase 1: A**\n  - note\n  - [ ] a\n    - [ ] c\n- Phase 2: B\n  - [ ] b\n- __Phase 3__\n# Phases\n",
+      ["1 A @3", "[ ] 1.1 a @5 0/1", "2 B @7", "[ ] 2.1 b @8", "3 Phase 3 @9", "! PHASE_EMPTY 9"],
+    ],
+    [
+      "- [ ] Phase 1: A\n  - [ ] 1.1 a\n  - [ ] 1.2 b\n- [x] Phase 2: B\n  - [x] 2.1 c\n",
+      [
+        ...["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "2 B @4", "[x] 2.1 c @5"],
+        ...["! CHECKBOX_UNPLACED 1", "! CHECKBOX_UNPLACED 4"],
+      ],
+    ],
+    ["- [ ] Phase 1: A\n  - [ ] a\n- [ ] Release\n", ["1 Tasks @1", "[ ] 1.1 Phase 1: A @1 0/1", "[ ] 1.2 Release @3"]],
+    ["- [ ] Phase 1: A\n- [ ] Phase 2: B\n", ["1 Tasks @1", "[ ] 1.1 Phase 1: A @1", "[ ] 1.2 Phase 2: B @2"]],
+    ["- **Phase 1**: 2 days\n\n## Setup\n- [ ] a\n  - [ ] b\n", ["1 Setup @3", "[ ] 1.1 a @4 0/1"]],
     ["# Only\n\nwords\n## Phase 1\n", ["1 Phase 1 @4", "! PHASE_EMPTY 4"]],
     [
       "## Phase 2: B\n## Phase 3: C\n### Phase 4: D\n",
@@ -365,7 +425,7 @@ describe("the structure of a plan", () => {
     ["## Phase 1: A\n### Task 1.1: a\n#### Acceptance Criteria\n", ["1 A @1", "[ ] 1.1 a @2"]],
     [
       "## Phase 1: A\n### Task 1.1: a\n#### Acceptance Criteria\n- **Speed**: fast\n- [ ] two\n",
-      ["1 A @1", "[ ] 1.1 a @2 0/1"],
+      ["1 A @1", "[ ] 1.1 a @2 0/2"],
     ],
     [
       "## Phase 1: A\n### Success Criteria\n- Speed: fast\n- [ ] b\n### Work\n- [ ] a\n",

@@ -7,6 +7,7 @@ import {
   loosePhaseTitle,
   mentionedPhase,
   NO_TASKS,
+  namedPhaseNumber,
   numberedTitle,
   phaseTitle,
   type TaskIds,
@@ -36,6 +37,14 @@ describe("the title of a phase", () => {
     ["__Phase 2__", "2", ""],
     ["Phase 2:-: Name", "2", "Name"],
     ["Phase 2:\nName", "2", "Name"],
+    ["[Phase 2](b.md): Name", "2", "Name"],
+    ["[Phase 2: Name](b.md)", "2", "Name"],
+    ["Phase 2: [a] [Name](b.md)", "2", "[a] Name"],
+    ["Phase 2 [P]: Name", "2", "Name [P]"],
+    ["Phase 2 [P]", "2", "[P]"],
+    ["Phase #2: Name", "2", "Name"],
+    ["Phase#2: Name", "2", "Name"],
+    ["Phase-2: Name", "2", "Name"],
     [" 🛑 Phase 2: Name ", "2", "Name"],
   ])("is read from %j", (title, key, name) => {
     expect(phaseTitle(title)).toEqual({ key, name });
@@ -43,7 +52,19 @@ describe("the title of a phase", () => {
 
   it.each([
     ...["1Phase 3: X", "Phase 2 -3: x", "Phase 2-3: x", "Phases 2: x", "Phase two: x", "my Phase 2: x", "Phase 2 Name"],
-    ...["Phase2: x", "Phase ab: x", "Phase 2 (a) x", "Phase 2 (a b", "Phase 2a3: x", "1 a Phase 2: x", ""],
+    ...[
+      "Phase2: x",
+      "Phase ab: x",
+      "Phase -2: x",
+      "Phase ##2: x",
+      "Phase 2 [a] x",
+      "Phase 2 [a] [b]: x",
+      "Phase 2 (a) x",
+      "Phase 2 (a b",
+      "Phase 2a3: x",
+      "1 a Phase 2: x",
+      "",
+    ],
   ])("is not %j", (title) => expect(phaseTitle(title)).toBeUndefined());
 
   it.each([
@@ -51,6 +72,10 @@ describe("the title of a phase", () => {
     ["## Phase 12  Big name ", "12", "Big name"],
     ["**Phase 2** __Name__", "2", "Name"],
     ["PHASE  2  Gateway ", "2", "Gateway"],
+    ["Phase 1 Setup and Configuration", "1", "Setup and Configuration"],
+    ["Phase 1 Release notes", "1", "Release notes"],
+    ["[Phase #1](a.md) Name", "1", "Name"],
+    ["Phase-1 Name", "1", "Name"],
   ])("may have no punctuation: %j", (title, key, name) => {
     expect(loosePhaseTitle(title)).toEqual({ key, name });
   });
@@ -61,7 +86,7 @@ describe("the title of a phase", () => {
       (part) => `Phase 2 ${part}`,
     ),
     ...["result", "results", "status", "complete", "completed", "success", "dependency", "dependencies", "depends"].map(
-      (part) => `Phase 2 the ${part} x`,
+      (part) => `Phase 2 ${part} x`,
     ),
     ...[
       "risk",
@@ -77,15 +102,33 @@ describe("the title of a phase", () => {
       "is",
       "can",
       "must",
-    ].map((part) => `Phase 2 The ${part.toUpperCase()} x`),
+    ].map((part) => `Phase 2 ${part.toUpperCase()} x`),
   ])("is not a part of a phase: %j", (title) => expect(loosePhaseTitle(title)).toBeUndefined());
 
   it("may be only numbered", () => {
     expect(numberedTitle("3.  Setup ")).toEqual({ key: "3", name: "Setup" });
     expect(numberedTitle("## **12) Set__up** it ")).toEqual({ key: "12", name: "Setup it" });
+    expect(numberedTitle("[3. Setup](a.md)")).toEqual({ key: "3", name: "Setup" });
     for (const title of ["3 Setup", "3.Setup", "3. ", "a 3. Setup", "3.1 Setup", "3.1. Setup"])
       expect(numberedTitle(title), title).toBeUndefined();
   });
+});
+
+describe("the number of a phase", () => {
+  it.each([
+    ["MVP — Phase 4: A", "4"],
+    ["Phases 2-3: Build", "2"],
+    ["the phase #12", "12"],
+    ["Phase-3.1A, phase 5", "3.1a"],
+    ["After phase 1 and before phase 2", "1"],
+  ])("is in any title: %j", (title, key) => {
+    expect(namedPhaseNumber(title)).toBe(key);
+  });
+
+  it.each(["Phase A: x", "phase2", "2 phases", "before Phase 2", "Work → Phase 2", "Phase 2ab", "multiphase 2"])(
+    "is not in %j",
+    (title) => expect(namedPhaseNumber(title)).toBeUndefined(),
+  );
 });
 
 describe("the title of a task", () => {
@@ -225,7 +268,7 @@ describe("the meaning of a label", () => {
     ]) {
       expect(NO_TASKS.test(name), name).toBe(true);
     }
-    expect(NO_TASKS.test("Tasks")).toBe(false);
+    for (const name of ["Tasks", "Asterisk"]) expect(NO_TASKS.test(name), name).toBe(false);
   });
 });
 

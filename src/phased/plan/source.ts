@@ -39,14 +39,42 @@ export async function readSource(
   isPinned = false,
 ): Promise<ReadSource> {
   const source = await requireSource(requirePlans(options, structure), path, isPinned);
-  const key = `${dynamic.parser} ${source.path}`;
+  const parser = await findParser(options, structure, dynamic);
+  return { source, reading: readingOf(options, dynamic, parser, source) };
+}
+
+/** Returns the plan in a source; an unchanged one is not parsed again. */
+export function readingOf(
+  options: ResolvedOptions,
+  dynamic: DynamicDefinition,
+  parser: SourceParser,
+  source: PlanText,
+): PlanReading {
+  const known = readingsIn(options).get(keyOf(dynamic, source));
+  if (known?.hash === source.hash) return known.reading;
+  const reading = parser.parse(source.text, source.path);
+  keepReading(options, dynamic, source, reading);
+  return reading;
+}
+
+/** Remembers the plan in a source as its newest version. */
+export function keepReading(
+  options: ResolvedOptions,
+  dynamic: DynamicDefinition,
+  source: PlanText,
+  reading: PlanReading,
+): void {
+  readingsIn(options).set(keyOf(dynamic, source), { hash: source.hash, reading });
+}
+
+function readingsIn(options: ResolvedOptions): RecentMap<string, Kept> {
   const readings = readingsOf.get(options) ?? new RecentMap<string, Kept>(PLANS_KEPT);
   readingsOf.set(options, readings);
-  const known = readings.get(key);
-  if (known?.hash === source.hash) return { source, reading: known.reading };
-  const reading = (await findParser(options, structure, dynamic)).parse(source.text, source.path);
-  readings.set(key, { hash: source.hash, reading });
-  return { source, reading };
+  return readings;
+}
+
+function keyOf({ parser }: DynamicDefinition, { path }: PlanText): string {
+  return `${parser} ${path}`;
 }
 
 /** Returns the text of a plan. A pinned plan must be at exactly this path, not in a folder of that name. */

@@ -3,9 +3,9 @@
  * text, which may have been edited since they were pinned. Pure.
  */
 import { isPhasegateError } from "../../errors.js";
-import type { Plan, PlanItem, PlanTask, TickRequest } from "../../plan/plan.js";
+import type { Plan, PlanItem, PlanReading, PlanTask, TickRequest } from "../../plan/plan.js";
 import { isTicked } from "../../plan/task-line.js";
-import type { SourceParser } from "../../ports/content-provider.js";
+import type { PlanText, SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { grouped, matchPhases, matchTasks, type PhaseMatches, type TaskMatches } from "./match.js";
 
@@ -37,6 +37,8 @@ export interface DueParts {
 /** A text with its ticks, and the tasks that show them, by their ids in the text. */
 export interface TickedText {
   readonly text: string;
+  /** The plan in the text. */
+  readonly reading: PlanReading;
   readonly ticked: readonly string[];
   readonly unticked: readonly string[];
   /** Tasks that the text no longer has, by their former ids. */
@@ -52,19 +54,19 @@ export function canTick(parser: SourceParser): parser is TickingParser {
   return parser.tick !== undefined;
 }
 
-/** Writes ticks into the current text; everything else in it stays. */
+/** Writes ticks into the current text, whose plan is `reading`; everything else in it stays. */
 export function tickText(
   parser: TickingParser,
-  before: string,
-  file: string,
+  source: PlanText,
+  reading: PlanReading,
   due: DueParts,
   tickCriteria: boolean,
 ): TickedText {
-  const { plan } = parser.parse(before, file);
+  const { plan } = reading;
   const find = finder(plan);
   const ticked = due.tick.tasks.flatMap((task) => find(task) ?? []);
   const unticked = due.untick.tasks.flatMap((task) => find(task) ?? []).filter((task) => !ticked.includes(task));
-  const writing = new Writing(parser, file, before, plan);
+  const writing = new Writing(parser, source, reading);
   writing.tickItems(itemsIn(plan, due.untick.items), false);
   writing.tickItems(itemsIn(plan, due.tick.items), true);
   for (const [tasks, done] of [[unticked, false] as const, [ticked, true] as const]) {
@@ -74,12 +76,14 @@ export function tickText(
       writing.tick(ids(tasks.filter((task) => withCriteria(task) === criteria)), criteria, done);
     }
   }
-  const after = new Map(writing.plan().phases.flatMap(({ tasks }) => tasks.map((task) => [task.id, task] as const)));
+  const { reading: last } = writing;
+  const after = new Map(last.plan.phases.flatMap(({ tasks }) => tasks.map((task) => [task.id, task] as const)));
   const shows = (done: boolean) => (id: string) => showsDone(after.get(id)) === done;
   const [done, open] = [ids(ticked), ids(unticked)];
   const missing = [...due.tick.tasks, ...due.untick.tasks].filter((task) => find(task) === undefined);
   return {
     text: writing.text,
+    reading: last,
     ticked: done.filter(shows(true)),
     unticked: open.filter(shows(false)),
     missing: [...new Set(missing.map(({ task }) => task.plan?.id ?? task.name))],
@@ -137,18 +141,18 @@ class Writing {
   text: string;
   private readonly parser: TickingParser;
   private readonly file: string;
-  private read: Plan | undefined;
+  private read: PlanReading | undefined;
 
-  constructor(parser: TickingParser, file: string, text: string, plan: Plan) {
+  constructor(parser: TickingParser, { text, path }: PlanText, reading: PlanReading) {
     this.parser = parser;
-    this.file = file;
+    this.file = path;
     this.text = text;
-    this.read = plan;
+    this.read = reading;
   }
 
   /** Positions move with each change, so the text is read again. */
-  plan(): Plan {
-    this.read ??= this.parser.parse(this.text, this.file).plan;
+  get reading(): PlanReading {
+    this.read ??= this.parser.parse(this.text, this.file);
     return this.read;
   }
 
@@ -156,7 +160,7 @@ class Writing {
   tickItems(items: NonNullable<TickRequest["items"]>, done: boolean): void {
     if (items.length === 0) return;
     try {
-      const text = this.parser.tick(this.text, this.plan(), { tasks: [], criteria: false, done, items });
+      const text = this.parser.tick(this.text, this.reading.plan, { tasks: [], criteria: false, done, items });
       if (text !== this.text) this.read = undefined;
       this.text = text;
     } catch (error) {
@@ -168,7 +172,7 @@ class Writing {
   tick(tasks: readonly string[], criteria: boolean, done: boolean): void {
     if (tasks.length === 0) return;
     try {
-      const text = this.parser.tick(this.text, this.plan(), { tasks, criteria, done });
+      const text = this.parser.tick(this.text, this.reading.plan, { tasks, criteria, done });
       if (text !== this.text) this.read = undefined;
       this.text = text;
     } catch (error) {

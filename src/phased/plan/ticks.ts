@@ -16,7 +16,7 @@ import type { CommandOf } from "../state/commands.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
 import { type DueTicks, dueAfterTicks, inRanges, numbersIn } from "../state/ranges.js";
 import { matchTasks } from "./match.js";
-import { findParser, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
+import { findParser, keepReading, readingOf, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
 import { canTick, type DueParts, itemsShown, type Known, showsDone, type TickedText, tickText } from "./tick-text.js";
 
 /** Limits how often ticks that become due during a write are written by the same call. */
@@ -78,7 +78,7 @@ export async function tickedBefore(
 }
 
 /** The result of a write. */
-type Written = Omit<TickedText, "text">;
+type Written = Omit<TickedText, "text" | "reading">;
 
 /** Limits how often a file that changes during a write is read again. */
 const WRITES_MAX = 5;
@@ -103,11 +103,14 @@ async function writeTicks(
   if (!canTick(parser)) return nothing;
   let source = await requireSource(plans, plan.path, true);
   for (let tries = 1; tries <= WRITES_MAX; tries += 1) {
-    const { text, ...written } = tickText(parser, source.text, source.path, tasks, dynamic.tickCriteria);
+    const before = readingOf(context.options, dynamic, parser, source);
+    const { text, reading, ...written } = tickText(parser, source, before, tasks, dynamic.tickCriteria);
     if (text === source.text) return written;
     const replaced = await plans.replace(source.path, source.hash, text);
     source = await requireSource(plans, plan.path, true);
-    if (replaced && source.text === text) return written;
+    if (!replaced || source.text !== text) continue;
+    keepReading(context.options, dynamic, source, reading);
+    return written;
   }
   throw new PhasegateError("CONFLICT", `${plan.path} changed again and again while it was written`, {
     remedy: "The next call tries again.",

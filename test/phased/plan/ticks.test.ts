@@ -1,6 +1,7 @@
 import type { EngineNotifications } from "phasegate";
 import { type PlanTask, parsePlan, type SourceParser, tickTask } from "phasegate/plan";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { builtInParsers } from "../../../src/plan/parse-plan.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
 import { claims, makePlanned, PLAN, PLAN_PATH, tickedIn } from "../../support/planned.js";
@@ -59,6 +60,20 @@ describe("a passed gate of a phase of a plan", () => {
     await pass(sessionId, 2);
     expect(tickedIn(text())).toEqual([...ONE, ...TWO]);
     expect((await engine.getState(sessionId)).head).toMatchObject({ status: "completed" });
+  });
+
+  it("parses each version of the text once, and after a foreign edit anew", async () => {
+    const plan = "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n\n### Phase 2: B\n\n- [ ] **Task 2.1**: Two\n";
+    const { engine, start, pass, edit, text } = makePlanned({ plan });
+    const sessionId = await start(1);
+    const parse = vi.spyOn(builtInParsers.spec_tasks_parser ?? expect.fail(), "parse");
+    await pass(sessionId, 1, { tasks_completed: ["1.1"] });
+    await engine.getPhase(sessionId);
+    expect(parse.mock.calls.map(([read]) => read)).toEqual([plan.replace("[ ] **Task 1.1", "[x] **Task 1.1")]);
+    parse.mockRestore();
+    edit((now) => now.replace("### Phase 2: B\n", "### Phase 2: B\n\nWords.\n"));
+    await pass(sessionId, 2, { tasks_completed: ["2.1"] });
+    expect(tickedIn(text())).toEqual(["Task 1.1: One", "Task 2.1: Two"]);
   });
 
   it("ticks criteria too if the workflow requires it, or if a task has no box of its own", async () => {
