@@ -135,7 +135,10 @@ export default {
       comment: "the page runs in browsers: of the server it knows the types in wire.ts, and the filters of lists",
       severity: "error",
       from: { path: "^src/inspector/page/" },
-      to: { path: "^src/", pathNot: "^src/(?:(?:errors|workflow/names)[.]ts$|inspector/(?:page/|(?:wire|filter)[.]ts$))" },
+      to: {
+        path: "^src/",
+        pathNot: "^src/(?:(?:errors|workflow/names)[.]ts$|inspector/(?:page/|(?:wire|filter)[.]ts$))",
+      },
     },
     {
       name: "page-imports-types",

@@ -33,6 +33,7 @@ export type {
   RepairReport,
   SessionQuery,
   SessionSize,
+  WatchOptions,
 } from "./ports/storage-adapter.js";
 
 /**

@@ -251,7 +251,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
   }
 }
 
-function events({ live, streams, sources, guard, actor }: App, request: Request): Response {
+function events({ live, streams, sources, guard, actor }: App, request: Request): Promise<Response> {
   if (actor !== undefined) return streams.open(actor, sources, request, async () => (await guard.admit(request)).actor);
   return live.open(request, async () => (await guard.admit(request)).refused === undefined);
 }

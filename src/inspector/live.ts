@@ -20,6 +20,8 @@ const AGAIN_MS = 2000;
 const KEPT = 500;
 /** More changed sessions at once than this: the pages read their lists anew. */
 const AT_ONCE = 50;
+/** The wait for the watches to begin: a storage may have to look at all of its sessions first. */
+const READY_MS = 1500;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
@@ -41,7 +43,7 @@ export class Live {
   readonly #pages = new Map<Page, () => Promise<boolean>>();
   readonly #kept: Sent[] = [];
   #number = 0;
-  #watching: AbortController | undefined;
+  #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
 
   constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
     this.#sources = sources;
@@ -57,9 +59,10 @@ export class Live {
 
   /**
    * Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. `mayGoOn` is asked with
-   * every beat: the stream of somebody whose login has ended is closed.
+   * every beat: the stream of somebody whose login has ended is closed. Resolves when nothing is missed any more: the page then
+   * reads what there is.
    */
-  open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): Response {
+  async open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): Promise<Response> {
     const lastId = headers.get("last-event-id");
     let page: Page | undefined;
     const close = () => page && this.#close(page);
@@ -78,6 +81,7 @@ export class Live {
     );
     if (signal.aborted) close();
     signal.addEventListener("abort", close, { once: true });
+    await this.#watching?.ready;
     return new Response(body, {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",
@@ -108,11 +112,13 @@ export class Live {
   #begin(): void {
     if (this.#watching !== undefined) return;
     const end = new AbortController();
-    this.#watching = end;
-    for (const source of this.#sources) {
-      this.#follow(source, end.signal).catch((error: unknown) => this.#report(error));
-    }
-    this.#beat(end.signal).catch((error: unknown) => this.#report(error));
+    const { signal } = end;
+    const report = (error: unknown) => this.#report(error);
+    const begun = this.#sources.map(
+      (source) => new Promise<void>((resolve) => this.#follow(source, signal, resolve).catch(report)),
+    );
+    this.#watching = { end, ready: Promise.race([Promise.all(begun), this.#wait(READY_MS, signal)]) };
+    this.#beat(signal).catch(report);
   }
 
   async #beat(signal: AbortSignal): Promise<void> {
@@ -131,14 +137,15 @@ export class Live {
   }
 
   /** Watches one kind of session until nobody looks any more. After a failure, pages read everything anew. */
-  async #follow({ list, watch }: Source, signal: AbortSignal): Promise<void> {
+  async #follow({ list, watch }: Source, signal: AbortSignal, onReady: () => void): Promise<void> {
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       try {
         if (!isFirst) this.#tell({ type: "reset" });
-        if (watch !== undefined) await this.#watch(list, watch(signal), signal);
+        if (watch !== undefined) await this.#watch(list, watch({ signal, onReady }), signal);
       } catch (error) {
         if (!signal.aborted) this.#report(error);
       }
+      onReady();
       await this.#wait(AGAIN_MS, signal);
     }
   }
@@ -216,7 +223,7 @@ export class Live {
       // The page has closed it.
     }
     if (this.#pages.size > 0) return;
-    this.#watching?.abort();
+    this.#watching?.end.abort();
     this.#watching = undefined;
     // What is committed while nobody looks is not kept: who comes back later reads everything anew.
     this.#kept.length = 0;
@@ -236,7 +243,7 @@ export class ActorStreams {
   }
 
   /** Opens a stream; `sources` are what the actor may see, and `login` tells who sends the request if it came now. */
-  open(actor: Actor, sources: readonly Source[], request: Request, login: () => Promise<Actor | undefined>): Response {
+  open(actor: Actor, sources: readonly Source[], request: Request, login: () => Promise<Actor | undefined>) {
     const key = actorKey(actor);
     let live = this.#lives.get(key);
     if (live === undefined) {

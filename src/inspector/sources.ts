@@ -8,7 +8,7 @@ import type { SessionAudit } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
 import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { systemClock } from "../ports/clock.js";
-import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { SessionId } from "../workflow/names.js";
 import {
@@ -47,7 +47,7 @@ export interface Source {
   readonly kind: Kind;
   list(query: SessionQuery): Promise<SessionPage>;
   /** Yields what changes from now on; missing if nothing tells. */
-  watch?(signal: AbortSignal): AsyncIterable<Change>;
+  watch?(options: WatchOptions & { readonly signal: AbortSignal }): AsyncIterable<Change>;
 }
 
 /** Returns the kinds of sessions that there are. */
@@ -55,27 +55,20 @@ export function sourcesOf({ engine, routed, recorded }: InspectorSources): reado
   const sources: Source[] = [];
   if (engine !== undefined) {
     const list = (query: SessionQuery) => engine.listSessions(query);
-    sources.push({ kind: "phased", list, watch: (signal) => engine.watch({}, { signal }) });
+    sources.push({ kind: "phased", list, watch: (options) => engine.watch({}, options) });
   }
   if (routed !== undefined) {
-    const watch = (signal: AbortSignal) => changesOf(routed.watch({}, { signal }));
+    const watch = (options: WatchOptions) => routed.watch({}, options);
     sources.push({ kind: "routed", list: (query) => routed.listInstances(query), watch });
   }
   if (recorded !== undefined) {
     const reader = new RecordedReader(recorded);
     const { storage } = recorded;
-    const watched =
-      storage.watch && ((signal: AbortSignal) => storage.watch?.({ kind: recordedMachine.kind }, { signal }) ?? none());
-    sources.push({ kind: "recorded", list: (query) => reader.list(query), ...(watched && { watch: watched }) });
+    const watch = storage.watch?.bind(storage, { kind: recordedMachine.kind });
+    sources.push({ kind: "recorded", list: (query) => reader.list(query), ...(watch && { watch }) });
   }
   return sources;
 }
-
-async function* changesOf(commits: AsyncIterable<Change>): AsyncGenerator<Change> {
-  for await (const { sessionId, version } of commits) yield { sessionId, version };
-}
-
-async function* none(): AsyncGenerator<Change> {}
 
 /** Reads recorded sessions without the workspace that records them. */
 export class RecordedReader {

@@ -11,6 +11,8 @@ import { guarded } from "./resources.js";
 const SUBSCRIPTIONS_MAX = 100;
 /** The wait before a watch that has failed begins again, in milliseconds. */
 const AGAIN_MS = 5000;
+/** The longest wait for the storage's watch to begin, in milliseconds. */
+const READY_MS = 1000;
 /** What the URI of a session begins with. */
 const SESSION = "phasegate://session/";
 
@@ -30,17 +32,24 @@ export interface Subscriptions {
  */
 export function registerSubscriptions(server: McpServer, engine: Engine): Subscriptions {
   const subscribed = new Map<string, string>();
-  let watching: AbortController | undefined;
+  let watching: { readonly end: AbortController; readonly ready: Promise<void> } | undefined;
   const end = () => {
-    watching?.abort();
+    watching?.end.abort();
     watching = undefined;
   };
-  const begin = () => {
-    if (watching !== undefined) return;
-    watching = new AbortController();
-    const { signal } = watching;
-    // Asked for at once, so that no commit after the subscription is missed; throws if the storage can't be watched.
-    const first = engine.watch({}, { signal });
+  /** Watches the storage. Resolves when no commit is missed, or after a time: some storages can't tell. */
+  const begin = (): Promise<void> => {
+    if (watching !== undefined) return watching.ready;
+    const aborter = new AbortController();
+    const { signal } = aborter;
+    let onReady = () => {};
+    const begun = new Promise<void>((resolve) => {
+      onReady = resolve;
+    });
+    // Throws if the storage can't be watched.
+    const first = engine.watch({}, { signal, onReady });
+    const ready = Promise.race([begun, waited(READY_MS, signal)]);
+    watching = { end: aborter, ready };
     const follow = async (): Promise<void> => {
       for (let isFirst = true; !signal.aborted; isFirst = false) {
         try {
@@ -50,11 +59,13 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
           for await (const { sessionId } of commits) await sendUpdated(server, subscribed.get(sessionId));
         } catch (error) {
           engine.reportError("subscriptions", error);
+          onReady();
         }
         await waited(AGAIN_MS, signal);
       }
     };
     void follow();
+    return ready;
   };
   /** Subscriptions that are being checked. */
   let asking = 0;
@@ -70,7 +81,7 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     asking += 1;
     try {
       await guarded(new URL(uri), async () => {
-        begin();
+        await begin();
         await engine.getState(id);
       });
       subscribed.set(id, uri);

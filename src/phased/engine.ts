@@ -1,7 +1,7 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
 import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
-import type { SessionQuery } from "../ports/storage-adapter.js";
+import type { SessionQuery, WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
@@ -135,11 +135,8 @@ export class Engine extends SessionsById {
    * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
    * @throws {PhasegateError} `TAMPERED` when a commit is not what was written.
    */
-  watch(
-    query: WatchQuery = {},
-    options: { readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<SessionCommit, undefined> {
-    return watchCommits(this.#options.storage, this.#operations, query, options.signal);
+  watch(query: WatchQuery = {}, options: WatchOptions = {}): AsyncIterableIterator<SessionCommit, undefined> {
+    return watchCommits(this.#options.storage, this.#operations, query, options);
   }
 
   /**

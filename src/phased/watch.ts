@@ -2,7 +2,7 @@
 
 import { PhasegateError } from "../errors.js";
 import { maySee } from "../ports/actor.js";
-import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Commit, SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
 import type { Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
 import type { LoadedPhased } from "./session-decisions.js";
@@ -38,9 +38,9 @@ export function watchCommits(
   storage: StorageAdapter,
   operations: Operations<LoadedPhased>,
   query: WatchQuery,
-  signal: AbortSignal | undefined,
+  options: WatchOptions,
 ): AsyncIterableIterator<SessionCommit, undefined> {
-  return watchKind(storage, { ...query, kind: "phased" }, signal, (next) =>
+  return watchKind(storage, { ...query, kind: "phased" }, options, (next) =>
     operations.guard("watch", async ({ phased, context }) => {
       for (;;) {
         const commit = await next();
@@ -61,13 +61,13 @@ export function watchCommits(
 export function watchKind<T>(
   storage: StorageAdapter,
   query: WatchQuery & { readonly kind: string },
-  signal: AbortSignal | undefined,
+  { signal, onReady }: WatchOptions,
   read: (next: () => Promise<Commit | undefined>) => Promise<T | undefined>,
 ): AsyncIterableIterator<T, undefined> {
   if (storage.watch === undefined) throw unsupported();
   const end = new AbortController();
   const abort = () => end.abort();
-  const commits = storage.watch(query, { signal: end.signal })[Symbol.asyncIterator]();
+  const commits = storage.watch(query, { signal: end.signal, onReady })[Symbol.asyncIterator]();
   if (signal?.aborted) abort();
   signal?.addEventListener("abort", abort, { once: true });
   const release = () => {

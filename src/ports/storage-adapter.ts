@@ -140,6 +140,14 @@ export interface RepairReport {
   readonly damaged: readonly { readonly sessionId: SessionId; readonly reason: string }[];
 }
 
+/** How a watch begins and ends. */
+export interface WatchOptions {
+  /** Ends it. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called once, when the watch misses no commit of another process any more. An adapter may not know, and not call it. */
+  readonly onReady?: (() => void) | undefined;
+}
+
 /**
  * Stores sessions as append-only logs with compare-and-set. An adapter knows nothing of phases, keys or retries.
  * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves.
@@ -205,9 +213,9 @@ export interface StorageAdapter {
    * Yields each new commit, of any process, whose own summary matches the query: at least once, those of one session in
    * order, also across a lost connection. Starts with the call: commits that this adapter is
    * asked to append afterwards are included; commits of other processes are included from the adapter's
-   * first poll. Ends without an error when the signal aborts. Ignores `limit` and `cursor`.
+   * first poll, when it calls `onReady`. Ends without an error when the signal aborts. Ignores `limit` and `cursor`.
    */
-  watch?(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit>;
+  watch?(query: SessionQuery, options: WatchOptions & { readonly signal: AbortSignal }): AsyncIterable<Commit>;
   /**
    * Returns the sessions of a kind with commits after a position, or all sessions of the kind that there are; and the
    * sessions of any kind that were removed since. May name others too, but omits none whose commit was acknowledged

@@ -19,7 +19,7 @@ import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
 import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee, type Owner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
-import type { SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
+import type { SessionQuery, SessionSummary, WatchOptions } from "../ports/storage-adapter.js";
 import { limitedFor, listSeen, seenQuery } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
@@ -299,12 +299,9 @@ export class RoutedEngine {
    * accept; these are reported to `security` listeners.
    * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
    */
-  watch(
-    query: WatchQuery = {},
-    { signal }: { readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<RoutedCommit, undefined> {
+  watch(query: WatchQuery = {}, given: WatchOptions = {}): AsyncIterableIterator<RoutedCommit, undefined> {
     const { storage, hashKey } = this.#context.options;
-    return watchKind(storage, { ...query, kind: routedMachine.kind }, signal, (next) =>
+    return watchKind(storage, { ...query, kind: routedMachine.kind }, given, (next) =>
       this.#operations.guard("watch", async (context) => {
         for (;;) {
           const commit = await next();

@@ -80,9 +80,9 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
     workflows: () => listWorkflows(skillPlaces({ roots })),
     connect,
     session: (id) => session(id, folders, recorder),
-    watch(query = {}, { signal } = {}) {
+    watch(query = {}, options = {}) {
       if (storage === undefined) throw notRecorded("watch");
-      return watchKind(storage, { ...query, kind: recordedMachine.kind }, signal, async (next) => {
+      return watchKind(storage, { ...query, kind: recordedMachine.kind }, options, async (next) => {
         try {
           const commit = await next();
           return commit && readWhole(recordedMachine, commit, hashKey);

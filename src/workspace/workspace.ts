@@ -14,6 +14,7 @@
  */
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
+import type { WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import type { OperationMetrics } from "../runtime/operations.js";
 import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
@@ -61,10 +62,7 @@ export interface Workspace extends WorkspaceConnection {
    * @throws {PhasegateError} `TAMPERED` (from `next`) when a commit was changed in the storage.
    * @throws {PhasegateError} `STORAGE_FAILED` (from `next`) when the storage fails.
    */
-  watch(
-    query?: WatchQuery,
-    options?: { readonly signal?: AbortSignal },
-  ): AsyncIterableIterator<RecordedCommit, undefined>;
+  watch(query?: WatchQuery, options?: WatchOptions): AsyncIterableIterator<RecordedCommit, undefined>;
   /** Adds a listener for a notification. Returns a function that removes it. */
   on<N extends keyof WorkspaceNotificationMap>(name: N, listener: Listener<WorkspaceNotificationMap[N]>): () => void;
   /** Returns numbers of calls, sessions and violations, and durations in milliseconds, since the workspace was created. */

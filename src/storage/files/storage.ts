@@ -28,6 +28,7 @@ import type {
   SessionSize,
   SessionSummary,
   StorageAdapter,
+  WatchOptions,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { numberOption } from "../common/number-option.js";
@@ -228,8 +229,16 @@ export class FileStorage implements StorageAdapter {
    *
    * @throws {PhasegateError} `STORAGE_FAILED` when the file system fails; this ends the watch.
    */
-  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
+  watch(
+    query: SessionQuery,
+    { signal, onReady }: WatchOptions & { readonly signal: AbortSignal },
+  ): AsyncIterable<Commit> {
     const watch = new SessionWatch(this.#parts, query, signal, this.#watchIntervalMs);
+    // A failure is that of the first commit's call.
+    watch.ready.then(
+      () => onReady?.(),
+      () => {},
+    );
     return guardedEach("watch", watch.commits());
   }
 

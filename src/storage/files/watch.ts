@@ -179,7 +179,8 @@ export class SessionWatch {
   readonly #aborted = () => void this.#end();
   readonly #leave: () => Promise<void>;
   readonly #removed: RemovedSessions;
-  readonly #ready: Promise<void>;
+  /** Resolves when the commits of other processes are seen, too. */
+  readonly ready: Promise<void>;
   #ended: Promise<void> | undefined;
 
   /** Begins to watch immediately: all later appends of this process are seen. */
@@ -196,16 +197,16 @@ export class SessionWatch {
       this.#wake();
     });
     this.#leave = leave;
-    this.#ready = this.#begin(isIn);
+    this.ready = this.#begin(isIn);
     // The iterator's first call reports the failure, if there ever is one.
-    this.#ready.catch(ignore);
+    this.ready.catch(ignore);
     signal.addEventListener("abort", this.#aborted, { once: true });
     if (signal.aborted) void this.#end();
   }
 
   async *commits(): AsyncGenerator<Commit> {
     try {
-      await this.#ready;
+      await this.ready;
       for (let round = 1; !this.#signal.aborted; round++) {
         for await (const commit of this.#round()) {
           if (!this.#signal.aborted && matchesQuery(commit.summary, this.#query)) yield commit;

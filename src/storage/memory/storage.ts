@@ -8,6 +8,7 @@ import {
   type SessionQuery,
   type SessionSummary,
   type StorageAdapter,
+  type WatchOptions,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import {
@@ -154,8 +155,13 @@ export class MemoryStorage implements StorageAdapter {
    * Yields commits as they are appended, without polling. A slow consumer does not block writers: pending commits
    * stay in the log.
    */
-  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterableIterator<Commit> {
-    return this.#watchers.begin(query, signal);
+  watch(
+    query: SessionQuery,
+    { signal, onReady }: WatchOptions & { readonly signal: AbortSignal },
+  ): AsyncIterableIterator<Commit> {
+    const watched = this.#watchers.begin(query, signal);
+    onReady?.();
+    return watched;
   }
 
   #begin(id: SessionId, summary: SessionSummary): StoredSession {

@@ -21,6 +21,7 @@ import type {
   SessionSize,
   SessionSummary,
   StorageAdapter,
+  WatchOptions,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { damagedIn } from "../common/session-query.js";
@@ -190,12 +191,18 @@ export class PostgresStorage implements StorageAdapter {
    * Yields commits as they are appended: woken by notifications on a separate connection, and polled every `pollMs`.
    * On a `client` of the host it only polls. Damaged commits are skipped.
    */
-  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
+  watch(
+    query: SessionQuery,
+    { signal, onReady }: WatchOptions & { readonly signal: AbortSignal },
+  ): AsyncIterable<Commit> {
     const { schema, pollMs } = this.#settings;
     const retrier = new Retrier(this.#connections, 0);
     const feed = new CommitFeed(retrier, schema);
     const parts = { connections: this.#connections, retrier, feed, schema, pollMs };
-    return watchCommits(parts, this.#begin(), query, signal);
+    const begun = this.#begin();
+    // A failure is that of the first commit's call.
+    begun.then(() => onReady?.(), ignore);
+    return watchCommits(parts, begun, query, signal);
   }
 
   /** Returns the size of a session's commits and payloads; undefined if there is none. */

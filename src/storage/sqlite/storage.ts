@@ -22,6 +22,7 @@ import type {
   SessionSize,
   SessionSummary,
   StorageAdapter,
+  WatchOptions,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { numberOption } from "../common/number-option.js";
@@ -218,12 +219,18 @@ export class SqliteStorage implements StorageAdapter {
    * Yields commits of any process, each at least once, in order within a session. If another process removes a
    * session before it is polled, only its tombstone is yielded. Damaged commits are skipped.
    */
-  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
+  watch(
+    query: SessionQuery,
+    { signal, onReady }: WatchOptions & { readonly signal: AbortSignal },
+  ): AsyncIterable<Commit> {
+    let commits: AsyncIterable<Commit>;
     try {
-      return this.#feed.watch(query, signal);
+      commits = this.#feed.watch(query, signal);
     } catch (error) {
       throw asStorageFailure("watch", error);
     }
+    onReady?.();
+    return commits;
   }
 
   /**
