@@ -19,6 +19,7 @@ for (const [entry, { types }] of entries) {
   for (const name of exportedNames(types)) homes.set(name, [...(homes.get(name) ?? []), entry]);
 }
 const unnamed = new Set();
+const undocumented = new Set();
 const failed = [];
 const reports = new Set();
 for (const [entry, target] of entries) {
@@ -45,6 +46,7 @@ for (const [entry, target] of entries) {
         const forgotten = message.messageId === "ae-forgotten-export" && /"(\w+)"/.exec(message.text)?.[1];
         if (forgotten) message.logLevel = "none";
         if (forgotten && !homes.has(forgotten)) unnamed.add(`${name}: ${forgotten}`);
+        if (message.messageId === "ae-undocumented") undocumented.add(`${name}: ${message.text}`);
       },
     },
   );
@@ -60,7 +62,8 @@ for (const report of readdirSync("etc").filter((file) => file.endsWith(".api.md"
 for (const type of unnamed) console.error(`No entry point exports a type that is part of a signature: ${type}`);
 const repeated = [...homes].filter(([, places]) => places.length > 1);
 for (const [name, places] of repeated) console.error(`More than one entry point exports ${name}: ${places.join(", ")}`);
-if (unnamed.size + repeated.length > 0) process.exitCode = 1;
+for (const text of undocumented) console.error(`A member without a comment: ${text}`);
+if (unnamed.size + repeated.length + undocumented.size > 0) process.exitCode = 1;
 
 if (failed.length > 0) {
   console.error(`\nThe public API is not what etc/ says: ${failed.join(", ")}`);

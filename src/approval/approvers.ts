@@ -9,6 +9,7 @@ import { shown } from "../workflow/names.js";
 
 /** A passkey (WebAuthn): a phone, a laptop's sensor or a hardware key. It signs only after it has verified its user. */
 export interface Passkey {
+  /** Tells it from an Ed25519 key, which is a text. */
   readonly kind: "passkey";
   /** The id of the credential, in base64url. */
   readonly credentialId: string;

@@ -27,8 +27,11 @@ export interface QuotaOptions extends QuotaLimits {
 
 /** What is refused because an actor has used up a limit. */
 export interface QuotaRefusal {
+  /** Always false. */
   readonly ok: false;
+  /** The limit that is used up. */
   readonly which: keyof QuotaLimits;
+  /** Its value. */
   readonly limit: number;
   /** When to come back, in whole seconds. Missing for sessions: they don't end by waiting. */
   readonly retryAfterSeconds?: number;
@@ -51,6 +54,7 @@ export interface Quotas {
 
 /** One of an actor's places for verifiers. */
 export interface VerifierPlace {
+  /** Always true. */
   readonly ok: true;
   /** Gives it back. More than once does nothing. */
   release(): void;
@@ -121,10 +125,13 @@ export function createQuotas(options: QuotaOptions): Quotas {
 export interface QuotaError {
   /** `BUSY` if waiting a little helps, `LIMIT` otherwise. */
   readonly code: "BUSY" | "LIMIT";
+  /** What is used up. */
   readonly message: string;
   /** What to do about it. */
   readonly remedy: string;
+  /** The limit that is used up. */
   readonly which: keyof QuotaLimits;
+  /** When to come back, in whole seconds; missing if waiting does not help. */
   readonly retryAfterSeconds?: number;
 }
 

@@ -22,13 +22,17 @@ export function isTokenName(name: string): boolean {
 export interface TokenEntry {
   /** The part of the token that is no secret: 16 hexadecimal digits. */
   readonly id: string;
+  /** The actor. */
   readonly name: string;
+  /** What the actor may do; at least one. */
   readonly roles: readonly Role[];
+  /** The team that the actor belongs to. */
   readonly team?: string;
   /** 16 random bytes, in hexadecimal digits. */
   readonly salt: string;
   /** The SHA-256 of salt and token, in hexadecimal digits. */
   readonly hash: string;
+  /** When it was made. */
   readonly created: string;
   /** When it ends. Missing: never. */
   readonly expires?: string;

@@ -147,6 +147,7 @@ export function checkOwner({ name, team }: Owner): Owner {
 
 /** Why an actor may not have more. */
 export interface QuotaUsedUp {
+  /** Always false. */
   readonly ok: false;
   /** How many they may have. */
   readonly limit: number;
@@ -156,6 +157,7 @@ export interface QuotaUsedUp {
 
 /** A place that was taken. */
 export interface TakenPlace {
+  /** Always true. */
   readonly ok: true;
   /** Gives it back. */
   release(): void;

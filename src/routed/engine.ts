@@ -299,9 +299,9 @@ export class RoutedEngine {
    * accept; these are reported to `security` listeners.
    * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
    */
-  watch(query: WatchQuery = {}, given: WatchOptions = {}): AsyncIterableIterator<RoutedCommit, undefined> {
+  watch(query: WatchQuery = {}, options: WatchOptions = {}): AsyncIterableIterator<RoutedCommit, undefined> {
     const { storage, hashKey } = this.#context.options;
-    return watchKind(storage, { ...query, kind: routedMachine.kind }, given, (next) =>
+    return watchKind(storage, { ...query, kind: routedMachine.kind }, options, (next) =>
       this.#operations.guard("watch", async (context) => {
         for (;;) {
           const commit = await next();

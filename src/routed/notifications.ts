@@ -12,8 +12,9 @@ export interface InstanceNotification {
   readonly instanceId: SessionId;
   /** The name of its workflow. */
   readonly workflow: string;
-  /** Who it belongs to, and their team; missing if nobody was recorded. */
+  /** Who it belongs to; missing if nobody was recorded. */
   readonly owner?: string;
+  /** The owner's team, if they have one. */
   readonly team?: string;
   /** The time of the event: ISO 8601, UTC. */
   readonly at: string;

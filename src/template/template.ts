@@ -73,6 +73,7 @@ function checklist(items: readonly string[]): string {
 
 /** A text from a template. */
 export interface FilledText {
+  /** The text with what fills its placeholders. */
   readonly text: string;
   /** The placeholders that nothing fills, as written, each once: they are not in the text. */
   readonly leftOut: readonly string[];
