@@ -4,11 +4,12 @@
  * bad as `/(:+)+$/`. Fails on each that can take longer, with a text that shows it, and on those that it can't decide.
  *
  *     node scripts/check-regexps.mjs [file…]      these files of src alone
+ *     node scripts/check-regexps.mjs --anew       proves what was proved before, too
  *
  * Expressions that are made by `new RegExp` are seen as their module is loaded: inside of a function none may be made.
- * What was proved is kept in node_modules/.cache, since the proofs take a minute.
+ * What was proved is kept in proved-regexps.json, since the proofs take a minute and never change: commit it.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire, registerHooks } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -34,22 +35,23 @@ const MADE_LATER = new Map([
 ]);
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
-const CACHE = join(ROOT, "node_modules/.cache/phasegate-regexps.json");
+const PROVED = join(ROOT, "scripts/proved-regexps.json");
 const VERSION = createRequire(import.meta.url)("recheck/package.json").version;
 // Of the clock, so that a machine with other work to do needs more; the longest proof takes some 10 s.
 const TIMEOUT = 120_000;
 
-const wanted = process.argv.slice(2).map((path) => relative(ROOT, path));
+const isAnew = process.argv.includes("--anew");
+const wanted = process.argv.slice(2).flatMap((path) => (path.startsWith("--") ? [] : [relative(ROOT, path)]));
 const files = (wanted.length > 0 ? wanted : sources("src")).toSorted();
 const { literals, makers, problems } = scan(files);
 const found = [...literals, ...(await made(makers))];
-const proved = readCache();
+const proved = isAnew ? new Set() : readProved();
 const unused = new Set(wanted.length > 0 ? [] : EXCEPTIONS.keys());
 
 await inParallel(found, async (expression) => {
   const { source, flags, where, file } = expression;
   const key = `${file} ${source}`;
-  const id = `${VERSION} /${source}/${flags}`;
+  const id = nameOf(expression);
   if (proved.has(id) || !repeats(source)) return;
   const [status, why] = await decide(source, flags);
   if (status === "safe") proved.add(id);
@@ -57,7 +59,7 @@ await inParallel(found, async (expression) => {
   else problems.push(`${where}: /${source}/${flags}\n    ${why}`);
 });
 
-writeCache(proved);
+if (wanted.length === 0) writeProved();
 for (const key of unused) problems.push(`scripts/check-regexps.mjs: this exception is needed no more: ${key}`);
 for (const problem of problems.toSorted()) console.error(problem);
 console.log(`${found.length} expressions in ${files.length} files, ${problems.length} that may take long`);
@@ -174,16 +176,18 @@ async function inParallel(items, work) {
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
 }
 
-function readCache() {
-  try {
-    return new Set(JSON.parse(readFileSync(CACHE, "utf8")));
-  } catch (error) {
-    if (error.code !== "ENOENT") throw error;
-    return new Set();
-  }
+/** What this version of the checker has proved. */
+function readProved() {
+  const { recheck, expressions } = JSON.parse(readFileSync(PROVED, "utf8"));
+  return new Set(recheck === VERSION ? expressions : []);
 }
 
-function writeCache(proofs) {
-  mkdirSync(dirname(CACHE), { recursive: true });
-  writeFileSync(CACHE, JSON.stringify([...proofs]));
+/** Keeps the proofs of the expressions that there are. */
+function writeProved() {
+  const expressions = [...new Set(found.map(nameOf))].filter((name) => proved.has(name)).toSorted();
+  writeFileSync(PROVED, `${JSON.stringify({ recheck: VERSION, expressions }, undefined, 2)}\n`);
+}
+
+function nameOf({ source, flags }) {
+  return `/${source}/${flags}`;
 }
