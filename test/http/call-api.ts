@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { createHttpApi, type HttpApiOptions } from "../../src/http/api.js";
-import { openApiDocument } from "../../src/http/routes.js";
+import { createHttpApi, type HttpApiOptions, openApiDocument } from "../../src/http/api.js";
 import type { StepDecider } from "../../src/ports/step-decider.js";
 import type { RoutedEngineOptions } from "../../src/routed/options.js";
 import { routed, Script } from "../routed/engine/garden.js";
@@ -31,7 +30,7 @@ const documentSchema = z.object({
 });
 
 /** The document after a JSON round trip. */
-export const DOCUMENT = documentSchema.parse(JSON.parse(JSON.stringify(openApiDocument())));
+export const DOCUMENT = documentSchema.parse(JSON.parse(JSON.stringify(openApiDocument("routed"))));
 
 /** Every operation with every status that occurred, as `POST /workflows/start 200`. */
 export const seen = new Set<string>();

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { FileTexts } from "../../src/content/file-plans.js";
 import { PhasegateError } from "../../src/errors.js";
 import { ROUTES } from "../../src/http/routes.js";
+import type { Login } from "../../src/ports/login.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import type { RoutedCall } from "../../src/tools/routed/requests.js";
 import { RoutedFolders } from "../../src/workflow/files/routed-workflow.js";
@@ -536,6 +537,33 @@ describe("the HTTP API of a host", () => {
   it("returns the host's own response to a refused caller", async () => {
     const { api } = served([], {}, { authorize: async () => new Response("no", { status: 403 }) });
     expect((await api(new Request("http://localhost/workflows/list"))).status).toBe(403);
+  });
+
+  it("carries out the calls of a login's actors, each with their own instances", async () => {
+    const login: Login = {
+      authenticate: async ({ headers }) => {
+        const [, name = ""] = /^Bearer (\w+)$/.exec(headers.get("authorization") ?? "") ?? [];
+        if (name === "") return Response.json({ error: "invalid_token" }, { status: 401 });
+        return { name, roles: [name === "vera" ? "viewer" : "agent"] };
+      },
+      metadata: ({ url }) => (url.endsWith("/.well-known/x") ? Response.json({ resource: "x" }) : undefined),
+    };
+    const { send, post, api } = served(["Sow"], {}, { login });
+    const as = (name: string) => ({ authorization: `Bearer ${name}` });
+    expect((await api(new Request("http://localhost/.well-known/x"))).status).toBe(200);
+    const refused = await api(new Request("http://localhost/workflows/list"));
+    expect([refused.status, await refused.json()]).toEqual([401, { error: "invalid_token" }]);
+    const { body } = await post("start", { workflow_name: "GARDEN" }, as("ann"));
+    const instance_id = String(body.instance_id);
+    const status = `/workflows/status?instance_id=${instance_id}`;
+    expect((await send(status, { headers: as("ann") })).status).toBe(200);
+    expect((await send(status, { headers: as("bob") })).status).toBe(404);
+    // A viewer sees the instance, and moves nothing.
+    expect((await send(status, { headers: as("vera") })).status).toBe(200);
+    for (const call of ["start", "advance", "resume", "suspend", "cancel", "retry"] as const) {
+      const answered = await post(call, bodyOf(call, instance_id), as("vera"));
+      expect(answered, call).toMatchObject({ status: 403, body: { error_code: "NOT_ALLOWED" } });
+    }
   });
 
   it("can be mounted below a path", async () => {
