@@ -25,6 +25,7 @@ const [ann, bob] = ["ann", "bob"].map((name) => createToken({ name, roles: ["age
 const tokens = tokensText([ann, bob].flatMap((made) => (made === undefined ? [] : [made.entry])));
 
 const api = createHttpApi(engine, { login: createTokenLogin({ read: () => tokens }) });
+
 // Anything that takes a fetch handler: Bun.serve({ fetch: api }), Deno.serve(api), a route of Hono or Next, an edge worker.
 // #endregion api
 

@@ -64,7 +64,7 @@ const WRITING = [...ON_SESSION, 403, 413, 415];
 const ABOUT_NONE: ReadonlySet<Action> = new Set(["list_workflows", "list_sessions", "get_metrics"]);
 
 /** Returns the routes: one for each action that the host allows. */
-export function phasedRoutes(actions: readonly Action[]): readonly Route<Action>[] {
+function phasedRoutes(actions: readonly Action[]): readonly Route<Action>[] {
   return actions.map((call) => {
     const isReading = WORKFLOW_READING.has(call);
     return {
