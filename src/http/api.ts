@@ -51,11 +51,13 @@ const RETRY_AFTER_SECONDS = "1";
 
 /**
  * Creates a handler that serves phased sessions or routed workflows over HTTP: for Node, Hono, Next, Bun, Deno and edge
- * runtimes alike. It serves its OpenAPI document, the one of {@link openApiDocument}, at `/openapi.json`.
+ * runtimes alike. It serves its OpenAPI document, the one of `openApiDocument`, at `/openapi.json`.
  * @throws {PhasegateError} `INVALID_INPUT` when `tool.actions` is empty or contains an unknown action.
  */
 export function createHttpApi(engine: Engine, options?: PhasedHttpApiOptions): HttpApi;
-/** Creates a handler that serves routed workflows. */
+/**
+ * Creates a handler that serves routed workflows, in the same way. Its document is at `/openapi.json`, too.
+ */
 export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): HttpApi;
 export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
   const given = { ...options, basePath: normalizedBase(options.basePath ?? "") };

@@ -60,19 +60,23 @@ const ALWAYS = [400, 401, 414, 500, 503];
 const ON_SESSION = [...ALWAYS, 404, 409, 422];
 const WRITING = [...ON_SESSION, 403, 413, 415];
 
-/** The actions about no session. */
-const ABOUT_NONE: ReadonlySet<Action> = new Set(["list_workflows", "list_sessions", "get_metrics"]);
+/** Returns every status that an action may be refused with. */
+function refusalsOf(action: Action): readonly number[] {
+  // What it counts is in memory: the engine is not asked.
+  if (action === "get_metrics") return ALWAYS.filter((status) => status !== 503);
+  if (action === "list_workflows" || action === "list_sessions") return ALWAYS;
+  return WORKFLOW_READING.has(action) ? ON_SESSION : WRITING;
+}
 
 /** Returns the routes: one for each action that the host allows. */
 function phasedRoutes(actions: readonly Action[]): readonly Route<Action>[] {
   return actions.map((call) => {
-    const isReading = WORKFLOW_READING.has(call);
     return {
       call,
-      method: isReading ? "GET" : "POST",
+      method: WORKFLOW_READING.has(call) ? "GET" : "POST",
       path: `/sessions/${call}`,
       summary: SUMMARIES[call],
-      refusals: ABOUT_NONE.has(call) ? ALWAYS : isReading ? ON_SESSION : WRITING,
+      refusals: refusalsOf(call),
       request: z.strictObject({ ...REQUESTS[call].shape, action: actionOf(call) }),
       answer: "Answer",
     };

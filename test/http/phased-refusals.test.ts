@@ -245,6 +245,19 @@ describe("a login", () => {
     expect(Object((await get("get_metrics", {}, as("bob"))).body.metrics)).not.toHaveProperty("start");
   });
 
+  it("forgets the counts of whoever has not called for the longest time", async () => {
+    const { get } = served({ login });
+    const counted = async (name: string) => Object((await get("get_metrics", {}, as(name))).body.metrics);
+    await get("list_workflows", {}, as("ann"));
+    await get("list_workflows", {}, as("bob"));
+    for (let nth = 2; nth <= 1000; nth += 1) {
+      await get("get_metrics", {}, as(`agent${nth}`));
+      if (nth === 500) expect(await counted("ann")).toHaveProperty("list_workflows");
+    }
+    expect(await counted("ann")).toHaveProperty("list_workflows");
+    expect(await counted("bob")).not.toHaveProperty("list_workflows");
+  });
+
   it("comes after `authorize`, and follows the host's own rule", async () => {
     const authenticate = vi.fn(login.authenticate);
     const closed = served({ authorize: () => false, login: { authenticate } });

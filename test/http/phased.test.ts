@@ -1,11 +1,11 @@
-import { PhasegateError } from "phasegate";
+import { MemoryStorage, PhasegateError } from "phasegate";
 import { createHttpApi, openApiDocument } from "phasegate/http";
 import { describe, expect, it } from "vitest";
-import { ACTION_NAMES, WORKFLOW_READING } from "../../src/tools/phased/actions.js";
+import { ACTION_NAMES, type Action, exampleCall, WORKFLOW_READING } from "../../src/tools/phased/actions.js";
 import { makeEngine } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 import { posting } from "./call-api.js";
-import { ALL, PHASED, START, served } from "./call-phased.js";
+import { ALL, as, login, PHASED, START, served } from "./call-phased.js";
 
 describe("a session over HTTP", () => {
   it("goes from its start to its end, by the next of each answer", async () => {
@@ -69,6 +69,27 @@ describe("a session over HTTP", () => {
   });
 });
 
+/** Returns the parameters of a call of an action, on a session if it takes one. */
+function parametersFor(action: Action, session_id: string): Record<string, unknown> {
+  const { action: _, ...call } = exampleCall(action);
+  return {
+    ...call,
+    ...("session_id" in call && { session_id }),
+    ...(action === "start" && START),
+    ...("evidence" in call && { evidence: built }),
+    ...("reason" in call && { reason: "the machine is gone" }),
+  };
+}
+
+/** Calls an action by its method. */
+function calling({ get, post }: Pick<ReturnType<typeof served>, "get" | "post">) {
+  return (action: Action, params: Record<string, unknown>, headers: Record<string, string> = {}) => {
+    if (!WORKFLOW_READING.has(action)) return post(action, params, headers);
+    const query = Object.entries(params).map(([name, value]) => [name, String(value)]);
+    return get(action, Object.fromEntries(query), headers);
+  };
+}
+
 describe("the routes", () => {
   it("are one for each action that the host allows, each an operation of the document", async () => {
     const { api } = served();
@@ -83,6 +104,32 @@ describe("the routes", () => {
     expect(await (await api(new Request("http://localhost/openapi.json"))).json()).toEqual(
       JSON.parse(JSON.stringify(openApiDocument("phased", ALL))),
     );
+  });
+
+  it("refuse what is unknown, too long, or not for the caller, while the host is busy or fails", async () => {
+    const host = served();
+    const session_id = await host.start();
+    const broken = served({ authorize: () => Promise.reject(new Error("down")) });
+    const team = served({ login });
+    const theirs = await team.start(as("ann"));
+    const storage = new MemoryStorage();
+    const busy = served({}, { storage, limits: { maxConcurrent: 1 } });
+    storage.read = () => new Promise(() => {});
+    void busy.get("get_state", { session_id });
+    for (const action of ACTION_NAMES) {
+      const params = parametersFor(action, session_id);
+      const unknown = await calling(host)(action, { ...params, x: "1" });
+      expect(unknown, action).toMatchObject({ status: 400, body: { error_code: "INVALID_INPUT" } });
+      const path = `/sessions/${action}?x=${"x".repeat(9000)}`;
+      const long = await PHASED.send(host.api, path, WORKFLOW_READING.has(action) ? {} : posting(params));
+      expect(long.status, action).toBe(414);
+      expect((await calling(broken)(action, params)).status, action).toBe(500);
+      // What it counts is in memory.
+      const isBusy = action !== "get_metrics";
+      expect((await calling(busy)(action, params)).status, action).toBe(isBusy ? 503 : 200);
+      const asViewer = await calling(team)(action, parametersFor(action, theirs), as("vera"));
+      if (!WORKFLOW_READING.has(action)) expect(asViewer, action).toMatchObject({ status: 403 });
+    }
   });
 
   it("have no deletion unless the host allows it, and only those that it allows", async () => {
