@@ -57,8 +57,8 @@ const SUMMARIES: Record<Action, string> = {
 };
 
 const ALWAYS = [400, 401, 414, 500, 503];
-const ON_SESSION = [...ALWAYS, 404, 409, 422];
-const WRITING = [...ON_SESSION, 403, 413, 415];
+const ON_SESSION = [...ALWAYS, 404, 409];
+const WRITING = [...ON_SESSION, 403, 413, 415, 422];
 
 /** Returns every status that an action may be refused with. */
 function refusalsOf(action: Action): readonly number[] {

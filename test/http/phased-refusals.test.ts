@@ -1,9 +1,11 @@
 import { defineWorkflow, MemoryStorage } from "phasegate";
+import { createHttpApi } from "phasegate/http";
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { listen } from "../../src/cli/http-server.js";
 import { ACTION_NAMES, exampleCall, WORKFLOW_READING } from "../../src/tools/phased/actions.js";
+import { makePlanned, PLAN_PATH } from "../support/planned.js";
 import { built } from "../support/workflows.js";
 import { posting } from "./call-api.js";
 import { as, login, PHASED, START, served } from "./call-phased.js";
@@ -143,6 +145,31 @@ describe("a refusal of the engine", () => {
     await post("complete_phase", { session_id: other, phase: 1, evidence: built });
     const again = { session_id: other, phase: 1, evidence: built };
     await expectCode(post("complete_phase", again), 409, "PHASE_ALREADY_COMPLETED");
+  });
+
+  it("about a plan names the plan, and the tasks that are ready", async () => {
+    const { engine, memory, start } = makePlanned({ config: { enforce_dependencies: true } });
+    const api = createHttpApi(engine);
+    const send = (path: string, init?: RequestInit) => PHASED.send(api, path, init);
+    const begin = posting({ workflow_type: "spec", target_file: "specs/two" });
+    expect(await send("/sessions/start", begin)).toMatchObject({
+      status: 422,
+      body: {
+        error_code: "PLAN_PARSE",
+        message: expect.stringContaining("plan"),
+        details: { source_path: expect.any(String) },
+      },
+    });
+    const session_id = await start(1);
+    const task = `/sessions/get_task?session_id=${session_id}&phase=1&task_number=2`;
+    expect(await send(task)).toMatchObject({
+      status: 409,
+      body: { error_code: "TASK_LOCKED", details: { ready_tasks: [1, 3], next: { action: "get_task" } } },
+    });
+    memory.set(PLAN_PATH, "");
+    expect((await send("/sessions/sync_plan", posting({ session_id }))).status).toBe(422);
+    // The session keeps the plan that it was started on.
+    expect((await send(`/sessions/get_phase?session_id=${session_id}`)).status).toBe(200);
   });
 
   it("is a 503 with Retry-After while the host is busy or full", async () => {
