@@ -55,9 +55,7 @@ const RETRY_AFTER_SECONDS = "1";
  * @throws {PhasegateError} `INVALID_INPUT` when `tool.actions` is empty or contains an unknown action.
  */
 export function createHttpApi(engine: Engine, options?: PhasedHttpApiOptions): HttpApi;
-/**
- * Creates a handler that serves routed workflows, in the same way. Its document is at `/openapi.json`, too.
- */
+/** Creates a handler that serves routed workflows, in the same way. */
 export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): HttpApi;
 export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
   const given = { ...options, basePath: normalizedBase(options.basePath ?? "") };

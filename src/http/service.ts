@@ -36,7 +36,7 @@ export interface Service<Call extends string> {
   readonly document: object;
   /** The codes that its clients know for some of the codes of {@link HttpRefusal}. */
   readonly codes: Readonly<Record<string, string | undefined>>;
-  /** Executes a call. Never rejects. */
+  /** Executes a call. Rejects only if the login has given an actor whose name is not valid. */
   answer(call: HttpCall<Call>): Promise<{ readonly body: object } | { readonly refusal: HttpRefusal }>;
   /** Tells the host of an error outside of a call. */
   reportError(operation: string, error: unknown): void;
