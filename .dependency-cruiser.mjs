@@ -41,7 +41,7 @@ const MAY_IMPORT = {
   workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "phased", "tools", "sandbox"],
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "runtime", "phased", "routed", "tools", "workspace"],
-  http: ["workflow", "ports", "runtime", "routed", "tools"],
+  http: ["workflow", "ports", "runtime", "phased", "routed", "tools"],
   // Who calls a server over HTTP; knows no engines.
   login: ["workflow", "ports"],
   // Watches engines through the port alone: no engine knows it, and it knows no engine.

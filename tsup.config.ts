@@ -10,6 +10,7 @@ export default defineConfig({
     plan: "src/plan.ts",
     storage: "src/storage.ts",
     fs: "src/fs.ts",
+    http: "src/http.ts",
     inspector: "src/inspector.ts",
     login: "src/login.ts",
     mcp: "src/mcp.ts",

@@ -34,7 +34,7 @@ assert.deepEqual(
 );
 
 // #region http
-import { createHttpApi } from "phasegate/routed";
+import { createHttpApi } from "phasegate/http";
 
 const api = createHttpApi(engine, {
   authorize: (request) => request.headers.get("authorization") === "Bearer my-secret",

@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { MemoryStorage } from "phasegate";
 import { LinearDecider } from "phasegate/ai";
 import { FileTexts } from "phasegate/fs";
-import { createHttpApi, createRoutedEngine, RoutedFolders } from "phasegate/routed";
+import { createHttpApi } from "phasegate/http";
+import { createRoutedEngine, RoutedFolders } from "phasegate/routed";
 
 const root = fileURLToPath(new URL("routed", import.meta.url));
 const workflows = new RoutedFolders({ source: new FileTexts({ root }) });

@@ -22,6 +22,7 @@ const TABLES = new Map([
   ["tools/phased/table.ts", "an action and what runs it, line by line"],
   ["tools/routed/calls.ts", "the names of tools"],
   ["http/routes.ts", "the routes"],
+  ["http/phased.ts", "the same, in words"],
   ["phased/notifications.ts", "the notifications and what they hold"],
   ["phased/phased.ts", "events and the notifications that they become"],
   ["phased/state/events.ts", "the events and what they hold"],

@@ -4,8 +4,6 @@
  * @packageDocumentation
  */
 
-export { type CorsOptions, createHttpApi, type HttpApi, type HttpApiOptions } from "./http/api.js";
-export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/routes.js";
 export type { RoutedListing, RoutedSource, TextSource } from "./ports/content-provider.js";
 export type { RoutedAudit } from "./routed/approvals.js";
 export type { ReleaseRequest, RoutedApproval, RoutedMove } from "./routed/commands.js";

@@ -9,9 +9,9 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
-import { createHttpApi, REFUSALS } from "../http/api.js";
+import { createHttpApi } from "../http/api.js";
+import { type HttpRefusal, REFUSALS } from "../http/refusals.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import type { Refusal } from "../tools/routed/refusals.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
 const HOST = "127.0.0.1";
@@ -246,7 +246,7 @@ const LINGER_MS = 500;
 const refused = new WeakSet<Duplex>();
 
 /** Answers a request that cannot be passed to the API, and closes the connection. */
-function refuse(socket: Duplex, { status, body }: Refusal): void {
+function refuse(socket: Duplex, { status, body }: HttpRefusal): void {
   // The parser reports every further piece of a request that it has given up.
   if (refused.has(socket)) return;
   if (!socket.writable) {
@@ -267,7 +267,7 @@ function refuse(socket: Duplex, { status, body }: Refusal): void {
 }
 
 /** Returns the refusal for an error of Node's HTTP parser. */
-function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
+function refusalOf({ code }: NodeJS.ErrnoException): HttpRefusal {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return REFUSALS.tooSlow;
   return code === "HPE_HEADER_OVERFLOW" ? REFUSALS.largeHeaders : REFUSALS.notHttp;
 }

@@ -1,18 +1,24 @@
 /**
- * Routed workflows over HTTP, as a handler from `Request` to `Response`. This is the entry file of the folder:
+ * Phased sessions and routed workflows over HTTP, as a handler from `Request` to `Response`. This is the entry file of the
+ * folder:
  *
- * - api.ts: the order of the checks (URL length, path, preflight, authorization, method), CORS headers; reads the query, or
- *   the body within its size limit, and the idempotency key; the statuses and messages of refusals by HTTP itself
- * - routes.ts: the table of routes, and the OpenAPI document that is made from it
+ * - api.ts: the order of the checks (URL length, path, preflight, authorization, login, method), CORS headers
+ * - request.ts: reads the query, or the body within its size limit, and the idempotency key
+ * - refusals.ts: the statuses and messages of refusals by HTTP itself
+ * - service.ts: what is known of one kind of sessions; phased.ts and routes.ts: the routes of each, and what executes them
+ * - openapi.ts: the OpenAPI document that is made from the routes
  * - health.ts: what orchestrators and Prometheus ask a server: probes and metrics
  */
+import type { Engine } from "../phased/engine.js";
+import type { Actor } from "../ports/actor.js";
+import type { Login } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import { readText } from "../runtime/body.js";
-import type { RoutedContext } from "../tools/routed/calls.js";
-import type { Refusal } from "../tools/routed/refusals.js";
-import { carryOut } from "../tools/routed/routed-tools.js";
-import { isJsonObject } from "../workflow/json.js";
-import { OPENAPI_PATH, type OpenApiOptions, openApiDocument, ROUTES, type Route } from "./routes.js";
+import { OPENAPI_PATH, type OpenApiNode, type OpenApiOptions } from "./openapi.js";
+import { type PhasedHttpOptions, phasedDocument, phasedService } from "./phased.js";
+import { type HttpRefusal, notFound, REFUSALS, URL_MAX, wrongMethod } from "./refusals.js";
+import { readRequest } from "./request.js";
+import { routedDocument, routedService } from "./routes.js";
+import type { Route, Service } from "./service.js";
 
 /** Options of an HTTP API. */
 export interface HttpApiOptions extends OpenApiOptions {
@@ -22,83 +28,127 @@ export interface HttpApiOptions extends OpenApiOptions {
    * request is not carried out, and the answer is 500.
    */
   readonly authorize?: (request: Request) => boolean | Response | Promise<boolean | Response>;
+  /**
+   * Tells who calls, after `authorize`: whom it lets in uses `engine.as(actor)`, and its refusals and its documents for
+   * clients are sent as they are. Those of `phasegate/login` fit. Default: everybody calls as the host. If it rejects, the
+   * request is not carried out, and the answer is 500.
+   */
+  readonly login?: Login;
   /** Maximum size of a request body, in bytes. Default 1 MiB. */
   readonly maxBodyBytes?: number;
   /** The web pages that may call the API. Default: none. */
   readonly cors?: CorsOptions;
 }
 
+/** Options of an HTTP API for phased sessions. */
+export interface PhasedHttpApiOptions extends HttpApiOptions, PhasedHttpOptions {}
+
 /** Answers a request. Never rejects. */
 export type HttpApi = (request: Request) => Promise<Response>;
 
 const BODY_BYTES = 1024 * 1024;
-/** Maximum size of one page of a history, in characters of JSON. */
-const PAGE_CHARACTERS = 256 * 1024;
 const RETRY_AFTER_SECONDS = "1";
 
 /**
- * Creates a handler that serves routed workflows over HTTP: for Node, Hono, Next, Bun, Deno and edge runtimes alike. It
- * serves its OpenAPI document, the one of `openApiDocument()`, at `/openapi.json`.
+ * Creates a handler that serves phased sessions or routed workflows over HTTP: for Node, Hono, Next, Bun, Deno and edge
+ * runtimes alike. It serves its OpenAPI document, the one of `openApiDocument`, at `/openapi.json`.
+ * @throws {PhasegateError} `INVALID_INPUT` when `tool.actions` is empty or contains an unknown action.
  */
-export function createHttpApi(engine: RoutedEngine, options: HttpApiOptions = {}): HttpApi {
-  const basePath = normalizedBase(options.basePath ?? "");
-  const context: RoutedContext = { engine, names: NAMES, pageChars: PAGE_CHARACTERS };
-  const api: Api = { context, basePath, options, document: openApiDocument({ ...options, basePath }) };
+export function createHttpApi(engine: Engine, options?: PhasedHttpApiOptions): HttpApi;
+/** Creates a handler that serves routed workflows, in the same way. */
+export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): HttpApi;
+export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
+  const given = { ...options, basePath: normalizedBase(options.basePath ?? "") };
+  return "advance" in engine
+    ? handlerOf(routedService(engine, given), given)
+    : handlerOf(phasedService(engine, given), given);
+}
+
+/**
+ * Returns the OpenAPI 3.1 document of an HTTP API as plain JSON, made from the schemas that check the requests.
+ * @throws {PhasegateError} `INVALID_INPUT` when `tool.actions` is empty or contains an unknown action.
+ */
+export function openApiDocument(kind: "phased", options?: PhasedHttpOptions): OpenApiNode;
+/** Returns the document of routed workflows. */
+export function openApiDocument(kind: "routed", options?: OpenApiOptions): OpenApiNode;
+export function openApiDocument(kind: "phased" | "routed", options: PhasedHttpOptions = {}): OpenApiNode {
+  return kind === "phased" ? phasedDocument(options) : routedDocument(options);
+}
+
+type Options = HttpApiOptions & { readonly basePath: string };
+
+/** Answers requests to one kind of sessions. */
+function handlerOf<Call extends string>(service: Service<Call>, options: Options): HttpApi {
   return async (request) => {
     try {
-      return respond(request, await answer(api, request), options);
+      return respond(request, await answer(service, request, options), service, options);
     } catch (error) {
-      engine.reportError(`http ${request.method}`, error);
-      return respond(request, { refusal: REFUSALS.internal }, options);
+      service.reportError(`http ${request.method}`, error);
+      return respond(request, { refusal: REFUSALS.internal }, service, options);
     }
   };
 }
 
-const NAMES = new Map(ROUTES.map(({ call }) => [call, call]));
-
-interface Api {
-  readonly context: RoutedContext;
-  readonly basePath: string;
-  readonly options: HttpApiOptions;
-  readonly document: object;
-}
-
 type Answer =
   | { readonly body: object }
-  | { readonly refusal: Refusal; readonly headers?: Record<string, string> }
+  | { readonly refusal: HttpRefusal; readonly headers?: Record<string, string> }
   | { readonly allow: string }
   | { readonly response: Response };
 
-async function answer({ context, basePath, options, document }: Api, request: Request): Promise<Answer> {
+async function answer<Call extends string>(
+  service: Service<Call>,
+  request: Request,
+  options: Options,
+): Promise<Answer> {
   const { method, url } = request;
+  const { basePath, authorize, login, maxBodyBytes = BODY_BYTES } = options;
   // Checked before anything reads the URL: a host may accept URLs of any length.
   if (url.length > URL_MAX) return { refusal: REFUSALS.longUrl };
+  const document = login?.metadata?.(request);
+  if (document !== undefined) return { response: document };
   const { pathname } = new URL(url);
   const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length).replace(/\/$/, "") : "";
-  const route = ROUTES.find((one) => one.path === path);
-  if (route === undefined && path !== OPENAPI_PATH) return { refusal: REFUSALS.notFound };
+  const route = service.routes.find((one) => one.path === path);
+  if (route === undefined && path !== OPENAPI_PATH) {
+    return { refusal: notFound([...service.routes.map((one) => one.path), OPENAPI_PATH]) };
+  }
   const allow = route?.method === "POST" ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
   // Answered before authorization: a browser's preflight carries no credentials.
   if (method === "OPTIONS") return { allow };
-  const authorized = await (options.authorize?.(request) ?? true);
+  const authorized = await (authorize?.(request) ?? true);
   if (authorized instanceof Response) return { response: authorized };
   if (authorized !== true) return { refusal: REFUSALS.unauthorized, headers: { "www-authenticate": "Bearer" } };
+  const actor = await login?.authenticate(request);
+  if (actor instanceof Response) return { response: actor };
   if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
-  return route === undefined
-    ? { body: document }
-    : carried(context, route, request, options.maxBodyBytes ?? BODY_BYTES);
+  return route === undefined ? { body: service.document } : carried(service, route, { request, actor, maxBodyBytes });
 }
 
-async function carried(context: RoutedContext, route: Route, request: Request, maxBytes: number): Promise<Answer> {
-  const read = await readRequest(request, route, maxBytes);
+interface Caller {
+  readonly request: Request;
+  readonly actor: Actor | undefined;
+  readonly maxBodyBytes: number;
+}
+
+async function carried<Call extends string>(
+  service: Service<Call>,
+  route: Route<Call>,
+  { request, actor, maxBodyBytes }: Caller,
+): Promise<Answer> {
+  const read = await readRequest(request, route, maxBodyBytes);
   if (!read.ok) return read;
-  const answered = await carryOut(context, route.call, read.value);
+  const answered = await service.answer({ call: route.call, params: read.value, actor, signal: request.signal });
   if ("body" in answered) return answered;
   const { refusal } = answered;
   return refusal.status === 503 ? { refusal, headers: { "retry-after": RETRY_AFTER_SECONDS } } : { refusal };
 }
 
-function respond(request: Request, answered: Answer, { cors }: HttpApiOptions): Response {
+function respond(
+  request: Request,
+  answered: Answer,
+  { codes }: Pick<Service<string>, "codes">,
+  { cors }: HttpApiOptions,
+): Response {
   if ("response" in answered) return answered.response;
   const shared = corsHeaders(request, cors);
   if ("allow" in answered) {
@@ -106,8 +156,10 @@ function respond(request: Request, answered: Answer, { cors }: HttpApiOptions): 
     const preflight = cors === undefined ? {} : preflightHeaders(allow);
     return new Response(null, { status: 204, headers: { ...shared, ...preflight, allow } });
   }
-  const [status, body, more] =
-    "refusal" in answered ? [answered.refusal.status, answered.refusal.body, answered.headers] : [200, answered.body];
+  const { status, body, headers } =
+    "refusal" in answered
+      ? { ...inCodes(codes, answered.refusal), headers: answered.headers }
+      : { status: 200, body: answered.body, headers: undefined };
   return new Response(request.method === "HEAD" ? null : JSON.stringify(body), {
     status,
     headers: {
@@ -115,9 +167,14 @@ function respond(request: Request, answered: Answer, { cors }: HttpApiOptions): 
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
       ...shared,
-      ...more,
+      ...headers,
     },
   });
+}
+
+/** Returns a refusal with the code that the clients know. */
+function inCodes(codes: Service<string>["codes"], { status, body }: HttpRefusal): HttpRefusal {
+  return { status, body: { ...body, error_code: codes[body.error_code] ?? body.error_code } };
 }
 
 /** Makes `api`, `/api` and `/api/` the same base path. */
@@ -150,171 +207,4 @@ function preflightHeaders(allow: string): Record<string, string> {
     "access-control-allow-headers": "content-type, idempotency-key, authorization",
     "access-control-max-age": DAY_SECONDS,
   };
-}
-
-/** The parameters of a request, or its refusal. */
-type ReadParams = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal };
-
-/** Reads the query of a GET, or the JSON of a POST with the idempotency key of its header. */
-export async function readRequest(request: Request, { method }: Route, maxBytes: number): Promise<ReadParams> {
-  if (method === "GET") return readQuery(new URL(request.url));
-  const read = await readBody(request, maxBytes);
-  const key = request.headers.get("idempotency-key");
-  if (!read.ok || key === null || !isJsonObject(read.value)) return read;
-  const { idempotency_key: inBody = key } = read.value;
-  if (inBody !== key && inBody !== null) return { ok: false, refusal: REFUSALS.twoKeys };
-  return { ok: true, value: { ...read.value, idempotency_key: key } };
-}
-
-function readQuery({ search, searchParams }: URL): ReadParams {
-  if (!isEncoded(search)) return { ok: false, refusal: REFUSALS.notEncoded };
-  const seen = new Set<string>();
-  const twice = [...searchParams.keys()].find((name) => seen.size === seen.add(name).size);
-  if (twice !== undefined) return { ok: false, refusal: repeatedParameter(twice.slice(0, 80)) };
-  return { ok: true, value: Object.fromEntries(searchParams) };
-}
-
-/** Checks the encoding: `URLSearchParams` replaces what it cannot decode, and would return another value than was sent. */
-function isEncoded(search: string): boolean {
-  try {
-    decodeURIComponent(search);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
-const DECODED = /^(?:utf-?8|us-ascii)$/i;
-
-/** Reads a body of JSON of at most `maxBytes`. */
-async function readBody(request: Request, maxBytes: number): Promise<ReadParams> {
-  if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: REFUSALS.notJsonType };
-  if (isCompressed(request.headers.get("content-encoding"))) return { ok: false, refusal: REFUSALS.compressed };
-  const read = await readText(request, maxBytes);
-  if (!read.ok) {
-    if (read.why === "large") return { ok: false, refusal: tooLarge(maxBytes) };
-    return { ok: false, refusal: read.why === "encoding" ? REFUSALS.notJson : REFUSALS.incomplete };
-  }
-  try {
-    return { ok: true, value: JSON.parse(read.text) };
-  } catch {
-    return { ok: false, refusal: REFUSALS.notJson };
-  }
-}
-
-function isJson(header: string | null): boolean {
-  const [type = "", ...parameters] = (header ?? "").split(";").map((part) => part.trim());
-  const charset = parameters.map((parameter) => /^charset="?([^"]*)"?$/i.exec(parameter)?.[1]).find(Boolean);
-  return JSON_TYPE.test(type.toLowerCase()) && (charset === undefined || DECODED.test(charset));
-}
-
-function isCompressed(header: string | null): boolean {
-  return header !== null && header.trim().toLowerCase() !== "identity";
-}
-
-/** The longest URL, in characters. */
-const URL_MAX = 8192;
-
-const INVALID_KEY = "Invalid value for field: idempotency_key.";
-
-/** The refusals that are always the same. */
-export const REFUSALS = {
-  notHttp: refused(400, "INVALID_FORMAT", "The request is not valid HTTP/1.1.", "Send it with an HTTP client."),
-  notEncoded: refused(
-    400,
-    "INVALID_FORMAT",
-    "The query is not percent-encoded UTF-8.",
-    "Encode each value as encodeURIComponent does: a percent sign is %25.",
-  ),
-  notJson: refused(400, "INVALID_FORMAT", "Request body must be valid JSON.", "Send one JSON object."),
-  incomplete: refused(
-    400,
-    "INVALID_FORMAT",
-    "The request body ended before it was complete.",
-    "Send the whole body again.",
-  ),
-  twoKeys: refused(
-    400,
-    "INVALID_FIELD",
-    INVALID_KEY,
-    "The header Idempotency-Key has another value: send the key once.",
-    { field: "idempotency_key" },
-  ),
-  unauthorized: refused(
-    401,
-    "UNAUTHORIZED",
-    "The request is not authorized.",
-    "Send the credentials that this server requires.",
-  ),
-  notFound: refused(
-    404,
-    "NOT_FOUND",
-    "There is nothing at this path.",
-    `The paths are ${[...ROUTES.map(({ path }) => path), OPENAPI_PATH].join(", ")}.`,
-  ),
-  noSuchMethod: refused(
-    405,
-    "METHOD_NOT_ALLOWED",
-    "No path supports this method.",
-    "The OpenAPI document lists the methods.",
-  ),
-  tooSlow: refused(408, "REQUEST_TIMEOUT", "The request did not arrive in time.", "Send it without pauses."),
-  longUrl: refused(
-    414,
-    "URI_TOO_LONG",
-    `A URL may have at most ${URL_MAX} characters.`,
-    "Remove query parameters that the OpenAPI document does not list.",
-  ),
-  notJsonType: refused(
-    415,
-    "UNSUPPORTED_MEDIA_TYPE",
-    "The request body must be JSON in UTF-8.",
-    "Send the header Content-Type: application/json.",
-  ),
-  compressed: refused(
-    415,
-    "UNSUPPORTED_MEDIA_TYPE",
-    "The request body must not be compressed.",
-    "Send the JSON as it is, without the header Content-Encoding.",
-  ),
-  largeHeaders: refused(
-    431,
-    "HEADERS_TOO_LARGE",
-    "The URL and the headers of the request are too large.",
-    "Together they may have 16 KiB: send long values in the body.",
-  ),
-  internal: refused(
-    500,
-    "INTERNAL_ERROR",
-    "An unexpected error occurred.",
-    "Try again; if it fails again, tell the person who runs this server.",
-    { code: "INTERNAL" },
-  ),
-} satisfies Readonly<Record<string, Refusal>>;
-
-/** Returns the refusal of a parameter that is in the query twice. */
-function repeatedParameter(field: string): Refusal {
-  return refused(400, "INVALID_FIELD", `Invalid value for field: ${field}.`, "Send it once.", { field });
-}
-
-/** Returns the refusal of a method that the path does not support. */
-function wrongMethod(path: string, allow: string): Refusal {
-  return refused(405, "METHOD_NOT_ALLOWED", `${path} supports ${allow}.`, "The OpenAPI document lists the methods.");
-}
-
-/** Returns the refusal of a body over the limit, in bytes. */
-function tooLarge(limit: number): Refusal {
-  const remedy = "Store large results where they can be read, and report that place.";
-  return refused(413, "PAYLOAD_TOO_LARGE", `The request body may have at most ${limit} bytes.`, remedy, { limit });
-}
-
-function refused(
-  status: number,
-  code: Refusal["body"]["error_code"],
-  message: string,
-  remedy: string,
-  details: Readonly<Record<string, unknown>> = {},
-): Refusal {
-  return { status, body: { error_code: code, message, details: { ...details, remedy } } };
 }

@@ -1,5 +1,5 @@
-/** The routes of the HTTP API, and the OpenAPI document that describes them. */
-import * as z from "zod";
+/** Routed workflows over HTTP: the table of routes, and what executes them. */
+import type { RoutedEngine } from "../routed/engine.js";
 import {
   ANSWERS,
   errorSchema,
@@ -8,98 +8,51 @@ import {
   resultSchema,
   statusSchema,
 } from "../tools/routed/answers.js";
+import type { RoutedContext } from "../tools/routed/calls.js";
 import { REQUESTS, type RoutedCall } from "../tools/routed/requests.js";
+import { carryOut } from "../tools/routed/routed-tools.js";
+import { documentOf, jsonSchema, type OpenApiNode, type OpenApiOptions } from "./openapi.js";
+import type { Route, Service } from "./service.js";
 
-/** One route of the HTTP API. */
-export interface Route {
-  readonly call: RoutedCall;
-  readonly method: "GET" | "POST";
-  /** The path below the base path. */
-  readonly path: string;
-  readonly summary: string;
-  /** Every status that it may answer with, except 200. */
-  readonly refusals: readonly number[];
-}
+const NAMES = new Map<object, string>([
+  [listSchema, "Workflows"],
+  [resultSchema, "Result"],
+  [statusSchema, "Status"],
+  [historySchema, "History"],
+]);
 
 const ALWAYS = [400, 401, 414, 500, 503];
 const ON_INSTANCE = [...ALWAYS, 404];
-const WRITING = [...ON_INSTANCE, 409, 413, 415, 422];
+const WRITING = [...ON_INSTANCE, 403, 409, 413, 415, 422];
 const DECIDING = [...WRITING, 502];
 
-/** The routes: one for each call of a routed workflow. */
-export const ROUTES: readonly Route[] = [
-  { call: "list", method: "GET", path: "/workflows/list", summary: "List the workflows", refusals: ALWAYS },
-  { call: "start", method: "POST", path: "/workflows/start", summary: "Start an instance", refusals: DECIDING },
-  {
-    call: "advance",
-    method: "POST",
-    path: "/workflows/advance",
-    summary: "Report on the current step, and get the next one",
-    refusals: DECIDING,
-  },
-  {
-    call: "resume",
-    method: "POST",
-    path: "/workflows/resume",
-    summary: "Return to an instance, and report the step that you think it is at",
-    refusals: DECIDING,
-  },
-  {
-    call: "status",
-    method: "GET",
-    path: "/workflows/status",
-    summary: "Get the status of an instance",
-    refusals: ON_INSTANCE,
-  },
-  {
-    call: "suspend",
-    method: "POST",
-    path: "/workflows/suspend",
-    summary: "Suspend an instance; resume continues it",
-    refusals: WRITING,
-  },
-  {
-    call: "cancel",
-    method: "POST",
-    path: "/workflows/cancel",
-    summary: "End an instance for good",
-    refusals: WRITING,
-  },
-  {
-    call: "retry",
-    method: "POST",
-    path: "/workflows/retry",
-    summary: "Continue a failed instance",
-    refusals: DECIDING,
-  },
-  {
-    call: "history",
-    method: "GET",
-    path: "/workflows/history",
-    summary: "Read the history of an instance, oldest entry first",
-    refusals: ON_INSTANCE,
-  },
-];
-
-/** The path of the OpenAPI document, below the base path. */
-export const OPENAPI_PATH = "/openapi.json";
-
-/** The parts of the OpenAPI document that do not follow from the schemas. */
-export interface OpenApiOptions {
-  /** Prefix of every path, such as `/api`. Default: none. */
-  readonly basePath?: string;
-  /** The title of the API. Default `Routed workflows`. */
-  readonly title?: string;
-  /** The version of the host's API. Default `1.0.0`. */
-  readonly version?: string;
+function route(
+  call: RoutedCall,
+  method: Route["method"],
+  refusals: readonly number[],
+  summary: string,
+): Route<RoutedCall> {
+  const answer = NAMES.get(ANSWERS[call]) ?? "";
+  return { call, method, path: `/workflows/${call}`, summary, refusals, request: REQUESTS[call], answer };
 }
 
-/** A part of an OpenAPI document. */
-export type OpenApiNode = { [key: string]: unknown };
+/** The routes: one for each call of a routed workflow. */
+export const ROUTES: readonly Route<RoutedCall>[] = [
+  route("list", "GET", ALWAYS, "List the workflows"),
+  route("start", "POST", DECIDING, "Start an instance"),
+  route("advance", "POST", DECIDING, "Report on the current step, and get the next one"),
+  route("resume", "POST", DECIDING, "Return to an instance, and report the step that you think it is at"),
+  route("status", "GET", ON_INSTANCE, "Get the status of an instance"),
+  route("suspend", "POST", WRITING, "Suspend an instance; resume continues it"),
+  route("cancel", "POST", WRITING, "End an instance for good"),
+  route("retry", "POST", DECIDING, "Continue a failed instance"),
+  route("history", "GET", ON_INSTANCE, "Read the history of an instance, oldest entry first"),
+];
 
 const MEANINGS: Readonly<Record<number, string>> = {
   400: "The request is invalid: INVALID_FORMAT, MISSING_FIELD, INVALID_TYPE or INVALID_FIELD",
   401: "The host does not allow the request",
+  403: "The caller may see the instance, but not do this: NOT_ALLOWED",
   404: "INSTANCE_NOT_FOUND or DEFINITION_NOT_FOUND",
   409: "The instance's status does not allow the call, or another call changed the instance first",
   413: "The body is too large",
@@ -111,81 +64,29 @@ const MEANINGS: Readonly<Record<number, string>> = {
   503: "BUSY or SESSION_LIMIT: nothing was done",
 };
 
-/** Returns the OpenAPI 3.1 document of the HTTP API as plain JSON. It is made from the schemas that check the requests. */
-export function openApiDocument(options: OpenApiOptions = {}): OpenApiNode {
-  const { basePath = "", title = "Routed workflows", version = "1.0.0" } = options;
-  const paths = Object.fromEntries(
-    ROUTES.map((route) => [`${basePath}${route.path}`, { [route.method.toLowerCase()]: operation(route) }]),
-  );
-  const requests = ROUTES.filter(({ method }) => method === "POST").map(({ call }): [string, OpenApiNode] => [
-    requestName(call),
-    jsonSchema(REQUESTS[call], "input"),
+/** Returns the OpenAPI document of routed workflows. */
+export function routedDocument(options: OpenApiOptions): OpenApiNode {
+  const answers = [...new Set(Object.values(ANSWERS))].map((schema) => [
+    NAMES.get(schema) ?? "",
+    jsonSchema(schema, "output"),
   ]);
-  const answers = [...NAMES].map(([schema, name]): [string, OpenApiNode] => [name, jsonSchema(schema, "output")]);
+  const schemas = { ...Object.fromEntries(answers), Error: jsonSchema(errorSchema, "output") };
+  return documentOf({ routes: ROUTES, schemas, meanings: MEANINGS, title: "Routed workflows" }, options);
+}
+
+/** Maximum size of one page of a history, in characters of JSON. */
+const PAGE_CHARACTERS = 256 * 1024;
+
+/** Serves routed workflows. */
+export function routedService(engine: RoutedEngine, options: OpenApiOptions): Service<RoutedCall> {
+  const names = new Map(ROUTES.map(({ call }) => [call, call]));
+  const context: RoutedContext = { engine, names, pageChars: PAGE_CHARACTERS };
   return {
-    openapi: "3.1.0",
-    info: { title, version },
-    paths,
-    components: { schemas: Object.fromEntries([...requests, ...answers]) },
+    routes: ROUTES,
+    document: routedDocument(options),
+    codes: {},
+    answer: ({ call, params, actor }) =>
+      carryOut(actor === undefined ? context : { ...context, engine: engine.as(actor) }, call, params),
+    reportError: (operation, error) => engine.reportError(operation, error),
   };
-}
-
-const NAMES = new Map<z.ZodType, string>([
-  [listSchema, "Workflows"],
-  [resultSchema, "Result"],
-  [statusSchema, "Status"],
-  [historySchema, "History"],
-  [errorSchema, "Error"],
-]);
-
-function operation({ call, method, summary, refusals }: Route): OpenApiNode {
-  const asked = method === "GET" ? { parameters: query(REQUESTS[call]) } : { ...body(call), parameters: [keyHeader] };
-  return {
-    operationId: call,
-    summary,
-    ...asked,
-    responses: {
-      "200": answer("Done", ANSWERS[call]),
-      ...Object.fromEntries(
-        [...refusals].sort().map((status) => [String(status), answer(MEANINGS[status] ?? "", errorSchema)]),
-      ),
-    },
-  };
-}
-
-const keyHeader = {
-  name: "Idempotency-Key",
-  in: "header",
-  description: "A request that is repeated with the same key is carried out once",
-  schema: { type: "string", minLength: 1, maxLength: 200 },
-};
-
-function body(call: Route["call"]): OpenApiNode {
-  return { requestBody: { required: true, ...content(requestName(call)) } };
-}
-
-function answer(description: string, schema: z.ZodType): OpenApiNode {
-  return { description, ...content(NAMES.get(schema) ?? "") };
-}
-
-function content(name: string): OpenApiNode {
-  return { content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } } };
-}
-
-function query(schema: z.ZodObject): OpenApiNode[] {
-  return Object.entries(schema.shape).map(([name, part]) => ({
-    name,
-    in: "query",
-    required: part._zod.optin !== "optional",
-    schema: jsonSchema(part, "input"),
-  }));
-}
-
-function requestName(call: Route["call"]): string {
-  return `${call.charAt(0).toUpperCase()}${call.slice(1)}Request`;
-}
-
-function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): OpenApiNode {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { unrepresentable: "any", io });
-  return rest;
 }

@@ -15,7 +15,7 @@ import type { InputRequiredResult, McpServer, ToolAnnotations } from "@modelcont
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
-import type { Action, DispatchOptions } from "../tools/phased/actions.js";
+import { type Action, type DispatchOptions, WORKFLOW_READING } from "../tools/phased/actions.js";
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
@@ -142,20 +142,6 @@ function registerResources(
     },
   };
 }
-
-/** The actions that change no session. */
-const WORKFLOW_READING: ReadonlySet<Action> = new Set([
-  "list_workflows",
-  "get_phase",
-  "get_task",
-  "get_document",
-  "get_state",
-  "list_sessions",
-  "get_session",
-  "get_errors",
-  "get_history",
-  "get_metrics",
-]);
 
 /** Returns the hints from which a client decides whether to ask its user before it calls the tool. */
 function toolAnnotations(actions: readonly Action[]): ToolAnnotations {

@@ -221,23 +221,27 @@ type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateErro
 interface WireError {
   /** For agents of phased workflows. */
   readonly type: ErrorType;
-  /** The HTTP status, for clients of routed workflows. */
+  /** The HTTP status. */
   readonly status: number;
   /** The code for clients of routed workflows. */
   readonly code: string;
+  /** The HTTP status for clients of routed workflows, to whom some errors mean something else. */
+  readonly routedStatus: number;
 }
 
-const wire = (type: ErrorType, status: number, code: string): WireError => ({ type, status, code });
+const wire = (type: ErrorType, status: number, code: string, routedStatus = status): WireError => {
+  return { type, status, code, routedStatus };
+};
 
 /**
- * The one map of error codes to the wire: the kind that agents of phased workflows get, and the HTTP status and code that
- * clients of routed workflows get.
+ * The one map of error codes to the wire: the kind that agents of phased workflows get, the HTTP status, and the code that
+ * clients of routed workflows get, with their own status if it differs.
  */
 export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   INVALID_INPUT: wire("ValueError", 400, "INVALID_FIELD"),
   CURSOR_INVALID: wire("ValueError", 400, "INVALID_FIELD"),
   EVIDENCE_UNSAFE: wire("ValueError", 400, "INVALID_FIELD"),
-  EVIDENCE_TOO_LARGE: wire("ValueError", 400, "INVALID_FIELD"),
+  EVIDENCE_TOO_LARGE: wire("ValueError", 413, "INVALID_FIELD", 400),
   WORKFLOW_NOT_FOUND: wire("NotFoundError", 404, "DEFINITION_NOT_FOUND"),
   DEFINITION_INVALID: wire("RuntimeError", 404, "DEFINITION_NOT_FOUND"),
   SESSION_NOT_FOUND: wire("NotFoundError", 404, "INSTANCE_NOT_FOUND"),
@@ -245,7 +249,7 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   STEP_NOT_CURRENT: wire("StateError", 409, "STEP_NOT_CURRENT"),
   CONFLICT: wire("StateError", 409, "CONFLICT"),
   APPROVAL_REFUSED: wire("StateError", 409, "APPROVAL_REFUSED"),
-  NOT_ALLOWED: wire("StateError", 409, "NOT_ALLOWED"),
+  NOT_ALLOWED: wire("StateError", 403, "NOT_ALLOWED"),
   IDEMPOTENCY_KEY_REUSED: wire("ValueError", 422, "IDEMPOTENCY_KEY_REUSED"),
   CANCELLED: wire("StateError", 409, "CANCELLED"),
   BUSY: wire("RuntimeError", 503, "BUSY"),
@@ -253,26 +257,32 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   DEFINITION_UNAVAILABLE: wire("RuntimeError", 500, "DEFINITION_UNAVAILABLE"),
   DEFINITION_CHANGED: wire("StateError", 500, "DEFINITION_UNAVAILABLE"),
   CONTENT_UNAVAILABLE: wire("NotFoundError", 500, "DEFINITION_SERVICE_ERROR"),
-  FILE_NOT_FOUND: wire("NotFoundError", 500, "DEFINITION_SERVICE_ERROR"),
-  PATH_REFUSED: wire("ValueError", 500, "DEFINITION_SERVICE_ERROR"),
+  // Agents name files and paths in phased sessions; in routed workflows only definitions do.
+  FILE_NOT_FOUND: wire("NotFoundError", 404, "DEFINITION_SERVICE_ERROR", 500),
+  PATH_REFUSED: wire("ValueError", 400, "DEFINITION_SERVICE_ERROR", 500),
   DECIDER_FAILED: wire("RuntimeError", 502, "AI_SERVICE_ERROR"),
   // In a routed engine only the prompt: anything else that is too large is refused on arrival.
-  TOO_LARGE: wire("ValueError", 502, "AI_SERVICE_ERROR"),
+  TOO_LARGE: wire("ValueError", 413, "AI_SERVICE_ERROR", 502),
   STORAGE_FAILED: wire("RuntimeError", 500, "PERSISTENCE_ERROR"),
   TAMPERED: wire("StateError", 500, "PERSISTENCE_ERROR"),
   FORMAT_TOO_NEW: wire("RuntimeError", 500, "PERSISTENCE_ERROR"),
   INTERNAL: wire("RuntimeError", 500, "INTERNAL_ERROR"),
   // A routed engine has none of these: only a faulty port can throw them.
   UNSUPPORTED: wire("RuntimeError", 500, "INTERNAL_ERROR"),
-  PHASE_LOCKED: wire("StateError", 500, "INTERNAL_ERROR"),
-  PHASE_ALREADY_COMPLETED: wire("StateError", 500, "INTERNAL_ERROR"),
-  PHASE_OUT_OF_RANGE: wire("ValueError", 500, "INTERNAL_ERROR"),
-  TASK_NOT_FOUND: wire("NotFoundError", 500, "INTERNAL_ERROR"),
-  TASK_LOCKED: wire("StateError", 500, "INTERNAL_ERROR"),
-  ATTEMPTS_EXHAUSTED: wire("StateError", 500, "INTERNAL_ERROR"),
-  PLAN_PARSE: wire("ValueError", 500, "INTERNAL_ERROR"),
+  PHASE_LOCKED: wire("StateError", 409, "INTERNAL_ERROR", 500),
+  PHASE_ALREADY_COMPLETED: wire("StateError", 409, "INTERNAL_ERROR", 500),
+  PHASE_OUT_OF_RANGE: wire("ValueError", 404, "INTERNAL_ERROR", 500),
+  TASK_NOT_FOUND: wire("NotFoundError", 404, "INTERNAL_ERROR", 500),
+  TASK_LOCKED: wire("StateError", 409, "INTERNAL_ERROR", 500),
+  ATTEMPTS_EXHAUSTED: wire("StateError", 409, "INTERNAL_ERROR", 500),
+  PLAN_PARSE: wire("ValueError", 422, "INTERNAL_ERROR", 500),
   TEMPLATE: wire("RuntimeError", 500, "INTERNAL_ERROR"),
 };
+
+/** Returns true for the code of an error. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(WIRE_ERRORS, code);
+}
 
 /** The longest message, in characters. */
 const MESSAGE_MAX = 1500;

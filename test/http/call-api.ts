@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { createHttpApi, type HttpApiOptions } from "../../src/http/api.js";
-import { openApiDocument } from "../../src/http/routes.js";
+import { createHttpApi, type HttpApi, type HttpApiOptions, openApiDocument } from "../../src/http/api.js";
 import type { StepDecider } from "../../src/ports/step-decider.js";
 import type { RoutedEngineOptions } from "../../src/routed/options.js";
 import { routed, Script } from "../routed/engine/garden.js";
@@ -19,6 +18,8 @@ const documentSchema = z.object({
     z.record(
       z.string(),
       z.object({
+        operationId: z.string(),
+        parameters: z.array(z.looseObject({ name: z.string(), in: z.string() })).optional(),
         requestBody: z.unknown().optional(),
         responses: z.record(
           z.string(),
@@ -30,13 +31,58 @@ const documentSchema = z.object({
   components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.json())) }),
 });
 
-/** The document after a JSON round trip. */
-export const DOCUMENT = documentSchema.parse(JSON.parse(JSON.stringify(openApiDocument())));
+/** A document after a JSON round trip, and what was seen of it. */
+export class Documented {
+  readonly document: z.infer<typeof documentSchema>;
+  /** Every operation with every status that occurred, as `POST /workflows/start 200`. */
+  readonly seen = new Set<string>();
 
-/** Every operation with every status that occurred, as `POST /workflows/start 200`. */
-export const seen = new Set<string>();
+  constructor(document: object) {
+    this.document = documentSchema.parse(JSON.parse(JSON.stringify(document)));
+  }
 
-/** Serves a garden over the HTTP API. Every answer of a documented operation must match the document. */
+  /** Sends a request. Every answer of a documented operation must match the document. */
+  async send(api: HttpApi, path: string, init: RequestInit = {}): Promise<Answered> {
+    const response = await api(new Request(`http://localhost${path}`, init));
+    const text = await response.text();
+    const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
+    if (text !== "") this.#check(init.method ?? "GET", path, response.status, body);
+    return { status: response.status, headers: response.headers, body };
+  }
+
+  /** Reads a schema of the document from its JSON Schema. */
+  schemaOf(name: string): z.ZodType {
+    const schema = this.document.components.schemas[name];
+    if (schema === undefined) throw new Error(`the document has no schema ${name}`);
+    return z.fromJSONSchema(schema);
+  }
+
+  /** Throws for an answer that the document lacks, or that does not match it. */
+  #check(method: string, path: string, status: number, body: unknown): void {
+    const pathname = path.replace(/\?.*$/, "");
+    const operation = this.document.paths[pathname]?.[method.toLowerCase()];
+    if (operation === undefined) return;
+    const response = operation.responses[String(status)];
+    if (response === undefined) throw new Error(`${method} ${pathname} answers ${status}, which isn't documented`);
+    const name = response.content["application/json"].schema.$ref.replace("#/components/schemas/", "");
+    this.schemaOf(name).parse(body);
+    this.seen.add(`${method} ${pathname} ${status}`);
+  }
+}
+
+/** Returns the request that posts JSON. */
+export function posting(body: unknown, headers: Record<string, string> = {}): RequestInit {
+  return {
+    method: "POST",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    headers: { "content-type": "application/json", ...headers },
+  };
+}
+
+/** The document of routed workflows. */
+export const ROUTED = new Documented(openApiDocument("routed"));
+
+/** Serves a garden over the HTTP API. */
 export function served(
   moves: ConstructorParameters<typeof Script> | StepDecider = [],
   options: Partial<RoutedEngineOptions> = {},
@@ -45,40 +91,11 @@ export function served(
   const decider = Array.isArray(moves) ? new Script(...moves) : moves;
   const made = routed(decider, options);
   const api = createHttpApi(made.engine, http);
-  const send = async (path: string, init: RequestInit = {}): Promise<Answered> => {
-    const response = await api(new Request(`http://localhost${path}`, init));
-    const text = await response.text();
-    const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
-    if (text !== "") documented(init.method ?? "GET", path, response.status, body);
-    return { status: response.status, headers: response.headers, body };
-  };
+  const send = (path: string, init: RequestInit = {}) => ROUTED.send(api, path, init);
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    send(`/workflows/${path}`, {
-      method: "POST",
-      body: typeof body === "string" ? body : JSON.stringify(body),
-      headers: { "content-type": "application/json", ...headers },
-    });
+    send(`/workflows/${path}`, posting(body, headers));
   const start = async () => String((await post("start", { workflow_name: "GARDEN" })).body.instance_id);
   return { ...made, decider, api, send, post, start };
-}
-
-/** Throws for an answer that the document lacks, or that does not match it. */
-function documented(method: string, path: string, status: number, body: unknown): void {
-  const pathname = path.replace(/\?.*$/, "");
-  const operation = DOCUMENT.paths[pathname]?.[method.toLowerCase()];
-  if (operation === undefined) return;
-  const response = operation.responses[String(status)];
-  if (response === undefined) throw new Error(`${method} ${pathname} answers ${status}, which isn't documented`);
-  const name = response.content["application/json"].schema.$ref.replace("#/components/schemas/", "");
-  schemaOf(name).parse(body);
-  seen.add(`${method} ${pathname} ${status}`);
-}
-
-/** Reads a schema of the document from its JSON Schema. */
-export function schemaOf(name: string): z.ZodType {
-  const schema = DOCUMENT.components.schemas[name];
-  if (schema === undefined) throw new Error(`the document has no schema ${name}`);
-  return z.fromJSONSchema(schema);
 }
 
 /** A report of success. */

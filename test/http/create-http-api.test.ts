@@ -1,12 +1,14 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { FileTexts } from "../../src/content/file-plans.js";
 import { PhasegateError } from "../../src/errors.js";
+import { openApiDocument } from "../../src/http/api.js";
 import { ROUTES } from "../../src/http/routes.js";
+import type { Login } from "../../src/ports/login.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import type { RoutedCall } from "../../src/tools/routed/requests.js";
 import { RoutedFolders } from "../../src/workflow/files/routed-workflow.js";
 import { GATED } from "../support/gated-garden.js";
-import { DOCUMENT, DONE, schemaOf, seen, served } from "./call-api.js";
+import { DONE, ROUTED, served } from "./call-api.js";
 
 describe("the routes of the specification", () => {
   it("list, start, advance and resume a workflow to its end", async () => {
@@ -538,6 +540,33 @@ describe("the HTTP API of a host", () => {
     expect((await api(new Request("http://localhost/workflows/list"))).status).toBe(403);
   });
 
+  it("carries out the calls of a login's actors, each with their own instances", async () => {
+    const login: Login = {
+      authenticate: async ({ headers }) => {
+        const [, name = ""] = /^Bearer (\w+)$/.exec(headers.get("authorization") ?? "") ?? [];
+        if (name === "") return Response.json({ error: "invalid_token" }, { status: 401 });
+        return { name, roles: [name === "vera" ? "viewer" : "agent"] };
+      },
+      metadata: ({ url }) => (url.endsWith("/.well-known/x") ? Response.json({ resource: "x" }) : undefined),
+    };
+    const { send, post, api } = served(["Sow"], {}, { login });
+    const as = (name: string) => ({ authorization: `Bearer ${name}` });
+    expect((await api(new Request("http://localhost/.well-known/x"))).status).toBe(200);
+    const refused = await api(new Request("http://localhost/workflows/list"));
+    expect([refused.status, await refused.json()]).toEqual([401, { error: "invalid_token" }]);
+    const { body } = await post("start", { workflow_name: "GARDEN" }, as("ann"));
+    const instance_id = String(body.instance_id);
+    const status = `/workflows/status?instance_id=${instance_id}`;
+    expect((await send(status, { headers: as("ann") })).status).toBe(200);
+    expect((await send(status, { headers: as("bob") })).status).toBe(404);
+    // A viewer sees the instance, and moves nothing.
+    expect((await send(status, { headers: as("vera") })).status).toBe(200);
+    for (const call of ["start", "advance", "resume", "suspend", "cancel", "retry"] as const) {
+      const answered = await post(call, bodyOf(call, instance_id), as("vera"));
+      expect(answered, call).toMatchObject({ status: 403, body: { error_code: "NOT_ALLOWED" } });
+    }
+  });
+
   it("can be mounted below a path", async () => {
     const { api } = served([], {}, { basePath: "api/v1/" });
     const get = (path: string) => api(new Request(`http://localhost${path}`));
@@ -579,11 +608,9 @@ describe("the HTTP API of a host", () => {
 describe("the OpenAPI document", () => {
   it("is served, and accepts the same requests as the handler", async () => {
     const { send } = served();
-    expect((await send("/openapi.json")).body).toEqual(
-      JSON.parse(JSON.stringify(DOCUMENT)) && (await send("/openapi.json")).body,
-    );
-    expect(Object.keys(DOCUMENT.paths).sort()).toEqual(ROUTES.map(({ path }) => path).sort());
-    const request = schemaOf("AdvanceRequest");
+    expect((await send("/openapi.json")).body).toEqual(JSON.parse(JSON.stringify(openApiDocument("routed"))));
+    expect(Object.keys(ROUTED.document.paths).sort()).toEqual(ROUTES.map(({ path }) => path).sort());
+    const request = ROUTED.schemaOf("AdvanceRequest");
     expect(request.safeParse({ instance_id: "a", report: { status: "success", more: 1 } }).success).toBe(true);
     expect(request.safeParse({ instance_id: "a", report: {} }).success).toBe(false);
     expect(request.safeParse({ instance_id: "A B", report: DONE }).success).toBe(false);
@@ -597,7 +624,7 @@ describe("the OpenAPI document", () => {
     );
     // Two starts cannot conflict, and a resuming client names its own step.
     const rare = ["POST /workflows/start 409", "POST /workflows/resume 409"];
-    expect(documented.filter((one) => !seen.has(one) && !rare.includes(one))).toEqual([]);
+    expect(documented.filter((one) => !ROUTED.seen.has(one) && !rare.includes(one))).toEqual([]);
   });
 });
 

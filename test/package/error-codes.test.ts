@@ -43,6 +43,22 @@ describe("docs/errors.md", () => {
   });
 });
 
+describe("docs/http.md", () => {
+  it("has each code that clients of phased sessions get, with its status", () => {
+    const page = readFileSync(fileURLToPath(new URL("../../docs/http.md", import.meta.url)), "utf8");
+    const rows = [...page.matchAll(/^\| ([\d, ]+) \| (`[A-Z_`, ]+) \|/gm)];
+    const listed = rows.flatMap(([, status, codes = ""]) => {
+      return [...codes.matchAll(/[A-Z_]+/g)].map(([code]) => [code, Number(status)] as const);
+    });
+    // Only a decider, or the text of a routed step, leads to the others.
+    const routedOnly = ["DECIDER_FAILED", "DEFINITION_UNAVAILABLE", "STEP_NOT_CURRENT"];
+    const phased = Object.entries(WIRE_ERRORS).filter(([code]) => !routedOnly.includes(code));
+    expect(Object.fromEntries(listed)).toMatchObject(
+      Object.fromEntries(phased.map(([code, { status }]) => [code, status])),
+    );
+  });
+});
+
 describe("the url of an error", () => {
   it("leads to the entry of its code", () => {
     for (const { heading } of ENTRIES) {

@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   workspace: "workflow workflow/files gate ports runtime log phased tools sandbox",
   testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports runtime phased routed tools workspace",
-  http: "workflow ports runtime routed tools",
+  http: "workflow ports runtime phased routed tools",
   login: "workflow ports",
   otel: "routed/decision ports runtime",
   graph: "workflow",

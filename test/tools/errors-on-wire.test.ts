@@ -1,5 +1,6 @@
 import { type ErrorCode, type ErrorDetails, PhasegateError } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { WIRE_ERRORS } from "../../src/tools/dispatch.js";
 import { errorAnswer } from "../../src/tools/phased/refusals.js";
 
 const SESSION = "garden_v1_bed_20260304_050607";
@@ -12,6 +13,30 @@ function told<C extends ErrorCode>(code: C, details: ErrorDetails[C]) {
 
 /** The fields of every error. */
 const COMMON = { status: "error", action: "get_task", session_id: SESSION, remediation: "Do this." };
+
+describe("the HTTP status of an error", () => {
+  it("is the same for both kinds of sessions, but where it means something else to clients of routed workflows", () => {
+    const others = Object.entries(WIRE_ERRORS).filter(([, { status, routedStatus }]) => status !== routedStatus);
+    expect(
+      Object.fromEntries(others.map(([code, { status, routedStatus }]) => [code, [status, routedStatus]])),
+    ).toEqual({
+      // In routed workflows evidence is a field of the report, and only definitions name files.
+      EVIDENCE_TOO_LARGE: [413, 400],
+      FILE_NOT_FOUND: [404, 500],
+      PATH_REFUSED: [400, 500],
+      // The prompt.
+      TOO_LARGE: [413, 502],
+      // A routed engine has none of these.
+      PHASE_LOCKED: [409, 500],
+      PHASE_ALREADY_COMPLETED: [409, 500],
+      PHASE_OUT_OF_RANGE: [404, 500],
+      TASK_NOT_FOUND: [404, 500],
+      TASK_LOCKED: [409, 500],
+      ATTEMPTS_EXHAUSTED: [409, 500],
+      PLAN_PARSE: [422, 500],
+    });
+  });
+});
 
 describe("errors of plans", () => {
   it("are returned with kind, message, hint, source and line", () => {

@@ -121,6 +121,20 @@ export type Action =
   | "get_history"
   | "get_metrics";
 
+/** The actions that change no session. */
+export const WORKFLOW_READING: ReadonlySet<Action> = new Set([
+  "list_workflows",
+  "get_phase",
+  "get_task",
+  "get_document",
+  "get_state",
+  "list_sessions",
+  "get_session",
+  "get_errors",
+  "get_history",
+  "get_metrics",
+]);
+
 /** The checked parameters of an action. */
 export type ParametersOf<A extends Action> = z.infer<(typeof REQUESTS)[A]>;
 

@@ -70,7 +70,7 @@ let dispatchCounted: typeof import("./table.js").dispatchCounted | undefined;
  * @throws {PhasegateError} `INVALID_INPUT` when `actions` contains an unknown action, or the actor's name is invalid.
  */
 export function createWorkflowTool(host: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
-  const actions = checkActions(options.actions ?? ACTION_NAMES.filter((name) => name !== "delete_session"));
+  const actions = checkActions(options.actions);
   const engine = options.actor === undefined ? host : host.as(options.actor, options.authorize);
   const name = options.name ?? "pos_workflow";
   const maxChars = maxCharsFor(options.maxTokens);
@@ -89,7 +89,11 @@ export function createWorkflowTool(host: Engine, options: WorkflowToolOptions = 
   };
 }
 
-function checkActions(actions: readonly Action[]): readonly Action[] {
+/** The actions that agents may call by default. */
+const USUAL = ACTION_NAMES.filter((name) => name !== "delete_session");
+
+/** Returns the actions that a host allows. Throws `INVALID_INPUT` if there are none, or one is unknown. */
+export function checkActions(actions: readonly Action[] = USUAL): readonly Action[] {
   const wrong = actions.filter((action) => !isAction(action));
   if (actions.length > 0 && wrong.length === 0) return actions;
   throw new PhasegateError(

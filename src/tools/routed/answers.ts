@@ -137,7 +137,7 @@ export const historySchema = z.object({
 const REQUEST_ERRORS = ["INVALID_FORMAT", "MISSING_FIELD", "INVALID_TYPE", "INVALID_FIELD"] as const;
 
 /** Codes of refusals that only HTTP has. */
-const HTTP_ERRORS = [
+export const HTTP_ERRORS = [
   "UNAUTHORIZED",
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",

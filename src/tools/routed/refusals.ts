@@ -96,7 +96,7 @@ function errorRefusal(
   given: WireObject,
   error: AnyPhasegateError,
 ): Refusal {
-  const { status, code } = isFile(error) ? WIRE_ERRORS.FILE_NOT_FOUND : WIRE_ERRORS[error.code];
+  const { routedStatus: status, code } = isFile(error) ? WIRE_ERRORS.FILE_NOT_FOUND : WIRE_ERRORS[error.code];
   const original = shortMessage(error.message);
   const message = sentence(call, given, error) ?? original;
   const details = compact({

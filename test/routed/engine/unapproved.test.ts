@@ -1,6 +1,7 @@
 import { MemoryStorage } from "phasegate";
 import { createApproverKeys, signApproval } from "phasegate/approval";
-import { createHttpApi, createRoutedTools, type RoutedEngineOptions } from "phasegate/routed";
+import { createHttpApi } from "phasegate/http";
+import { createRoutedTools, type RoutedEngineOptions } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.js";
 import { RoutedEngine } from "../../../src/routed/engine.js";

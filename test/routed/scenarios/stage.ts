@@ -1,5 +1,6 @@
 import { type DeciderScript, ScriptedDecider } from "phasegate/ai";
-import { createHttpApi, createRoutedEngine, type RoutedEngineOptions } from "phasegate/routed";
+import { createHttpApi } from "phasegate/http";
+import { createRoutedEngine, type RoutedEngineOptions } from "phasegate/routed";
 import { onTestFinished } from "vitest";
 import type { Place } from "./place.js";
 import { workflowFolder } from "./workflow-folder.js";

@@ -1,0 +1,104 @@
+/** Makes the OpenAPI document of an HTTP API from its routes and from the schemas that check the requests. */
+import * as z from "zod/mini";
+import { fieldNames, isOptional } from "../tools/wire.js";
+import type { Route } from "./service.js";
+
+/** The path of the OpenAPI document, below the base path. */
+export const OPENAPI_PATH = "/openapi.json";
+
+/** The parts of the OpenAPI document that do not follow from the schemas. */
+export interface OpenApiOptions {
+  /** Prefix of every path, such as `/api`. Default: none. */
+  readonly basePath?: string;
+  /** The title of the API. Default `Phased sessions` or `Routed workflows`. */
+  readonly title?: string;
+  /** The version of the host's API. Default `1.0.0`. */
+  readonly version?: string;
+}
+
+/** A part of an OpenAPI document. */
+export type OpenApiNode = { [key: string]: unknown };
+
+/** What a document is made from. */
+export interface Described {
+  readonly routes: readonly Route[];
+  /** The schemas of the answers by name, with that of refusals, `Error`. */
+  readonly schemas: Readonly<Record<string, OpenApiNode>>;
+  /** What each status of a refusal means. */
+  readonly meanings: Readonly<Record<number, string>>;
+  readonly title: string;
+}
+
+/** Returns an OpenAPI 3.1 document as plain JSON. */
+export function documentOf({ routes, schemas, meanings, title }: Described, options: OpenApiOptions): OpenApiNode {
+  const { basePath = "", version = "1.0.0" } = options;
+  const paths = routes.map((route) => {
+    return [`${basePath}${route.path}`, { [route.method.toLowerCase()]: operation(route, meanings) }];
+  });
+  const requests = routes
+    .filter(({ method }) => method === "POST")
+    .map(({ call, request }) => [requestName(call), jsonSchema(request, "input")]);
+  return {
+    openapi: "3.1.0",
+    info: { title: options.title ?? title, version },
+    paths: Object.fromEntries(paths),
+    components: { schemas: { ...Object.fromEntries(requests), ...schemas } },
+  };
+}
+
+function operation({ call, method, summary, refusals, request, answer }: Route, meanings: Described["meanings"]) {
+  const keys = fieldNames(request).includes("idempotency_key") ? { parameters: [keyHeader] } : {};
+  const asked =
+    method === "GET"
+      ? { parameters: query(request) }
+      : { requestBody: { required: true, ...content(requestName(call)) }, ...keys };
+  const refused = [...refusals].sort().map((status) => {
+    return [String(status), { description: meanings[status] ?? "", ...content("Error") }];
+  });
+  const responses = { "200": { description: "Done", ...content(answer) }, ...Object.fromEntries(refused) };
+  return { operationId: call, summary, ...asked, responses };
+}
+
+const keyHeader = {
+  name: "Idempotency-Key",
+  in: "header",
+  description: "A request that is repeated with the same key is carried out once",
+  schema: { type: "string", minLength: 1, maxLength: 200 },
+};
+
+function content(name: string): OpenApiNode {
+  return { content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } } };
+}
+
+/** A parameter of a query. */
+export interface QueryParameter {
+  readonly name: string;
+  readonly in: "query";
+  readonly required: boolean;
+  readonly schema: OpenApiNode;
+}
+
+const queries = new WeakMap<z.core.$ZodObject, readonly QueryParameter[]>();
+
+/** Returns the parameters of a query; always the same list for a schema, since each request asks for it. */
+export function query(request: z.core.$ZodObject): readonly QueryParameter[] {
+  const made =
+    queries.get(request) ??
+    Object.entries(request._zod.def.shape).map(([name, part]) => {
+      return { name, in: "query" as const, required: !isOptional(request, name), schema: jsonSchema(part, "input") };
+    });
+  queries.set(request, made);
+  return made;
+}
+
+/** `complete_phase` becomes `CompletePhaseRequest`. */
+function requestName(call: string): string {
+  const words = call.split("_").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  return `${words.join("")}Request`;
+}
+
+/** Returns the JSON Schema of what is sent (`input`) or answered (`output`). */
+export function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): OpenApiNode {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { unrepresentable: "any", io });
+  return rest;
+}

@@ -1,0 +1,166 @@
+/** Phased sessions over HTTP: a route for each action of the workflow tool, and the tool that executes them. */
+import * as z from "zod";
+import type { ErrorCode } from "../errors.js";
+import type { Engine } from "../phased/engine.js";
+import { type Actor, actorKey } from "../ports/actor.js";
+import { isErrorCode, WIRE_ERRORS } from "../tools/dispatch.js";
+import {
+  type Action,
+  outputSchema,
+  REQUESTS,
+  WORKFLOW_READING,
+  type WorkflowResponse,
+} from "../tools/phased/actions.js";
+import {
+  checkActions,
+  createWorkflowTool,
+  type WorkflowTool,
+  type WorkflowToolOptions,
+} from "../tools/phased/workflow-tool.js";
+import { errorSchema, HTTP_ERRORS } from "../tools/routed/answers.js";
+import { isJsonObject } from "../workflow/json.js";
+import { shown } from "../workflow/names.js";
+import { documentOf, jsonSchema, type OpenApiNode, type OpenApiOptions } from "./openapi.js";
+import type { HttpRefusal } from "./refusals.js";
+import type { Route, Service } from "./service.js";
+
+/** What an HTTP API for phased sessions, and its OpenAPI document, depend on. */
+export interface PhasedHttpOptions extends OpenApiOptions {
+  /**
+   * The options of the workflow tool that answers: `actions` are the routes. With a login, `actor` is who has logged in, and
+   * `authorize` decides what they may do. Default: those of the tool, with the name `sessions`.
+   */
+  readonly tool?: WorkflowToolOptions;
+}
+
+const SUMMARIES: Record<Action, string> = {
+  list_workflows: "List the workflows",
+  start: "Start a session",
+  get_phase: "Read the current phase, or one before",
+  get_task: "Read a task of the current phase, or of one before",
+  get_document: "Read a document that a text names",
+  complete_task: "Note a task as done, or as given up",
+  complete_phase: "Submit the evidence for the current phase",
+  request_waiver: "Ask a person to waive what can't be met",
+  get_state: "Get the state of a session, or what one completed phase has handed on",
+  list_sessions: "List the sessions, newest first",
+  get_session: "Get everything about a session",
+  delete_session: "Delete a session",
+  pause: "Pause a session; resume continues it",
+  resume: "Continue a paused session",
+  retry_phase: "Try a phase again after the session has failed",
+  rollback: "Return to an earlier phase; it and all later ones are then open",
+  sync_plan: "Adopt an edited plan",
+  get_errors: "Read what gates have refused",
+  get_history: "Read the history of a session",
+  get_metrics: "Get the number and the duration of calls",
+};
+
+const ALWAYS = [400, 401, 414, 500, 503];
+const ON_SESSION = [...ALWAYS, 404, 409];
+const WRITING = [...ON_SESSION, 403, 413, 415, 422];
+
+/** Returns every status that an action may be refused with. */
+function refusalsOf(action: Action): readonly number[] {
+  // What it counts is in memory: the engine is not asked.
+  if (action === "get_metrics") return ALWAYS.filter((status) => status !== 503);
+  if (action === "list_workflows" || action === "list_sessions") return ALWAYS;
+  return WORKFLOW_READING.has(action) ? ON_SESSION : WRITING;
+}
+
+/** Returns the routes: one for each action that the host allows. */
+function phasedRoutes(actions: readonly Action[]): readonly Route<Action>[] {
+  return actions.map((call) => {
+    return {
+      call,
+      method: WORKFLOW_READING.has(call) ? "GET" : "POST",
+      path: `/sessions/${call}`,
+      summary: SUMMARIES[call],
+      refusals: refusalsOf(call),
+      request: z.strictObject({ ...REQUESTS[call].shape, action: actionOf(call) }),
+      answer: "Answer",
+    };
+  });
+}
+
+/** A client may send the `next` of an answer as it is: its action is then that of the path. */
+function actionOf(call: Action) {
+  return z.literal(call).optional().describe("The action of the path, as in the next of an answer");
+}
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  400: "The request is invalid: INVALID_INPUT, CURSOR_INVALID, EVIDENCE_UNSAFE or PATH_REFUSED",
+  401: "The host does not allow the request",
+  403: "The workflow does not permit this, or the caller may only see the session: NOT_ALLOWED",
+  404: "SESSION_NOT_FOUND, WORKFLOW_NOT_FOUND, DEFINITION_INVALID, PHASE_OUT_OF_RANGE, TASK_NOT_FOUND or FILE_NOT_FOUND",
+  409: "The state of the session does not allow the call, such as PHASE_LOCKED, INVALID_TRANSITION or ATTEMPTS_EXHAUSTED",
+  413: "The body, or the evidence, is too large",
+  414: "The URL is too long",
+  415: "The body is not JSON, or is compressed",
+  422: "IDEMPOTENCY_KEY_REUSED: the key was used with another request before; PLAN_PARSE: the plan can't be read",
+  500: "The server failed, such as STORAGE_FAILED, CONTENT_UNAVAILABLE or INTERNAL",
+  503: "BUSY or SESSION_LIMIT: nothing was done",
+};
+
+const refusalSchema = errorSchema.extend({ error_code: z.enum([...HTTP_ERRORS, ...Object.keys(WIRE_ERRORS)]) });
+
+/** Returns the OpenAPI document of phased sessions. */
+export function phasedDocument({ tool, ...options }: PhasedHttpOptions): OpenApiNode {
+  const routes = phasedRoutes(checkActions(tool?.actions));
+  const schemas = { Answer: outputSchema(), Error: jsonSchema(refusalSchema, "output") };
+  return documentOf({ routes, schemas, meanings: MEANINGS, title: "Phased sessions" }, options);
+}
+
+/** The actors whose tools are kept: a tool counts the calls that `get_metrics` shows. */
+const ACTORS_MAX = 1000;
+
+/** Serves phased sessions. */
+export function phasedService(engine: Engine, options: PhasedHttpOptions): Service<Action> {
+  const given: WorkflowToolOptions = { name: "sessions", ...options.tool };
+  const shared = createWorkflowTool(engine, given);
+  const tools = new Map<string, WorkflowTool>();
+  const toolOf = (actor: Actor): WorkflowTool => {
+    const key = actorKey(actor);
+    const tool = tools.get(key) ?? createWorkflowTool(engine, { ...given, actor });
+    // Whoever has not called for the longest time is forgotten.
+    tools.delete(key);
+    tools.set(key, tool);
+    const [oldest] = tools.keys();
+    if (tools.size > ACTORS_MAX && oldest !== undefined) tools.delete(oldest);
+    return tool;
+  };
+  return {
+    routes: phasedRoutes(shared.actions),
+    document: phasedDocument(options),
+    codes: { INVALID_FORMAT: "INVALID_INPUT", INVALID_FIELD: "INVALID_INPUT", INTERNAL_ERROR: "INTERNAL" },
+    async answer({ call, params, actor, signal }) {
+      if (!isJsonObject(params)) return { refusal: NO_OBJECT };
+      const { action = call, ...fields } = params;
+      if (action !== call) return { refusal: otherAction(call, action) };
+      const tool = actor === undefined ? shared : toolOf(actor);
+      const body = await tool.dispatch({ ...fields, action }, { signal });
+      return body.status === "error" && isErrorCode(body.code) ? { refusal: refusalOf(body, body.code) } : { body };
+    },
+    reportError: (operation, error) => engine.reportError(operation, error),
+  };
+}
+
+const NO_OBJECT = invalid("The request must be a JSON object.", "Send one JSON object.");
+
+function otherAction(call: Action, action: unknown): HttpRefusal {
+  return invalid(
+    `'action' must be ${call}, got ${shown(action)}`,
+    "Send it to the path of its action, or leave it out.",
+  );
+}
+
+function invalid(message: string, remedy: string): HttpRefusal {
+  return { status: 400, body: { error_code: "INVALID_INPUT", message, details: { remedy } } };
+}
+
+/** Returns a refusal of the tool as HTTP has it. A gate that was not met is none: its code is no error's. */
+function refusalOf(answer: WorkflowResponse, code: ErrorCode): HttpRefusal {
+  const { status: _, action, code: __, error, error_type, message = error, hint, remediation, ...more } = answer;
+  const details = { ...more, remedy: remediation ?? "Correct the request." };
+  return { status: WIRE_ERRORS[code].status, body: { error_code: code, message: String(message), details } };
+}

@@ -1,0 +1,113 @@
+/** The statuses and messages of refusals by HTTP itself, in the codes of routed workflows. */
+import type { Refusal } from "../tools/routed/refusals.js";
+
+/** A refusal: its HTTP status and body. */
+export interface HttpRefusal {
+  readonly status: number;
+  readonly body: { readonly error_code: string; readonly message: string; readonly details?: object | undefined };
+}
+
+/** The longest URL, in characters. */
+export const URL_MAX = 8192;
+
+const INVALID_KEY = "Invalid value for field: idempotency_key.";
+
+/** The refusals that are always the same. */
+export const REFUSALS = {
+  notHttp: refused(400, "INVALID_FORMAT", "The request is not valid HTTP/1.1.", "Send it with an HTTP client."),
+  notEncoded: refused(
+    400,
+    "INVALID_FORMAT",
+    "The query is not percent-encoded UTF-8.",
+    "Encode each value as encodeURIComponent does: a percent sign is %25.",
+  ),
+  notJson: refused(400, "INVALID_FORMAT", "Request body must be valid JSON.", "Send one JSON object."),
+  incomplete: refused(
+    400,
+    "INVALID_FORMAT",
+    "The request body ended before it was complete.",
+    "Send the whole body again.",
+  ),
+  twoKeys: refused(
+    400,
+    "INVALID_FIELD",
+    INVALID_KEY,
+    "The header Idempotency-Key has another value: send the key once.",
+    { field: "idempotency_key" },
+  ),
+  unauthorized: refused(
+    401,
+    "UNAUTHORIZED",
+    "The request is not authorized.",
+    "Send the credentials that this server requires.",
+  ),
+  noSuchMethod: refused(
+    405,
+    "METHOD_NOT_ALLOWED",
+    "No path supports this method.",
+    "The OpenAPI document lists the methods.",
+  ),
+  tooSlow: refused(408, "REQUEST_TIMEOUT", "The request did not arrive in time.", "Send it without pauses."),
+  longUrl: refused(
+    414,
+    "URI_TOO_LONG",
+    `A URL may have at most ${URL_MAX} characters.`,
+    "Remove query parameters that the OpenAPI document does not list.",
+  ),
+  notJsonType: refused(
+    415,
+    "UNSUPPORTED_MEDIA_TYPE",
+    "The request body must be JSON in UTF-8.",
+    "Send the header Content-Type: application/json.",
+  ),
+  compressed: refused(
+    415,
+    "UNSUPPORTED_MEDIA_TYPE",
+    "The request body must not be compressed.",
+    "Send the JSON as it is, without the header Content-Encoding.",
+  ),
+  largeHeaders: refused(
+    431,
+    "HEADERS_TOO_LARGE",
+    "The URL and the headers of the request are too large.",
+    "Together they may have 16 KiB: send long values in the body.",
+  ),
+  internal: refused(
+    500,
+    "INTERNAL_ERROR",
+    "An unexpected error occurred.",
+    "Try again; if it fails again, tell the person who runs this server.",
+    { code: "INTERNAL" },
+  ),
+} satisfies Readonly<Record<string, HttpRefusal>>;
+
+/** Returns the refusal of a parameter that is in the query twice. */
+export function repeatedParameter(field: string): HttpRefusal {
+  return refused(400, "INVALID_FIELD", `Invalid value for field: ${field}.`, "Send it once.", { field });
+}
+
+/** Returns the refusal of a path that there is not. */
+export function notFound(paths: readonly string[]): HttpRefusal {
+  return refused(404, "NOT_FOUND", "There is nothing at this path.", `The paths are ${paths.join(", ")}.`);
+}
+
+/** Returns the refusal of a method that the path does not support. */
+export function wrongMethod(path: string, allow: string): HttpRefusal {
+  return refused(405, "METHOD_NOT_ALLOWED", `${path} supports ${allow}.`, "The OpenAPI document lists the methods.");
+}
+
+/** Returns the refusal of a body over the limit, in bytes. */
+export function tooLarge(limit: number): HttpRefusal {
+  const remedy = "Store large results where they can be read, and report that place.";
+  return refused(413, "PAYLOAD_TOO_LARGE", `The request body may have at most ${limit} bytes.`, remedy, { limit });
+}
+
+function refused(
+  status: number,
+  code: Refusal["body"]["error_code"],
+  message: string,
+  remedy: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  return { status, body: { error_code: code, message, details: { ...details, remedy } } };
+}
