@@ -213,7 +213,8 @@ function connect(
       for (const uri of subscribed) {
         if (!uris.includes(uri)) for (const registration of registrations) registration?.unsubscribe?.(uri);
       }
-      for (const uri of uris) if (!subscribed.includes(uri)) subscribe(uri);
+      // Those that are there already, too: an earlier try may have failed.
+      for (const uri of uris) subscribe(uri);
       subscribed = uris;
     },
   });

@@ -126,7 +126,7 @@ function makeLike(handle: number, { uid, gid, mode }: BigIntStats, fixed: number
   }
 }
 
-/** Returns what changes with each new version of a file; `""` if there is none, or if reading it must say what is wrong. */
+/** Returns what changes with each new version of a file; `""` if it can't be looked at: reading it then says why. */
 function keyOf(file: string): string {
   try {
     const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });

@@ -12,7 +12,7 @@ export function filterOf(query: URLSearchParams): SessionFilter {
   return Object.fromEntries(FILTERS.flatMap((key) => (query.get(key) ? [[key, query.get(key)]] : [])));
 }
 
-/** Returns true for a session that all filters let through but `stuck`, which depends on the time. */
+/** Checks a session against all filters except `stuck`, which depends on the time. */
 export function isChosen(
   session: ListedSession,
   { kind, status, workflow, owner, phase, waiting, text }: SessionFilter,

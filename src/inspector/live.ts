@@ -41,6 +41,8 @@ export class Live {
   readonly #epoch: string;
   /** The open pages, each with what tells whether it may still see something. */
   readonly #pages = new Map<Page, () => Promise<boolean>>();
+  /** Those whose login has not answered since the last beat. */
+  readonly #asking = new Set<Page>();
   readonly #kept: Sent[] = [];
   #number = 0;
   #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
@@ -127,12 +129,17 @@ export class Live {
       if (signal.aborted) return;
       this.#send({ id: "", text: ": beat" });
       // Not awaited: a login that does not answer holds up no other page.
-      for (const [page, mayGoOn] of this.#pages) this.#ask(page, mayGoOn);
+      for (const [page, mayGoOn] of this.#pages) {
+        if (this.#asking.has(page)) this.#close(page);
+        else this.#ask(page, mayGoOn);
+      }
     }
   }
 
   async #ask(page: Page, mayGoOn: () => Promise<boolean>): Promise<void> {
+    this.#asking.add(page);
     const may = await mayGoOn().catch((error: unknown) => this.#report(error));
+    this.#asking.delete(page);
     if (may !== true) this.#close(page);
   }
 
@@ -140,8 +147,10 @@ export class Live {
   async #follow({ list, watch }: Source, signal: AbortSignal, onReady: () => void): Promise<void> {
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       try {
-        if (!isFirst) this.#tell({ type: "reset" });
-        if (watch !== undefined) await this.#watch(list, watch({ signal, onReady }), signal);
+        const reset = () => this.#tell({ type: "reset" });
+        if (!isFirst) reset();
+        const options = { signal, onReady: isFirst ? onReady : reset };
+        if (watch !== undefined) await this.#watch(list, watch(options), signal);
       } catch (error) {
         if (!signal.aborted) this.#report(error);
       }

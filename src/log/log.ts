@@ -227,6 +227,17 @@ export class Kernel<Command, Event, Head> {
     return this.#log.audit(id, receipt);
   }
 
+  /** Returns false for a session of another kind, as far as that can be read. */
+  async mayBeOwn(id: SessionId): Promise<boolean> {
+    try {
+      const newest = await this.#options.storage.read(id);
+      return newest === undefined || newest.summary.kind === this.#options.machine.kind;
+    } catch (error) {
+      if (isPhasegateError(error, "TAMPERED")) return true;
+      throw error;
+    }
+  }
+
   /** Removes a session whose last commit is its tombstone. */
   async remove(id: SessionId): Promise<void> {
     this.#heads.delete(id);

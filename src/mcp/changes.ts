@@ -37,6 +37,9 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     watching?.end.abort();
     watching = undefined;
   };
+  const tellAll = () => {
+    for (const uri of subscribed.values()) void sendUpdated(server, uri);
+  };
   /** Watches the storage. Resolves when no commit is missed, or after a time: some storages can't tell. */
   const begin = (): Promise<void> => {
     if (watching !== undefined) return watching.ready;
@@ -53,9 +56,9 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     const follow = async (): Promise<void> => {
       for (let isFirst = true; !signal.aborted; isFirst = false) {
         try {
-          const commits = isFirst ? first : engine.watch({}, { signal });
-          // Commits may have been missed.
-          if (!isFirst) for (const uri of subscribed.values()) await sendUpdated(server, uri);
+          const commits = isFirst ? first : engine.watch({}, { signal, onReady: tellAll });
+          // Commits may have been missed; until the watch is ready, too.
+          if (!isFirst) tellAll();
           for await (const { sessionId } of commits) await sendUpdated(server, subscribed.get(sessionId));
         } catch (error) {
           engine.reportError("subscriptions", error);
@@ -67,31 +70,34 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     void follow();
     return ready;
   };
-  /** Subscriptions that are being checked. */
-  let asking = 0;
+  /** The sessions of subscriptions that are being checked. */
+  const asking = new Set<string>();
   const endIfUnused = () => {
-    if (subscribed.size === 0 && asking === 0) end();
+    if (subscribed.size === 0 && asking.size === 0) end();
   };
   const subscribe = async (uri: string): Promise<void> => {
     const id = sessionOf(uri);
     if (id === undefined) throw refused(uri, `only sessions, ${SESSION}{id}, can be subscribed to`);
-    if (!subscribed.has(id) && subscribed.size + asking >= SUBSCRIPTIONS_MAX) {
+    if (!subscribed.has(id) && subscribed.size + asking.size >= SUBSCRIPTIONS_MAX) {
       throw refused(uri, `a client may subscribe to ${SUBSCRIPTIONS_MAX} sessions`);
     }
-    asking += 1;
+    asking.add(id);
     try {
       await guarded(new URL(uri), async () => {
         await begin();
         await engine.getState(id);
       });
-      subscribed.set(id, uri);
+      // It may have ended meanwhile.
+      if (asking.has(id)) subscribed.set(id, uri);
     } finally {
-      asking -= 1;
+      asking.delete(id);
       endIfUnused();
     }
   };
   const unsubscribe = (uri: string): void => {
-    subscribed.delete(sessionOf(uri) ?? "");
+    const id = sessionOf(uri) ?? "";
+    asking.delete(id);
+    subscribed.delete(id);
     endIfUnused();
   };
   server.server.registerCapabilities({ resources: { subscribe: true } });
@@ -107,6 +113,7 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     subscribe,
     unsubscribe,
     dispose() {
+      asking.clear();
       subscribed.clear();
       end();
     },

@@ -6,7 +6,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
-import { speakerOf } from "../runtime/access.js";
+import { mayOperate, speakerOf } from "../runtime/access.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
@@ -249,8 +249,8 @@ export async function retryPhase(
   request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
   const { phase, resetEvidence = false, idempotencyKey } = request;
-  const by = speakerOf(context.caller, "retryPhase", request.by);
-  await checkReadable(context, id);
+  const { summary } = await checkReadable(context, id);
+  const by = speakerOf(context.caller, "retryPhase", summary, request.by);
   const command = { type: "retryPhase", phase, resetEvidence, by, ...wordOf(request) } as const;
   const outcome = await executeCommand(context, id, command, idempotencyKey);
   const previousProblems = await lastProblems(context, outcome);
@@ -268,8 +268,8 @@ export async function rollback(
   id: string,
   { to, by: given, idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
 ): Promise<RollbackResult> {
-  const by = speakerOf(context.caller, "rollback", given);
-  await checkReadable(context, id, to);
+  const { summary } = await checkReadable(context, id, to);
+  const by = speakerOf(context.caller, "rollback", summary, given);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
   const { from, cleared } = requireEvent(outcome, "rolled_back");
   const { sessionId, replayed } = outcome;
@@ -319,7 +319,8 @@ export async function migrate(
 
 /**
  * Writes the tombstone first: if the removal is interrupted, the same call or `cleanup` finishes it. A
- * session with a damaged log can't get a tombstone; it is removed as it is.
+ * session with a damaged log can't get a tombstone; it is removed as it is, for those who may operate on all: whose it is can't
+ * be known.
  */
 export async function deleteSession(
   context: EngineContext,
@@ -332,7 +333,11 @@ export async function deleteSession(
     await executeCommand(context, id, { type: "delete", ...said });
   } catch (error) {
     const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
-    if (!unfinished && !isPhasegateError(error, "TAMPERED")) throw error;
+    const isDamaged =
+      isPhasegateError(error, "TAMPERED") &&
+      mayOperate(context.caller, "deleteSession") &&
+      (await context.kernel.mayBeOwn(sessionId));
+    if (!unfinished && !isDamaged) throw error;
   }
   await context.kernel.remove(sessionId);
   return { sessionId };

@@ -144,7 +144,10 @@ export interface RepairReport {
 export interface WatchOptions {
   /** Ends it. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once, when the watch misses no commit of another process any more. An adapter may not know, and not call it. */
+  /**
+   * Called once, when the watch misses no commit of another process any more. An adapter may not know, and not call it. Must not
+   * throw.
+   */
   readonly onReady?: (() => void) | undefined;
 }
 

@@ -9,7 +9,7 @@ import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { AssignRequest, Keyed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/verify/require-verifiers.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
-import { ownerFor, requireOwnPlace } from "../runtime/access.js";
+import { mayOperate, ownerFor, requireOwnPlace } from "../runtime/access.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -207,7 +207,7 @@ export async function assign(
 
 /**
  * Writes the tombstone first: if the removal is interrupted, the same call finishes it. An instance with a damaged log can't
- * get a tombstone; it is removed as it is.
+ * get a tombstone; it is removed as it is, for those who may operate on all: whose it is can't be known.
  */
 export async function remove(
   context: RoutedContext,
@@ -219,7 +219,11 @@ export async function remove(
     await move(context, id, { type: "delete", ...saidOf(said) }, {});
   } catch (error) {
     const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
-    if (!unfinished && !isPhasegateError(error, "TAMPERED")) throw error;
+    const isDamaged =
+      isPhasegateError(error, "TAMPERED") &&
+      mayOperate(context.caller, "delete") &&
+      (await context.kernel.mayBeOwn(sessionId));
+    if (!unfinished && !isDamaged) throw error;
   }
   await context.kernel.remove(sessionId);
 }

@@ -40,7 +40,8 @@ export async function decidePending(
   const key = `${session.sessionId} ${pending.version}`;
   let answer = asking.get(key);
   if (answer === undefined) {
-    answer = decide(context, session, pending).finally(() => asking.delete(key));
+    // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
+    answer = decide({ ...context, kernel: context.hostKernel }, session, pending).finally(() => asking.delete(key));
     asking.set(key, answer);
   }
   const decided = await answer;
@@ -138,7 +139,7 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     return { command: { ...command, ...begun }, payloads };
   };
   // This engine read or wrote the question itself: the append detects if it is outdated.
-  const commit = await context.hostKernel.execute(sessionId, prepare, undefined, { trustsHead: true });
+  const commit = await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
   return "answer" in commit ? answerAfter(context, sessionId, pending.version) : commit;
 }
 
@@ -233,7 +234,7 @@ async function entryOf(
 }
 
 async function recordFailure(
-  { hostKernel }: RoutedContext,
+  { kernel }: RoutedContext,
   { sessionId }: RoutedSession,
   pending: PendingDecision,
   error: AnyPhasegateError,
@@ -242,7 +243,7 @@ async function recordFailure(
   const { code, message: reason } = error;
   const command = { type: "fail", pending: pending.version, code, reason, milliseconds } as const;
   // If another writer got an answer, the failure concerns only this caller.
-  await hostKernel.execute(sessionId, (current) => (isPending(current?.head, pending) ? { command } : ANSWERED));
+  await kernel.execute(sessionId, (current) => (isPending(current?.head, pending) ? { command } : ANSWERED));
   return error;
 }
 

@@ -149,7 +149,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
 export interface RoutedContext {
   readonly options: ResolvedRoutedOptions;
   readonly kernel: RoutedKernel;
-  /** The host's, which finds all instances: what a decider has answered counts, whosever the instance is by then. */
+  /** The host's, which finds all instances. */
   readonly hostKernel: RoutedKernel;
   readonly pinned: PinnedStructures;
   readonly histories: Histories;

@@ -55,23 +55,30 @@ export function requireAccess({ actor, authorize }: Caller, operation: string, s
   if (!authorize(asked)) throw notAllowed(operation, `${actor.name} may not do this here`);
 }
 
+/** Returns true for the host, and for a caller who may do what the host may: with this session, or else with all. */
+export function mayOperate(caller: Caller | undefined, operation: string, session?: CalledSession): boolean {
+  if (caller === undefined) return true;
+  const { actor, authorize } = caller;
+  return authorize({ actor, action: "operate", operation, ...(session === undefined ? {} : { session }) });
+}
+
 /**
- * Returns for whom a call speaks: the word of the host, such as for more attempts than its limit, counts from those alone who
- * may operate.
+ * Returns for whom a call speaks. Only those who may operate can speak for the host, for example to grant more attempts than
+ * its limit.
  * @throws {PhasegateError} `NOT_ALLOWED` when another caller speaks for the host.
  */
 export function speakerOf(
   caller: Caller | undefined,
   operation: string,
+  session: CalledSession | undefined,
   by: "host" | "agent" | undefined,
 ): "host" | "agent" {
-  const { actor, authorize } = caller ?? {};
-  const mayOperate = actor === undefined || authorize?.({ actor, action: "operate", operation }) === true;
-  if (by === "host" && !mayOperate) throw notAllowed(operation, "only an operator may do this for the host");
-  return by ?? (mayOperate ? "host" : "agent");
+  const isHost = mayOperate(caller, operation, session);
+  if (by === "host" && !isHost) throw notAllowed(operation, "only an operator may do this for the host");
+  return by ?? (isHost ? "host" : "agent");
 }
 
-/** Returns what an operation for a caller works with: a log in which only the sessions are that it may use. */
+/** Returns what an operation for a caller works with: a log with only the sessions that the caller may use. */
 export function limitedFor<Kernel extends Limitable<Kernel>, Context extends { readonly kernel: Kernel }>(
   context: Context,
   caller: Caller | undefined,

@@ -150,6 +150,8 @@ describe("the inspector behind a login of the server", () => {
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
     expect(await reader?.read()).toMatchObject({ value: expect.stringContaining("open") });
     const beat = async () => {
+      // The login has long answered the question of the beat before.
+      await new Promise((resolve) => setTimeout(resolve, 5));
       for (const timer of timers) {
         if (timer.milliseconds < 10_000) continue;
         timers.delete(timer);

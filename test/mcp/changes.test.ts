@@ -45,6 +45,19 @@ describe("subscriptions to sessions", () => {
     expect(updated).toEqual([two.uri]);
   });
 
+  it("end before they have begun, if the client says so", async () => {
+    const { registration, engine, updated, start } = await subscriber();
+    const [one, two] = [await start("a"), await start("b")];
+    const begun = registration.subscribe?.(one.uri);
+    registration.unsubscribe?.(one.uri);
+    await begun;
+    await registration.subscribe?.(two.uri);
+    await engine.completePhase(one.sessionId, { phase: 1, evidence: built });
+    await engine.completePhase(two.sessionId, { phase: 1, evidence: built });
+    await until(() => updated.length > 0);
+    expect(updated).toEqual([two.uri]);
+  });
+
   it("are 100 at most at the same time, and those that ended do not count", async () => {
     const { registration, start } = await subscriber();
     const { uri } = await start("a");

@@ -239,6 +239,32 @@ describe("an actor", () => {
     );
   });
 
+  it("speaks for the host where the host's own rule says so of the session", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 1, maxAttemptsTotal: 1 } });
+    const id = await startTwoPhases(engine.as(ANN));
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    const lead = engine.as({ name: "lea", team: "red" }, ({ session, actor }) => session?.team === actor.team);
+    await lead.retryPhase(id, { phase: 1, by: "host" });
+    await lead.rollback(id, { to: 1, by: "host" }).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: "PHASE_OUT_OF_RANGE" });
+    });
+    const other = engine.as({ name: "bea", team: "blue" }, ({ session, action }) => action !== "operate" && !!session);
+    expect((await failure(other.retryPhase(id, { phase: 1, by: "host" }))).code).toBe("NOT_ALLOWED");
+  });
+
+  it("deletes no damaged session unless they may operate on all: whose it is can't be known", async () => {
+    const { ann, bob, engine, id, storage } = await shared();
+    const { read } = storage;
+    storage.read = async (asked) => {
+      const commit = await read.call(storage, asked);
+      return commit && { ...commit, body: `${commit.body} ` };
+    };
+    for (const actor of [ann, bob]) await expect(actor.deleteSession(id)).rejects.toThrow();
+    expect(await read.call(storage, id)).toBeDefined();
+    await engine.as({ name: "otto", roles: ["operator"] }).deleteSession(id);
+    expect(await read.call(storage, id)).toBeUndefined();
+  });
+
   it("who asks for the sessions of another gets none, and no page to go on with", async () => {
     const { ann, bob } = await shared();
     for (const target of ["src/b.ts", "src/c.ts", "src/d.ts"]) await startTwoPhases(ann, target);

@@ -20,8 +20,9 @@ function ownName(): string {
 /** Returns who sends a form, and keeps the name. */
 export function nameIn(form: FormData): string {
   const by = form.get("by");
-  if (typeof by === "string") given.value = by;
-  return ownName();
+  if (typeof by !== "string") return ownName();
+  given.value = by;
+  return by;
 }
 
 /** What a person has to see before an answer. */

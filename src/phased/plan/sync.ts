@@ -51,7 +51,8 @@ export async function syncPlan(
   id: string,
   { preview = false, by: given, operator, note, idempotencyKey }: SyncRequest,
 ): Promise<SyncResult> {
-  const by = speakerOf(context.caller, "syncPlan", given);
+  const called = context.caller && (await context.kernel.find(parseSessionId(id)));
+  const by = speakerOf(context.caller, "syncPlan", called?.summary, given);
   if (preview) {
     const { session, ticks, unapproved } = await loadSession(context, id);
     if (unapproved !== undefined) throw notAccepted(unapproved);

@@ -3,7 +3,6 @@
  * structure that a step exists and may follow; here it is decided whether the session's state allows the
  * command, and when failures at a gate end the instance.
  */
-
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import type { Decision, DecisionContext } from "../../log/machine.js";

@@ -2,6 +2,7 @@ import { MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { DEPTH_GATE, gardenWith } from "../../support/gated-garden.js";
+import { makeEngine, startTwoPhases } from "../../support/make-engine.js";
 import { DONE, routed, Script } from "./garden.js";
 
 const ANN = { name: "ann" };
@@ -53,6 +54,17 @@ describe("an instance", () => {
     expect((await failure(other.status(instanceId))).code).toBe("TAMPERED");
     await other.delete(instanceId);
     expect((await failure(other.status(instanceId))).code).toBe("SESSION_NOT_FOUND");
+  });
+
+  it("of another kind is not deleted", async () => {
+    const { engine: phased, storage } = makeEngine();
+    const id = await startTwoPhases(phased);
+    const { engine } = routed(new Script("Dig"), { storage });
+    await expect(engine.delete(id)).rejects.toThrow();
+    expect(await phased.getState(id)).toMatchObject({ sessionId: id });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await expect(phased.deleteSession(instanceId)).rejects.toThrow();
+    expect(await engine.status(instanceId)).toMatchObject({ instanceId });
   });
 
   it("tells a repeated approval what it is now", async () => {
