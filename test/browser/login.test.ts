@@ -78,7 +78,7 @@ describe.skipIf(REASON !== "")(`the page behind a login${REASON}`, () => {
     expect(problems).toEqual([]);
     // A token that is revoked ends the login.
     revoked.add("ann");
-    await page.getByRole("link", { name: "Workflows" }).click();
+    await tab.visit("workflows");
     await page.getByLabel("Your token").waitFor();
     revoked.clear();
     await tab.close();
