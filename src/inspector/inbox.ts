@@ -33,6 +33,33 @@ export async function inboxOf({ engine, routed }: InspectorSources): Promise<Inb
   return { items: items.sort((one, other) => (one.askedAt < other.askedAt ? -1 : 1)) };
 }
 
+/** Returns what reads the inbox for all who ask: it looks at every active session. */
+export function sharedInbox(sources: InspectorSources): () => Promise<Inbox> {
+  return shared(() => inboxOf(sources));
+}
+
+/** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */
+function shared<T>(run: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> | undefined;
+  let next: Promise<T> | undefined;
+  const begin = () => {
+    next = undefined;
+    const result = run();
+    const ended = result
+      .catch(() => {})
+      .then(() => {
+        if (running === ended) running = undefined;
+      });
+    running = ended;
+    return result;
+  };
+  return () => {
+    if (running === undefined) return begin();
+    next ??= running.then(begin);
+    return next;
+  };
+}
+
 /** Returns a request's line; none if the session is gone by now. */
 async function phasedLine(
   engine: Engine,

@@ -22,7 +22,7 @@ import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
-import { answer, inboxOf, notThere, waitingOf } from "./inbox.js";
+import { answer, inboxOf, notThere, sharedInbox, waitingOf } from "./inbox.js";
 import { ActorStreams, Live } from "./live.js";
 import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
 import {
@@ -98,7 +98,7 @@ export function createInspector(options: InspectorOptions): Inspector {
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
-  const inbox = shared(() => inboxOf(options));
+  const inbox = sharedInbox(options);
   const shown = { options, sources, live, streams, inbox, statistics: {} };
   const app: App = { ...shown, base, guard, clock, approvers, registrations };
   return {
@@ -153,28 +153,6 @@ function appFor(app: App, actor: Actor | undefined): App {
     unsigned: unsigned && may("decide"),
   };
   return { ...app, options, sources: sourcesOf(options), actor, inbox: () => inboxOf(options) };
-}
-
-/** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */
-function shared<T>(run: () => Promise<T>): () => Promise<T> {
-  let running: Promise<unknown> | undefined;
-  let next: Promise<T> | undefined;
-  const begin = () => {
-    next = undefined;
-    const result = run();
-    const ended = result
-      .catch(() => {})
-      .then(() => {
-        if (running === ended) running = undefined;
-      });
-    running = ended;
-    return result;
-  };
-  return () => {
-    if (running === undefined) return begin();
-    next ??= running.then(begin);
-    return next;
-  };
 }
 
 async function answered(app: App, request: Request): Promise<Response> {
