@@ -104,6 +104,18 @@ describe("the structure of a plan", () => {
       "## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "! PHASE_UNREAD 3", "! CHECKBOX_UNPLACED 4"],
     ],
+    ...[
+      ...["Depends on Phase 1", "*Depends on Phase 1*", "Requires phases 1 and 2 complete.", "Deps: Phase 2"],
+      "**Dependencies:** Phase 1",
+    ].map((sentence): [string, string[]] => [
+      `## Phase 1: A\n- [ ] a\n## Phase 2: B\n${sentence}\n\n- [ ] b\n- [ ] c\n`,
+      ["1 A @1", "[ ] 1.1 a @2", "2 B @3", "[ ] 2.1 b @6", "[ ] 2.2 c @7"],
+    ]),
+    [
+      "## Phase 1: A\n- [ ] a\n## Phase 2: B\n**Dependencies:**\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 a @2", "2 B @3", "! PHASE_EMPTY 3", "! CHECKBOX_UNPLACED 5"],
+    ],
+    ["## Phase 1: A\n**References:** the handbook\n- [ ] b\n", ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 3"]],
     [
       "## Phase 1 Setup and Goals\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
       ["1 Setup and Goals @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
