@@ -109,7 +109,7 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (outline.idOf.has(row)) return true;
   if (row.checkbox === undefined || below) return false;
   // In a plan with ids, a checkbox without one is a task only among tasks.
-  return state.aside === undefined && !(outline.identified && task !== undefined && "heading" in task.place);
+  return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
 }
 
 /** Checks whether a label belongs to the open gate: it groups its items, or precedes them. */

@@ -116,6 +116,12 @@ describe("the structure of a plan", () => {
       ["1 A @1", "[ ] 1.1 a @2", "2 B @3", "! PHASE_EMPTY 3", "! CHECKBOX_UNPLACED 5"],
     ],
     ["## Phase 1: A\n**References:** the handbook\n- [ ] b\n", ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 3"]],
+    ...["Notes API", "Metrics endpoint", "Notebook kernel", "Question bank", "Risk engine", "Checklist component"].map(
+      (title): [string, string[]] => [
+        `## Phase 1: A\n### ${title}\n- [ ] a\n### Setup Notes\n- [ ] b\n#### More work\n- [ ] c\n`,
+        ["1 A @1", "[ ] 1.1 a @3", "[ ] 1.2 c @7", "! CHECKBOX_UNPLACED 5"],
+      ],
+    ),
     [
       "## Phase 1 Setup and Goals\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
       ["1 Setup and Goals @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
@@ -223,8 +229,8 @@ describe("the structure of a plan", () => {
     [
       "## Phase 1: A\n### Risks\n- [ ] a\n#### High\n- [ ] b\n### Work\n- [ ] c\n### Open questions\n- [ ] d\n## Phase 2: B\n- [ ] e\n",
       [
-        ...["1 A @1", "[ ] 1.1 c @7", "2 B @10", "[ ] 2.1 e @11"],
-        ...["! CHECKBOX_UNPLACED 3", "! CHECKBOX_UNPLACED 5", "! CHECKBOX_UNPLACED 9"],
+        ...["1 A @1", "[ ] 1.1 b @5", "[ ] 1.2 c @7", "2 B @10", "[ ] 2.1 e @11"],
+        ...["! CHECKBOX_UNPLACED 3", "! CHECKBOX_UNPLACED 9"],
       ],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### More\n- [ ] c\n", ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"]],

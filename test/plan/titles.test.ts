@@ -7,6 +7,7 @@ import {
   loosePhaseTitle,
   mentionedPhase,
   NO_TASKS,
+  NO_TASKS_HEADING,
   namedPhaseNumber,
   numberedTitle,
   phaseTitle,
@@ -267,6 +268,9 @@ describe("the meaning of a label", () => {
       "Test cases",
     ]) {
       expect(NO_TASKS.test(name), name).toBe(true);
+      expect(NO_TASKS_HEADING.test(`Our ${name}:**`), name).toBe(true);
+      expect(NO_TASKS_HEADING.test(`${name} API`), name).toBe(false);
+      expect(NO_TASKS_HEADING.test(`${name}x`), name).toBe(false);
     }
     for (const name of ["Tasks", "Asterisk"]) expect(NO_TASKS.test(name), name).toBe(false);
   });
