@@ -122,9 +122,30 @@ describe("the structure of a plan", () => {
         ["1 A @1", "[ ] 1.1 a @3", "[ ] 1.2 c @7", "! CHECKBOX_UNPLACED 5"],
       ],
     ),
+    ...["Acceptance Criteria", "Key Deliverables", "Final Summary", "Estimated Timeline", "Test Results"].flatMap(
+      (part): [string, string[]][] => [
+        [
+          `## 1. Setup\n- [ ] a\n- [ ] b\n### Phase 1 ${part}\nwords\n## 2. Build\n- [ ] c\n`,
+          ["1 Setup @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "2 Build @6", "[ ] 2.1 c @7"],
+        ],
+        [
+          `**Phase 1: Setup**\n- [ ] a\n\n**Phase 1 ${part}**\nwords\n\n**Phase 2: Build**\n- [ ] c\n`,
+          ["1 Setup @1", "[ ] 1.1 a @2", "2 Build @7", "[ ] 2.1 c @8"],
+        ],
+      ],
+    ),
+    ["**Phase 1: Setup**\n- [ ] a\n\n**Phase 1 Extras**\n- [ ] b\n", ["1 Setup @1", "[ ] 1.1 a @2", "[ ] 1.2 b @5"]],
     [
-      "## Phase 1 Setup and Goals\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
-      ["1 Setup and Goals @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
+      "**Phase 1: Setup**\n\n## Phase 1 Setup\n- [ ] a\n## 2. More\n- [ ] b\n",
+      ["1 Setup @3", "[ ] 1.1 a @4", "! CHECKBOX_UNPLACED 6"],
+    ],
+    [
+      "## 1. Setup\n- [ ] a\n### Phase 1 Review\n- [ ] b\n## 2. Build\n- [ ] c\n",
+      ["1 Setup @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4", "2 Build @5", "[ ] 2.1 c @6"],
+    ],
+    [
+      "## Phase 1 Setup and Configuration\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
+      ["1 Setup and Configuration @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
     ],
     [
       "## Phase 1: Setup\n- [ ] a\n## Phase 1 Setup again\n- [ ] b\n## Phase 2 Build\n- [ ] c\n",

@@ -74,7 +74,7 @@ describe("the title of a phase", () => {
     ["**Phase 2** __Name__", "2", "Name"],
     ["PHASE  2  Gateway ", "2", "Gateway"],
     ["Phase 1 Setup and Configuration", "1", "Setup and Configuration"],
-    ["Phase 1 Release notes", "1", "Release notes"],
+    ["Phase 1 Release notes page", "1", "Release notes page"],
     ["[Phase #1](a.md) Name", "1", "Name"],
     ["Phase-1 Name", "1", "Name"],
   ])("may have no punctuation: %j", (title, key, name) => {
@@ -82,6 +82,9 @@ describe("the title of a phase", () => {
   });
 
   it.each([
+    ...["Acceptance Criteria", "Key Deliverables:", "Final Summary ", "Estimated Timeline", "Release notes"].map(
+      (part) => `Phase 2 ${part}`,
+    ),
     ...["Phase 2: Name", "Phase a Name", "my Phase 2 Name", "Phase 2 3 Name", "Phase 2", "Phase2 Name"],
     ...["task", "tasks", "gate", "gates", "checkpoint", "criteria", "deliverable", "deliverables", "summary"].map(
       (part) => `Phase 2 ${part}`,
