@@ -143,6 +143,12 @@ describe("the structure of a plan", () => {
       "## 1. Setup\n- [ ] a\n### Phase 1 Review\n- [ ] b\n## 2. Build\n- [ ] c\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4", "2 Build @5", "[ ] 2.1 c @6"],
     ],
+    ...["Estimated 3 days", "Owner is Bob", "Total 3 hours", "Some note (draft)", "Task | Owner"].map(
+      (words): [string, string[]] => [
+        `## Phase 1: A\n\n${words}\n---\n\n- [ ] a\n- [ ] b\n`,
+        ["1 A @1", "[ ] 1.1 a @6", "[ ] 1.2 b @7"],
+      ],
+    ),
     [
       "## Phase 1 Setup and Configuration\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
       ["1 Setup and Configuration @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
