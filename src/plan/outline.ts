@@ -52,10 +52,14 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
   const ids = rows.map((row) => idOf.get(row));
   const shared = { identified: idOf.size > 0, idOf, mentions };
   const weight: Weight = (index) => ids[index] ?? (shared.identified ? undefined : plainTask(rows[index]));
-  const keys = new Set(rows.flatMap(({ kind, text }) => (kind === "heading" && phaseTitle(text)?.key) || []));
-  const named = candidates(rows, weight, (row) => namedPhase(row, keys));
+  const headings = new Set(rows.flatMap(({ kind, text }) => (kind === "heading" && phaseTitle(text)?.key) || []));
+  const bold = headings.size === 0;
+  const keys = bold ? boldKeys(rows, weight) : headings;
+  const named = candidates(rows, weight, (row) => namedPhase(row, keys, bold));
   const phases = named.length > 0 ? chosen(named) : listedPhases(rows, ids, shared.identified);
-  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, ...shared };
+  const numberedTasks = () => countTasks(candidates(rows, weight, (row) => numberedSection(anySection(row, dialect))));
+  const tooFew = keys.size === 0 && named.length > 0 && countTasks(named) < numberedTasks();
+  if (phases.length > 0 && !tooFew) return { starts: startsOf(phases), grouped: false, ...shared };
   const sections = sectionsOf(rows, ids, weight, dialect);
   const numbered = sections.some(({ key }) => key !== undefined);
   const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
@@ -210,13 +214,28 @@ function candidates(
   return found;
 }
 
+/** Returns the numbers of the phases with tasks whose regular title is a line in bold. */
+function boldKeys(rows: readonly Row[], weight: Weight): ReadonlySet<string> {
+  const regular = candidates(rows, weight, (row) => {
+    const title = isBoldLine(row) && !isGateTitle(row.text) ? phaseTitle(row.text) : undefined;
+    return title && { ...title, level: BELOW_HEADINGS };
+  });
+  return new Set(full(regular).flatMap(({ key }) => key ?? []));
+}
+
+function isBoldLine({ kind, depth, text }: Row): boolean {
+  return kind === "text" && depth === -1 && BOLD_LINE.test(text);
+}
+
+function countTasks(all: readonly Candidate[]): number {
+  return all.reduce((sum, { tasks }) => sum + tasks.length, 0);
+}
+
 /**
- * Returns the phase of a heading or, in a plan without titles of phases, of a line in bold. `keys` are the phases with a
- * regular title.
+ * Returns the phase of a heading or, with `bold`, of a line in bold. `keys` are the phases with a regular title.
  */
-function namedPhase(row: Row, keys: ReadonlySet<string>): PhaseStart | undefined {
-  const bold = keys.size === 0 && row.kind === "text" && row.depth === -1 && BOLD_LINE.test(row.text);
-  if (row.kind !== "heading" && !bold) return undefined;
+function namedPhase(row: Row, keys: ReadonlySet<string>, bold: boolean): PhaseStart | undefined {
+  if (row.kind !== "heading" && !(bold && isBoldLine(row))) return undefined;
   const title =
     isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text)
       ? undefined

@@ -37,7 +37,7 @@ import { parseSections, type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
-import { fieldOf, isGateTitle, mentionedPhase, NO_TASKS } from "./titles.js";
+import { fieldOf, isGateTitle, mentionedPhase, NO_TASKS_HEADING } from "./titles.js";
 
 /** The options of `parsePlan`. */
 export interface ParsePlanOptions {
@@ -132,8 +132,7 @@ function readHeading(state: ReaderState, row: Row): void {
   }
   if (phase !== undefined && row.depth <= phase.level) state.endPhase(row.line);
   state.endTask(row.line);
-  if (outline.identified || NO_TASKS.test(row.text)) state.aside = row.depth;
-  else if (state.aside !== undefined && row.depth <= state.aside) state.aside = undefined;
+  state.aside = outline.identified || NO_TASKS_HEADING.test(row.text);
   if (field === "success" || field === "criteria")
     openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
 }

@@ -43,9 +43,12 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
   openOther(state, label, row);
 }
 
-/** Opens the list of a label without a meaning: its checkboxes are neither tasks nor criteria. */
-export function openOther(state: ReaderState, { field, name }: Label, row: Row): void {
-  if (!state.outline.identified && field === "other" && !NO_TASKS.test(name)) return;
+/**
+ * Opens the list of a label without a meaning: its checkboxes are neither tasks nor criteria. In a plan without ids, a
+ * label with its text on the same line has no list: `Depends on Phase 1` may be above the tasks of a phase.
+ */
+export function openOther(state: ReaderState, { field, name, text }: Label, row: Row): void {
+  if (!state.outline.identified && (field === "other" || text !== "") && !NO_TASKS.test(name)) return;
   state.open({ kind: "other", depth: row.depth, section: false, name, done: () => {} });
 }
 
@@ -106,7 +109,7 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (outline.idOf.has(row)) return true;
   if (row.checkbox === undefined || below) return false;
   // In a plan with ids, a checkbox without one is a task only among tasks.
-  return state.aside === undefined && !(outline.identified && task !== undefined && "heading" in task.place);
+  return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
 }
 
 /** Checks whether a label belongs to the open gate: it groups its items, or precedes them. */

@@ -43,8 +43,8 @@ export class ReaderState {
   block: Block | undefined;
   /** The level of a heading such as `Phase Validation Gates`, below which the gates of all phases are. */
   gates: number | undefined;
-  /** The level of the heading of a part of the phase without a task so far, such as its notes. */
-  aside: number | undefined;
+  /** True in a part of the phase without a task so far, such as its notes. */
+  aside = false;
   /** Receives the text after a label without one. */
   field: ((text: string) => void) | undefined;
 
@@ -138,7 +138,7 @@ export function startPhase(state: ReaderState, { key, name, level }: PhaseStart,
   state.close();
   state.endPhase(row.line);
   state.gates = undefined;
-  state.aside = undefined;
+  state.aside = false;
   const { name: bareName, time } = splitTime(name);
   const phase: PhaseDraft = {
     ...(key === undefined ? {} : { key }),
@@ -156,7 +156,7 @@ export function startPhase(state: ReaderState, { key, name, level }: PhaseStart,
 /** Begins a task of the open phase. The task before ends. */
 export function startTask(state: ReaderState, row: Row, place: TaskDraft["place"]): void {
   state.endTask(row.line);
-  state.aside = undefined;
+  state.aside = false;
   const forms: readonly TaskIds[] = state.outline.identified ? [...state.dialect.ids, "number"] : state.dialect.ids;
   const line = readTaskLine(row.text, forms);
   const phase = state.outline.grouped ? groupOf(state, line.id, line.name, row) : state.phase;

@@ -35,7 +35,17 @@ interface Section {
 /** Returns all rows of a source, in order. */
 export function readRows(source: SourceText, sections: Iterable<Section>): Row[] {
   const rows: Row[] = [];
-  for (const { base, blocks } of sections) addBlocks(blocks, { source, rows, base }, -1);
+  const words: number[] = [];
+  let headings = false;
+  for (const { base, blocks } of sections) {
+    headings ||= blocks.some(({ type }) => type === "heading");
+    addBlocks(blocks, { source, rows, words, base }, -1);
+  }
+  // Below `#` headings, a line is only a rule, and the words above it are none.
+  for (const index of headings ? words : []) {
+    const line = rows[index]?.line ?? 0;
+    rows[index] = rowAt(source.text(line), line, -1, false);
+  }
   return rows;
 }
 
@@ -92,6 +102,8 @@ type Block = RootContent | BlockContent | DefinitionContent;
 interface Reading {
   readonly source: SourceText;
   readonly rows: Row[];
+  /** The indexes of the rows that are headings only in a source without `#` headings. */
+  readonly words: number[];
   readonly base: number;
 }
 
@@ -121,6 +133,8 @@ function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: b
   const first = firstLine(paragraph, reading);
   const last = reading.base + (paragraph.position?.end.line ?? 1);
   if (!item && depth === -1 && isUnderlined(reading.source, first, last)) {
+    const sure = TITLE.test(reading.source.text(first)) || reading.source.text(first + 1).includes("=");
+    if (!sure) reading.words.push(reading.rows.length);
     addHeading(first, levelOf(reading.source.text(first + 1)), reading, depth);
     return;
   }
@@ -158,7 +172,7 @@ const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 
 /**
  * Checks for an underlined heading. With `-`, it must be a title of the plan, or words below a blank line that are no
- * sentence and no label: below these, plans have rules.
+ * sentence and no label: below these, plans have rules. Where a source has `#` headings, such words are none.
  */
 function isUnderlined(source: SourceText, first: number, last: number): boolean {
   const next = source.text(first + 1);

@@ -32,14 +32,18 @@ function unlinked(title: string): string {
 }
 
 const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase(?:\s+#?|#|-)(\d+)\s+(\p{L}.*)/iu;
-/** The first word after the number. A later one may be part of a name: `Phase 1 Setup and Goals`. */
+/** The first or the last word after the number. Others may be part of a name: `Phase 1 Setup and Configuration`. */
 const PART_OF_PHASE =
   /^(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string): PhaseTitle | undefined {
   const [, key, name] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
-  return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
+  return key === undefined || name === undefined || isPart(name.trim()) ? undefined : { key, name: name.trim() };
+}
+
+function isPart(name: string): boolean {
+  return PART_OF_PHASE.test(name) || PART_OF_PHASE.test(name.slice(name.lastIndexOf(" ") + 1));
 }
 
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)/u;
@@ -124,6 +128,10 @@ export interface Label {
 
 /** Titles and labels below which checkboxes without ids are not tasks. */
 export const NO_TASKS = /\b(?:deliverable|note|risk|question|reference|out of scope|metric|checklist|test case)/i;
+
+/** Headings of such sections: the word ends them. `Notes API` and `Risk engine` name things to build. */
+export const NO_TASKS_HEADING =
+  /\b(?:deliverables?|notes?|risks?|questions?|references?|out of scope|metrics?|checklists?|test cases?)\W*$/i;
 
 /** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string): Label | undefined {

@@ -104,9 +104,54 @@ describe("the structure of a plan", () => {
       "## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "! PHASE_UNREAD 3", "! CHECKBOX_UNPLACED 4"],
     ],
+    ...[
+      ...["Depends on Phase 1", "*Depends on Phase 1*", "Requires phases 1 and 2 complete.", "Deps: Phase 2"],
+      "**Dependencies:** Phase 1",
+    ].map((sentence): [string, string[]] => [
+      `## Phase 1: A\n- [ ] a\n## Phase 2: B\n${sentence}\n\n- [ ] b\n- [ ] c\n`,
+      ["1 A @1", "[ ] 1.1 a @2", "2 B @3", "[ ] 2.1 b @6", "[ ] 2.2 c @7"],
+    ]),
     [
-      "## Phase 1 Setup and Goals\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
-      ["1 Setup and Goals @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
+      "## Phase 1: A\n- [ ] a\n## Phase 2: B\n**Dependencies:**\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 a @2", "2 B @3", "! PHASE_EMPTY 3", "! CHECKBOX_UNPLACED 5"],
+    ],
+    ["## Phase 1: A\n**References:** the handbook\n- [ ] b\n", ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 3"]],
+    ...["Notes API", "Metrics endpoint", "Notebook kernel", "Question bank", "Risk engine", "Checklist component"].map(
+      (title): [string, string[]] => [
+        `## Phase 1: A\n### ${title}\n- [ ] a\n### Setup Notes\n- [ ] b\n#### More work\n- [ ] c\n`,
+        ["1 A @1", "[ ] 1.1 a @3", "[ ] 1.2 c @7", "! CHECKBOX_UNPLACED 5"],
+      ],
+    ),
+    ...["Acceptance Criteria", "Key Deliverables", "Final Summary", "Estimated Timeline", "Test Results"].flatMap(
+      (part): [string, string[]][] => [
+        [
+          `## 1. Setup\n- [ ] a\n- [ ] b\n### Phase 1 ${part}\nwords\n## 2. Build\n- [ ] c\n`,
+          ["1 Setup @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "2 Build @6", "[ ] 2.1 c @7"],
+        ],
+        [
+          `**Phase 1: Setup**\n- [ ] a\n\n**Phase 1 ${part}**\nwords\n\n**Phase 2: Build**\n- [ ] c\n`,
+          ["1 Setup @1", "[ ] 1.1 a @2", "2 Build @7", "[ ] 2.1 c @8"],
+        ],
+      ],
+    ),
+    ["**Phase 1: Setup**\n- [ ] a\n\n**Phase 1 Extras**\n- [ ] b\n", ["1 Setup @1", "[ ] 1.1 a @2", "[ ] 1.2 b @5"]],
+    [
+      "**Phase 1: Setup**\n\n## Phase 1 Setup\n- [ ] a\n## 2. More\n- [ ] b\n",
+      ["1 Setup @3", "[ ] 1.1 a @4", "! CHECKBOX_UNPLACED 6"],
+    ],
+    [
+      "## 1. Setup\n- [ ] a\n### Phase 1 Review\n- [ ] b\n## 2. Build\n- [ ] c\n",
+      ["1 Setup @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4", "2 Build @5", "[ ] 2.1 c @6"],
+    ],
+    ...["Estimated 3 days", "Owner is Bob", "Total 3 hours", "Some note (draft)", "Task | Owner"].map(
+      (words): [string, string[]] => [
+        `## Phase 1: A\n\n${words}\n---\n\n- [ ] a\n- [ ] b\n`,
+        ["1 A @1", "[ ] 1.1 a @6", "[ ] 1.2 b @7"],
+      ],
+    ),
+    [
+      "## Phase 1 Setup and Configuration\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
+      ["1 Setup and Configuration @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
     ],
     [
       "## Phase 1: Setup\n- [ ] a\n## Phase 1 Setup again\n- [ ] b\n## Phase 2 Build\n- [ ] c\n",
@@ -211,8 +256,8 @@ describe("the structure of a plan", () => {
     [
       "## Phase 1: A\n### Risks\n- [ ] a\n#### High\n- [ ] b\n### Work\n- [ ] c\n### Open questions\n- [ ] d\n## Phase 2: B\n- [ ] e\n",
       [
-        ...["1 A @1", "[ ] 1.1 c @7", "2 B @10", "[ ] 2.1 e @11"],
-        ...["! CHECKBOX_UNPLACED 3", "! CHECKBOX_UNPLACED 5", "! CHECKBOX_UNPLACED 9"],
+        ...["1 A @1", "[ ] 1.1 b @5", "[ ] 1.2 c @7", "2 B @10", "[ ] 2.1 e @11"],
+        ...["! CHECKBOX_UNPLACED 3", "! CHECKBOX_UNPLACED 9"],
       ],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### More\n- [ ] c\n", ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"]],

@@ -7,6 +7,7 @@ import {
   loosePhaseTitle,
   mentionedPhase,
   NO_TASKS,
+  NO_TASKS_HEADING,
   namedPhaseNumber,
   numberedTitle,
   phaseTitle,
@@ -73,7 +74,7 @@ describe("the title of a phase", () => {
     ["**Phase 2** __Name__", "2", "Name"],
     ["PHASE  2  Gateway ", "2", "Gateway"],
     ["Phase 1 Setup and Configuration", "1", "Setup and Configuration"],
-    ["Phase 1 Release notes", "1", "Release notes"],
+    ["Phase 1 Release notes page", "1", "Release notes page"],
     ["[Phase #1](a.md) Name", "1", "Name"],
     ["Phase-1 Name", "1", "Name"],
   ])("may have no punctuation: %j", (title, key, name) => {
@@ -81,6 +82,9 @@ describe("the title of a phase", () => {
   });
 
   it.each([
+    ...["Acceptance Criteria", "Key Deliverables:", "Final Summary ", "Estimated Timeline", "Release notes"].map(
+      (part) => `Phase 2 ${part}`,
+    ),
     ...["Phase 2: Name", "Phase a Name", "my Phase 2 Name", "Phase 2 3 Name", "Phase 2", "Phase2 Name"],
     ...["task", "tasks", "gate", "gates", "checkpoint", "criteria", "deliverable", "deliverables", "summary"].map(
       (part) => `Phase 2 ${part}`,
@@ -267,6 +271,9 @@ describe("the meaning of a label", () => {
       "Test cases",
     ]) {
       expect(NO_TASKS.test(name), name).toBe(true);
+      expect(NO_TASKS_HEADING.test(`Our ${name}:**`), name).toBe(true);
+      expect(NO_TASKS_HEADING.test(`${name} API`), name).toBe(false);
+      expect(NO_TASKS_HEADING.test(`${name}x`), name).toBe(false);
     }
     for (const name of ["Tasks", "Asterisk"]) expect(NO_TASKS.test(name), name).toBe(false);
   });
