@@ -263,7 +263,9 @@ function listedPhases(rows: readonly Row[], ids: Ids, identified: boolean): Cand
     const title = row.kind === "item" && row.depth === 0 ? phaseTitle(row.text) : undefined;
     return title && { ...title, level: BELOW_HEADINGS };
   });
-  return full(listed).length > 0 ? chosen(listed) : [];
+  // A checkbox with nothing nested in it is a task, also if its name is `Phase 2: api`.
+  const isLeaf = ({ index, tasks }: Candidate) => tasks.length === 0 && rows[index]?.checkbox !== undefined;
+  return full(listed).length > 0 && !listed.some(isLeaf) ? chosen(listed) : [];
 }
 
 function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undefined {

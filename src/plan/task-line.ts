@@ -183,7 +183,8 @@ function takeDependencies(text: string): { readonly others: string; readonly dep
     const left = parts.filter(isOther).join(",").trim();
     const others = text.slice(0, index) + (left === "" ? "" : `(${left})`) + text.slice(index + whole.length);
     const said = parts.filter((part, at) => !isOther(part, at)).join(",");
-    return { others, dependencies: said.replace(DEPENDS, "") };
+    const named = DEPENDS.exec(said);
+    return { others, dependencies: named === null ? said : said.slice(named.index + named[0].length) };
   }
   return { others: text };
 }

@@ -150,6 +150,10 @@ describe("the structure of a plan", () => {
       ],
     ),
     [
+      "## Tasks\n- [ ] Phase 1: schema\n- [ ] Phase 2: api\n- [ ] Phase 3: ui\n  - [ ] colours\n",
+      ["1 Tasks @1", "[ ] 1.1 Phase 1: schema @2", "[ ] 1.2 Phase 2: api @3", "[ ] 1.3 Phase 3: ui @4 0/1"],
+    ],
+    [
       "## Phase 1 Setup and Configuration\n- [ ] a\n## Phase 2 Core\n- [ ] b\n",
       ["1 Setup and Configuration @1", "[ ] 1.1 a @2", "2 Core @3", "[ ] 2.1 b @4"],
     ],

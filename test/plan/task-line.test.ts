@@ -58,7 +58,7 @@ describe("a task's line", () => {
     ["Name (Dependency: T1)", { name: "Name", dependencies: " T1" }],
     ["Name (deps: T1)", { name: "Name", dependencies: " T1" }],
     ["Name (Depends: T1)", { name: "Name", dependencies: " T1" }],
-    ["Name (a (after 1.1))", { name: "Name", dependencies: "a  1.1)" }],
+    ["Name (a (after 1.1))", { name: "Name", dependencies: " 1.1)" }],
     ["Name (dependency injection)", { name: "Name (dependency injection)" }],
     ["Name (a, deps b)", { name: "Name (a, deps b)" }],
     ["Name **Depends on**: T1", { name: "Name **Depends on**: T1", dependencies: "T1" }],
