@@ -199,6 +199,24 @@ describe("conflicts", () => {
   });
 });
 
+it("a kernel knows which sessions are of another kind, as far as they can be read", async () => {
+  const { kernel, storage } = makeKernel();
+  expect(await kernel.mayBeOwn(ID)).toBe(true);
+  await kernel.execute(ID, adding(1));
+  expect(await kernel.mayBeOwn(ID)).toBe(true);
+  const read = vi.spyOn(storage, "read");
+  read.mockImplementation(async (id) => {
+    const commit = await MemoryStorage.prototype.read.call(storage, id);
+    return commit && { ...commit, summary: { ...commit.summary, kind: "other" } };
+  });
+  expect(await kernel.mayBeOwn(ID)).toBe(false);
+  const details = { sessionId: ID, version: 1, reason: "damaged" };
+  read.mockRejectedValue(new PhasegateError("TAMPERED", "damaged", { remedy: "None.", details }));
+  expect(await kernel.mayBeOwn(ID)).toBe(true);
+  read.mockRejectedValue(new Error("the disk has gone"));
+  await expect(kernel.mayBeOwn(ID)).rejects.toThrow("the disk has gone");
+});
+
 describe("a removed session", () => {
   it("is not found after its tombstone, and its id cannot be used again", async () => {
     const { kernel, storage } = makeKernel();
