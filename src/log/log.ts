@@ -227,8 +227,23 @@ export class Kernel<Command, Event, Head> {
     return this.#log.audit(id, receipt);
   }
 
+  /**
+   * Deletes a session. `tombstone` writes its last commit first: if the removal is interrupted, the same call finishes it. One
+   * with a damaged log can't get a tombstone. It is removed as it is if `isOperator` says so: whose it is can't be known.
+   */
+  async delete(id: SessionId, tombstone: () => Promise<unknown>, isOperator: () => boolean): Promise<void> {
+    try {
+      await tombstone();
+    } catch (error) {
+      const isUnfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await this.isTombstone(id));
+      const isDamaged = isPhasegateError(error, "TAMPERED") && isOperator() && (await this.#mayBeOwn(id));
+      if (!isUnfinished && !isDamaged) throw error;
+    }
+    await this.remove(id);
+  }
+
   /** Returns false for a session of another kind, as far as that can be read. */
-  async mayBeOwn(id: SessionId): Promise<boolean> {
+  async #mayBeOwn(id: SessionId): Promise<boolean> {
     try {
       const newest = await this.#options.storage.read(id);
       return newest === undefined || newest.summary.kind === this.#options.machine.kind;

@@ -3,7 +3,7 @@
  * resume, retry, rollback, override, skip, migrate and delete. Each first checks that the phase it will return can be
  * read: otherwise the call would change the session and then fail.
  */
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import { PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, speakerOf } from "../runtime/access.js";
@@ -318,9 +318,8 @@ export async function migrate(
 }
 
 /**
- * Writes the tombstone first: if the removal is interrupted, the same call or `cleanup` finishes it. A
- * session with a damaged log can't get a tombstone; it is removed as it is, for those who may operate on all: whose it is can't
- * be known.
+ * Deletes a session with a tombstone that records the reason; a damaged one for those who may operate on all. If it is
+ * interrupted, the same call or `cleanup` finishes it.
  */
 export async function deleteSession(
   context: EngineContext,
@@ -329,17 +328,8 @@ export async function deleteSession(
 ): Promise<DeleteResult> {
   const sessionId = parseSessionId(id);
   const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
-  try {
-    await executeCommand(context, id, { type: "delete", ...said });
-  } catch (error) {
-    const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
-    const isDamaged =
-      isPhasegateError(error, "TAMPERED") &&
-      mayOperate(context.caller, "deleteSession") &&
-      (await context.kernel.mayBeOwn(sessionId));
-    if (!unfinished && !isDamaged) throw error;
-  }
-  await context.kernel.remove(sessionId);
+  const tombstone = () => executeCommand(context, id, { type: "delete", ...said });
+  await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));
   return { sessionId };
 }
 

@@ -35,17 +35,9 @@ interface Section {
 /** Returns all rows of a source, in order. */
 export function readRows(source: SourceText, sections: Iterable<Section>): Row[] {
   const rows: Row[] = [];
-  const words: number[] = [];
-  let headings = false;
-  for (const { base, blocks } of sections) {
-    headings ||= blocks.some(({ type }) => type === "heading");
-    addBlocks(blocks, { source, rows, words, base }, -1);
-  }
-  // Below `#` headings, a line is only a rule, and the words above it are none.
-  for (const index of headings ? words : []) {
-    const line = rows[index]?.line ?? 0;
-    rows[index] = rowAt(source.text(line), line, -1, false);
-  }
+  const all = [...sections];
+  const isMarked = all.some(({ blocks }) => blocks.some(({ type }) => type === "heading"));
+  for (const { base, blocks } of all) addBlocks(blocks, { source, rows, base, isMarked }, -1);
   return rows;
 }
 
@@ -102,9 +94,9 @@ type Block = RootContent | BlockContent | DefinitionContent;
 interface Reading {
   readonly source: SourceText;
   readonly rows: Row[];
-  /** The indexes of the rows that are headings only in a source without `#` headings. */
-  readonly words: number[];
   readonly base: number;
+  /** True if the source has `#` headings: then a line of `-` is a rule, and the words above it are no heading. */
+  readonly isMarked: boolean;
 }
 
 function addBlocks(blocks: readonly Block[], reading: Reading, depth: number): void {
@@ -132,9 +124,7 @@ function addList(list: List, reading: Reading, depth: number): void {
 function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: boolean): void {
   const first = firstLine(paragraph, reading);
   const last = reading.base + (paragraph.position?.end.line ?? 1);
-  if (!item && depth === -1 && isUnderlined(reading.source, first, last)) {
-    const sure = TITLE.test(reading.source.text(first)) || reading.source.text(first + 1).includes("=");
-    if (!sure) reading.words.push(reading.rows.length);
+  if (!item && depth === -1 && isUnderlined(reading, first, last)) {
     addHeading(first, levelOf(reading.source.text(first + 1)), reading, depth);
     return;
   }
@@ -174,11 +164,11 @@ const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
  * Checks for an underlined heading. With `-`, it must be a title of the plan, or words below a blank line that are no
  * sentence and no label: below these, plans have rules. Where a source has `#` headings, such words are none.
  */
-function isUnderlined(source: SourceText, first: number, last: number): boolean {
+function isUnderlined({ source, isMarked }: Reading, first: number, last: number): boolean {
   const next = source.text(first + 1);
   if (last > first + 1 || !RULE.test(next)) return false;
   if (next.includes("=")) return last === first + 1;
-  return last === first && (TITLE.test(source.text(first)) || isTitle(source, first));
+  return last === first && (TITLE.test(source.text(first)) || (!isMarked && isTitle(source, first)));
 }
 
 const BEGIN_OF_TITLE = /^ {0,3}[\p{L}\p{N}\p{Extended_Pictographic}]/u;

@@ -205,27 +205,15 @@ export async function assign(
   return viewNow(context, await move(context, id, { type: "assign", owner: checkOwner(owner), ...said }, keyed));
 }
 
-/**
- * Writes the tombstone first: if the removal is interrupted, the same call finishes it. An instance with a damaged log can't
- * get a tombstone; it is removed as it is, for those who may operate on all: whose it is can't be known.
- */
+/** Deletes an instance with a tombstone that records the reason; a damaged one for those who may operate on all. */
 export async function remove(
   context: RoutedContext,
   id: string,
   said: Pick<RoutedMove, "reason" | "operator">,
 ): Promise<void> {
   const sessionId = parseSessionId(id);
-  try {
-    await move(context, id, { type: "delete", ...saidOf(said) }, {});
-  } catch (error) {
-    const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
-    const isDamaged =
-      isPhasegateError(error, "TAMPERED") &&
-      mayOperate(context.caller, "delete") &&
-      (await context.kernel.mayBeOwn(sessionId));
-    if (!unfinished && !isDamaged) throw error;
-  }
-  await context.kernel.remove(sessionId);
+  const tombstone = () => move(context, id, { type: "delete", ...saidOf(said) }, {});
+  await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "delete"));
 }
 
 /** Returns the state after a move; the current state, if an earlier call with the same key made the move. */

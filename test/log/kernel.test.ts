@@ -199,22 +199,49 @@ describe("conflicts", () => {
   });
 });
 
-it("a kernel knows which sessions are of another kind, as far as they can be read", async () => {
+it("a session that can't get a tombstone is deleted by an operator alone, and is not of another kind", async () => {
   const { kernel, storage } = makeKernel();
-  expect(await kernel.mayBeOwn(ID)).toBe(true);
   await kernel.execute(ID, adding(1));
-  expect(await kernel.mayBeOwn(ID)).toBe(true);
+  const details = { sessionId: ID, version: 1, reason: "damaged" };
+  const damaged = new PhasegateError("TAMPERED", "it is damaged", { remedy: "None.", details });
+  const removed = vi.spyOn(storage, "remove");
+  const remove = (isOperator: boolean) =>
+    kernel.delete(
+      ID,
+      () => Promise.reject(damaged),
+      () => isOperator,
+    );
+  await expect(remove(false)).rejects.toBe(damaged);
   const read = vi.spyOn(storage, "read");
   read.mockImplementation(async (id) => {
     const commit = await MemoryStorage.prototype.read.call(storage, id);
     return commit && { ...commit, summary: { ...commit.summary, kind: "other" } };
   });
-  expect(await kernel.mayBeOwn(ID)).toBe(false);
+  await expect(remove(true)).rejects.toBe(damaged);
+  const gone = new Error("the disk has gone");
+  read.mockRejectedValue(gone);
+  await expect(remove(true)).rejects.toBe(gone);
+  expect(removed).not.toHaveBeenCalled();
+  read.mockRejectedValue(damaged);
+  await remove(true);
+  read.mockResolvedValue(undefined);
+  await remove(true);
+  read.mockRestore();
+  expect(removed).toHaveBeenCalledTimes(2);
+  expect(await kernel.find(ID)).toBeUndefined();
+});
+
+it("a session that was read as damaged by mistake, and is this kernel's own, is deleted", async () => {
+  const { kernel } = makeKernel();
+  await kernel.execute(ID, adding(1));
   const details = { sessionId: ID, version: 1, reason: "damaged" };
-  read.mockRejectedValue(new PhasegateError("TAMPERED", "damaged", { remedy: "None.", details }));
-  expect(await kernel.mayBeOwn(ID)).toBe(true);
-  read.mockRejectedValue(new Error("the disk has gone"));
-  await expect(kernel.mayBeOwn(ID)).rejects.toThrow("the disk has gone");
+  const damaged = new PhasegateError("TAMPERED", "it is damaged", { remedy: "None.", details });
+  await kernel.delete(
+    ID,
+    () => Promise.reject(damaged),
+    () => true,
+  );
+  expect(await kernel.find(ID)).toBeUndefined();
 });
 
 describe("a removed session", () => {
