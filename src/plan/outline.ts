@@ -8,7 +8,7 @@ import {
   fieldOf,
   isGateTitle,
   loosePhaseTitle,
-  NO_TASKS,
+  NO_TASKS_HEADING,
   numberedTitle,
   type PhaseTitle,
   phaseTitle,
@@ -327,7 +327,9 @@ function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dia
   const deepest = Math.min(...levels);
   const any: Weight = (index) => ids[index] ?? plainTask(rows[index]);
   const shallow = (row: Row) => (row.depth <= deepest ? start(row) : undefined);
-  return full(candidates(rows, any, shallow)).filter(({ key, name }) => key !== undefined || !NO_TASKS.test(name));
+  return full(candidates(rows, any, shallow)).filter(
+    ({ key, name }) => key !== undefined || !NO_TASKS_HEADING.test(name),
+  );
 }
 
 /** Returns any heading as a phase: in a plan without phases, every section with tasks is one. */

@@ -126,12 +126,13 @@ export interface Label {
   readonly text: string;
 }
 
-/** Titles and labels below which checkboxes without ids are not tasks. */
-export const NO_TASKS = /\b(?:deliverable|note|risk|question|reference|out of scope|metric|checklist|test case)/i;
+const NO_TASK_WORDS = "(?:deliverable|note|risk|question|reference|out of scope|metric|checklist|test case)";
+
+/** Labels below which checkboxes without ids are not tasks. */
+export const NO_TASKS = new RegExp(`\\b${NO_TASK_WORDS}`, "i");
 
 /** Headings of such sections: the word ends them. `Notes API` and `Risk engine` name things to build. */
-export const NO_TASKS_HEADING =
-  /\b(?:deliverables?|notes?|risks?|questions?|references?|out of scope|metrics?|checklists?|test cases?)\W*$/i;
+export const NO_TASKS_HEADING = new RegExp(`\\b${NO_TASK_WORDS}s?\\W*$`, "i");
 
 /** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string): Label | undefined {

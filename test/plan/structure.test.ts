@@ -150,6 +150,10 @@ describe("the structure of a plan", () => {
       ],
     ),
     [
+      "## 1. Setup\n- [ ] a\n## Notes API\n- [ ] b\n## Notes\n- [ ] c\n",
+      ["1 Setup @1", "[ ] 1.1 a @2", "2 Notes API @3", "[ ] 2.1 b @4", "! CHECKBOX_UNPLACED 6"],
+    ],
+    [
       "## Tasks\n- [ ] Phase 1: schema\n- [ ] Phase 2: api\n- [ ] Phase 3: ui\n  - [ ] colours\n",
       ["1 Tasks @1", "[ ] 1.1 Phase 1: schema @2", "[ ] 1.2 Phase 2: api @3", "[ ] 1.3 Phase 3: ui @4 0/1"],
     ],
