@@ -18,7 +18,7 @@ export interface OwnProject {
 
 /** Finds the project that init has set up in the current folder, or in the nearest folder above it. */
 export async function findOwnProject(): Promise<OwnProject | undefined> {
-  // Most commands are told where the sessions are, and need none of this.
+  // Loaded here: most commands are given --state.
   const [{ findProject }, { RECORD_PATH }, { STATE, WORKFLOWS }] = await Promise.all([
     import("../setup/project.js"),
     import("../setup/record.js"),

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { ErrorCode } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { type Actor, actorKey } from "../ports/actor.js";
+import { RecentMap } from "../runtime/cache.js";
 import { isErrorCode, WIRE_ERRORS } from "../tools/dispatch.js";
 import {
   type Action,
@@ -118,15 +119,13 @@ const ACTORS_MAX = 1000;
 export function phasedService(engine: Engine, options: PhasedHttpOptions): Service<Action> {
   const given: WorkflowToolOptions = { name: "sessions", ...options.tool };
   const shared = createWorkflowTool(engine, given);
-  const tools = new Map<string, WorkflowTool>();
+  const tools = new RecentMap<string, WorkflowTool>(ACTORS_MAX);
   const toolOf = (actor: Actor): WorkflowTool => {
     const key = actorKey(actor);
-    const tool = tools.get(key) ?? createWorkflowTool(engine, { ...given, actor });
-    // Whoever has not called for the longest time is forgotten.
-    tools.delete(key);
+    const known = tools.get(key);
+    if (known !== undefined) return known;
+    const tool = createWorkflowTool(engine, { ...given, actor });
     tools.set(key, tool);
-    const [oldest] = tools.keys();
-    if (tools.size > ACTORS_MAX && oldest !== undefined) tools.delete(oldest);
     return tool;
   };
   return {

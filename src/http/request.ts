@@ -37,7 +37,7 @@ function readQuery({ search, searchParams }: URL, parameters: readonly QueryPara
   };
 }
 
-/** Returns the value of a text in a query; the text itself if it is none of its type, for whoever checks the request. */
+/** Reads a text of a query as its type. One that does not fit stays a text, which the check of the request refuses. */
 function readValue(text: string, type: unknown): unknown {
   if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true";

@@ -206,7 +206,7 @@ function describeCall(message: unknown): Called | undefined {
 /** Maximum number of bytes that a client may leave unread on an event stream. */
 const UNREAD_BYTES = 16 * 1024 * 1024;
 
-/** Who is told of a response on its way. */
+/** What follows a response while it is sent. */
 export interface Sending {
   /** Called once, when it is complete or its client has gone. */
   done(): void;

@@ -1,4 +1,4 @@
-/** The body of an HTTP request, as text within a limit: of whoever sends it, nothing is known yet. */
+/** Reads the body of an HTTP request as text within a limit. Its sender may be hostile. */
 
 /**
  * Why a body is no text: it has too many bytes, the caller has no memory for it, the client has gone or has sent a broken chunk, or it
