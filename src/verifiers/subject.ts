@@ -137,13 +137,34 @@ export function withoutEscapes(text: string): string {
 const LINES_MAX = 10;
 const LINE_MAX = 200;
 
-/** Returns the first lines of a text; of a longer one also the last lines, after `…`. Empty lines at its end are left out. */
+/** What tells of a failure in the outputs of test runners and compilers. */
+const TELLING = /\b(?:not ok|fail(?:s|ed|ing|ures?)?|errors?|assert\w*|expected|actual|panicked|exceptions?)\b|[✗✖✕×]/i;
+
+/**
+ * Returns the lines of an output; of a long one the first, the last, and those between them that tell of a failure, with `…`
+ * for what is left out. Empty lines at its end are left out, too.
+ */
 export function outputLines(text: string): string[] {
-  const lines = text.trimEnd().split(/\r\n|\n|\r/);
+  const lines = text
+    .trimEnd()
+    .split(/\r\n|\n|\r/)
+    .map((line) => line.slice(0, 4 * LINE_MAX));
   if (lines.length === 1 && lines[0] === "") return [];
-  const chosen =
-    lines.length <= 2 * LINES_MAX ? lines : [...lines.slice(0, LINES_MAX), "…", ...lines.slice(-LINES_MAX)];
-  return chosen.map((line) => shortened(harmless(line.slice(0, 4 * LINE_MAX)), LINE_MAX));
+  return chosen(lines).map((line) => shortened(harmless(line), LINE_MAX));
+}
+
+function chosen(lines: readonly string[]): readonly string[] {
+  const end = lines.length - LINES_MAX;
+  if (end <= LINES_MAX) return lines;
+  const found = lines.slice(0, LINES_MAX);
+  let last = LINES_MAX - 1;
+  for (let at = LINES_MAX; at < end && found.length < 3 * LINES_MAX; at += 1) {
+    const line = lines[at] ?? "";
+    if (!TELLING.test(line)) continue;
+    found.push(...(at === last + 1 ? [] : ["…"]), line);
+    last = at;
+  }
+  return [...found, ...(last === end - 1 ? [] : ["…"]), ...lines.slice(end)];
 }
 
 const COMMAND_MAX = 300;

@@ -256,6 +256,21 @@ describe("command", () => {
     expect((await run("")).output).toEqual([]);
   });
 
+  it("keeps of a long output the lines between that tell of a failure, up to a limit", async () => {
+    const { run } = await withShell();
+    const said = "for i in $(seq 20); do echo $i; done; echo 'not ok 2 - joins words'; echo \"  error: 'no'\"; ";
+    const { output } = await run(`${said} seq 30 60; echo '✖ late'; seq 70 80`);
+    const [first, last] = [Array.from({ length: 10 }, (_, at) => `${at + 1}`), ["…", "71", "72"]];
+    expect(output?.slice(0, 10)).toEqual(first);
+    expect(output?.slice(10, 15)).toEqual(["…", "not ok 2 - joins words", "  error: 'no'", "…", "✖ late"]);
+    expect(output?.slice(15, 18)).toEqual(last);
+    expect(output?.at(-1)).toBe("80");
+    expect(output).toHaveLength(26);
+    const many = await run("seq 20; for i in $(seq 500); do echo error $i; echo fine; done");
+    expect(many.output?.length).toBeLessThanOrEqual(42);
+    expect(many.output?.at(-1)).toBe("fine");
+  });
+
   it("reports that it cannot be started, without paths", async () => {
     const { root, run, verify } = await withNode({ commands: ["/bin/true"] });
     await expect(run("", {}, [])).resolves.toMatchObject({ ok: false });
