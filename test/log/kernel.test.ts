@@ -231,6 +231,24 @@ it("a session that can't get a tombstone is deleted by an operator alone, and is
   expect(await kernel.find(ID)).toBeUndefined();
 });
 
+it("a deletion that was interrupted after its tombstone is finished; a session that there is not is refused", async () => {
+  const { kernel, storage } = makeKernel();
+  const details = { sessionId: ID };
+  const missing = new PhasegateError("SESSION_NOT_FOUND", "there is none", { remedy: "None.", details });
+  const remove = () =>
+    kernel.delete(
+      ID,
+      () => Promise.reject(missing),
+      () => true,
+    );
+  await expect(remove()).rejects.toBe(missing);
+  await kernel.execute(ID, adding(1));
+  await kernel.execute(ID, doing("bury"));
+  expect(await storage.read(ID)).toBeDefined();
+  await remove();
+  expect(await storage.read(ID)).toBeUndefined();
+});
+
 it("a session that was read as damaged by mistake, and is this kernel's own, is deleted", async () => {
   const { kernel } = makeKernel();
   await kernel.execute(ID, adding(1));
