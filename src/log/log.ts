@@ -235,11 +235,15 @@ export class Kernel<Command, Event, Head> {
     try {
       await tombstone();
     } catch (error) {
-      const isUnfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await this.isTombstone(id));
-      const isDamaged = isPhasegateError(error, "TAMPERED") && isOperator() && (await this.#mayBeOwn(id));
-      if (!isUnfinished && !isDamaged) throw error;
+      const isUnfinished = isPhasegateError(error, "SESSION_NOT_FOUND");
+      const mayGo = isUnfinished ? await this.isTombstone(id) : await this.#isDamaged(id, error, isOperator);
+      if (!mayGo) throw error;
     }
     await this.remove(id);
+  }
+
+  async #isDamaged(id: SessionId, error: unknown, isOperator: () => boolean): Promise<boolean> {
+    return isPhasegateError(error, "TAMPERED") && isOperator() && (await this.#mayBeOwn(id));
   }
 
   /** Returns false for a session of another kind, as far as that can be read. */
