@@ -232,17 +232,16 @@ export class Kernel<Command, Event, Head> {
    * with a damaged log can't get a tombstone. It is removed as it is if `isOperator` says so: whose it is can't be known.
    */
   async delete(id: SessionId, tombstone: () => Promise<unknown>, isOperator: () => boolean): Promise<void> {
-    try {
-      await tombstone();
-    } catch (error) {
-      const isUnfinished = isPhasegateError(error, "SESSION_NOT_FOUND");
-      const mayGo = isUnfinished ? await this.isTombstone(id) : await this.#isDamaged(id, error, isOperator);
-      if (!mayGo) throw error;
-    }
-    await this.remove(id);
+    const refused = await tombstone().then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    if (refused === undefined || (await this.#mayRemove(id, refused.error, isOperator))) return this.remove(id);
+    throw refused.error;
   }
 
-  async #isDamaged(id: SessionId, error: unknown, isOperator: () => boolean): Promise<boolean> {
+  async #mayRemove(id: SessionId, error: unknown, isOperator: () => boolean): Promise<boolean> {
+    if (isPhasegateError(error, "SESSION_NOT_FOUND")) return this.isTombstone(id);
     return isPhasegateError(error, "TAMPERED") && isOperator() && (await this.#mayBeOwn(id));
   }
 
