@@ -46,6 +46,8 @@ export default defineConfig(({ mode }) => {
         include: IN_BROWSER,
         testTimeout: 300_000,
         hookTimeout: 60_000,
+        // A page shows what it has read: a test looks again until it is there.
+        expect: { poll: { timeout: 20_000 } },
         // A test waits for browsers and servers most of its time.
         maxWorkers: availableParallelism(),
         reporters: ["default", "json"],

@@ -134,7 +134,7 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     await answer("src/mine.ts", "Approve");
     expect(await submit(again, mine, 3, {})).toMatchObject({ workflow_complete: true });
     await visit(`sessions/${mine}`);
-    expect(await page.locator(".timeline .state").allInnerTexts()).toEqual(["done", "done", "done"]);
+    await expect.poll(() => page.locator(".timeline .state").allInnerTexts()).toEqual(["done", "done", "done"]);
     await page.getByRole("tab", { name: "Audit" }).click();
     await page.getByRole("button", { name: /audit/i }).click();
     await page

@@ -105,18 +105,18 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     };
     await tab.visit("sessions");
     await press("Tab");
-    expect(await focused()).toBe("Skip to the content");
+    await expect.poll(focused).toBe("Skip to the content");
     await press("Enter");
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
     await tabTo("intake-20261123-a1b2");
     for (let step = 0; step < 10 && (await focused()) !== "src/parser.ts"; step += 1) await press("ArrowDown");
     await press("Enter");
     await settled(page);
     await tabTo("Attempts");
     await press("ArrowRight");
-    expect(await page.locator("[aria-selected=true]").innerText()).toBe("Log");
+    await expect.poll(() => page.locator("[aria-selected=true]").innerText()).toBe("Log");
     await press("End");
-    expect(await page.locator("[aria-selected=true]").innerText()).toBe("Graph");
+    await expect.poll(() => page.locator("[aria-selected=true]").innerText()).toBe("Graph");
 
     await tab.visit(`sessions/${ids.fresh}`);
     await tabTo("Pause…");
@@ -132,7 +132,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       ).toBe(true);
     }
     await press("Escape");
-    expect(await focused()).toBe("Pause…");
+    await expect.poll(focused).toBe("Pause…");
 
     await tab.visit(`sessions/${ids.waiver}?answer=1`);
     await page.waitForFunction(() => document.activeElement?.id === "waiting");
@@ -208,7 +208,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         const closed = page.locator("details:not([open]) > summary");
         while ((await closed.count()) > 0) await closed.first().click();
         await picture(page, `hostile-${path.replaceAll(/\W/g, "-").slice(0, 20)}-${path.split("=")[1] ?? ""}`);
-        expect(await page.locator("body").innerText()).toContain("onerror=");
+        await expect.poll(() => page.locator("body").innerText()).toContain("onerror=");
       }
       await tab.visit("inbox");
       const shown = await page.locator(".inbox").innerText();

@@ -49,81 +49,83 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     it("sessions of all kinds, newest first, and takes the token out of the URL", async () => {
       expect(new URL(tab.page.url()).hash).toBe("");
       await tab.visit("sessions");
-      expect(await rows().count()).toBe(8);
+      await expect.poll(() => rows().count()).toBe(8);
       expect(await rows().first().innerText()).toBe(ids.recorded);
       expect(await rows().last().innerText()).toBe("src/new-thing.ts");
       const row = tab.page.getByRole("row", { name: "src/tables/rows.ts" });
-      expect(await row.innerText()).toMatch(/active.*change.*2 of 4.*approval/s);
-      expect(await tab.page.locator("header .badge").innerText()).toMatch(/^2/);
+      await expect.poll(() => row.innerText()).toMatch(/active.*change.*2 of 4.*approval/s);
+      await expect.poll(() => tab.page.locator("header .badge").innerText()).toMatch(/^2/);
     });
 
     it("a phased session: phases, attempts with evidence and differences, log, audit and graph", async () => {
       const { page } = tab;
       await tab.visit(`sessions/${ids.refused}`);
       await page.waitForSelector(".attempt[open] .tree");
-      expect(await page.locator(".timeline .state").allInnerTexts()).toEqual(["done", "done", "refused", "ahead"]);
-      expect(await page.locator(".attempt > summary .state").allInnerTexts()).toEqual([
-        "working",
-        "refused",
-        "refused",
-        "passed",
-        "passed",
-        "refused",
-        "refused",
-      ]);
+      await expect
+        .poll(() => page.locator(".timeline .state").allInnerTexts())
+        .toEqual(["done", "done", "refused", "ahead"]);
+      await expect
+        .poll(() => page.locator(".attempt > summary .state").allInnerTexts())
+        .toEqual(["working", "refused", "refused", "passed", "passed", "refused", "refused"]);
       const newest = await page.locator(".attempt[open]").innerText();
       expect(newest).toContain("1 test fails");
       expect(newest).toContain("expected 3 rows, got 2");
       expect(newest).toMatch(/coverage\s+was\s+71\s+is\s+84/);
       await page.locator(".attempt > summary").last().click();
-      expect(await page.locator(".attempt").last().innerText()).toContain("files");
+      await expect.poll(() => page.locator(".attempt").last().innerText()).toContain("files");
       await picture(page, "session");
 
       await page.getByRole("tab", { name: "Log" }).click();
       await page.waitForSelector(".log tbody tr");
-      expect(await page.locator(".log tbody tr").count()).toBe(8);
+      await expect.poll(() => page.locator(".log tbody tr").count()).toBe(8);
       expect(new URL(page.url()).search).toBe("?tab=log");
       await page.getByRole("tab", { name: "Audit" }).click();
       await page.getByRole("button", { name: "Run the audit" }).click();
       await page.waitForSelector(".approvals li");
-      expect(await page.locator("#tab-panel").innerText()).toMatch(
-        /intact: 8 commits.*Phase 2: approval by ann, not signed/s,
-      );
+      await expect
+        .poll(() => page.locator("#tab-panel").innerText())
+        .toMatch(/intact: 8 commits.*Phase 2: approval by ann, not signed/s);
       await page.getByRole("tab", { name: "Graph" }).click();
-      expect(await page.locator(".picture .node-done").count()).toBe(2);
-      expect(await page.locator(".picture .node-current text").first().textContent()).toBe("3. Build and test");
+      await expect.poll(() => page.locator(".picture .node-done").count()).toBe(2);
+      await expect
+        .poll(() => page.locator(".picture .node-current text").first().textContent())
+        .toBe("3. Build and test");
     });
 
     it("a routed session: entries, the path and its reasons; a recorded one: its acts", async () => {
       const { page } = tab;
       await tab.visit(`sessions/${ids.instance}`);
-      expect(await page.locator(".entries > li").count()).toBe(3);
-      expect(await page.locator(".entries").innerText()).toContain("The report says so.");
+      await expect.poll(() => page.locator(".entries > li").count()).toBe(3);
+      await expect.poll(() => page.locator(".entries").innerText()).toContain("The report says so.");
       await page.getByRole("tab", { name: "Graph" }).click();
-      expect(await page.locator(".picture .taken").count()).toBe(3);
+      await expect.poll(() => page.locator(".picture .taken").count()).toBe(3);
       await page.getByRole("tab", { name: "Context" }).click();
-      expect(await page.locator("#tab-panel").innerText()).toContain("Åsa");
+      await expect.poll(() => page.locator("#tab-panel").innerText()).toContain("Åsa");
       await tab.visit(`sessions/${ids.recorded}`);
-      expect(await page.locator(".entries").innerText()).toMatch(/completed.*saved.*out\/report\.md.*read.*opened/s);
+      await expect
+        .poll(() => page.locator(".entries").innerText())
+        .toMatch(/completed.*saved.*out\/report\.md.*read.*opened/s);
     });
 
     it("workflows, broken ones with their reasons, and a graph that can be copied", async () => {
       const { page } = tab;
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       await tab.visit("workflows");
-      expect(await page.locator(".workflows").innerText()).toMatch(/half_done\s+broken/);
-      expect(await page.locator(".diagnostics").innerText()).toContain('there is no "phases/2/phase.md"');
+      await expect.poll(() => page.locator(".workflows").innerText()).toMatch(/half_done\s+broken/);
+      await expect.poll(() => page.locator(".diagnostics").innerText()).toContain('there is no "phases/2/phase.md"');
       await page.getByRole("link", { name: "Release" }).click();
       await settled(page);
-      expect(await page.locator("h1").innerText()).toBe("Release");
-      expect(await page.locator(".definitions").innerText()).toMatch(/percent_gte_80.*tests.*\["npm","test"\]/s);
+      await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
+      await expect
+        .poll(() => page.locator(".definitions").innerText())
+        .toMatch(/percent_gte_80.*tests.*\["npm","test"\]/s);
       await page.getByRole("button", { name: "Copy as Mermaid" }).click();
       await page.getByRole("button", { name: "Copied" }).waitFor();
       expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^flowchart TD\n/);
       // A name with a dot is no file.
       await page.reload();
       await settled(page);
-      expect(await page.locator("h1").innerText()).toBe("Release");
+      await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
     });
 
     it("statistics, with a plot that is loaded when it is needed", async () => {
@@ -134,7 +136,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.visit("statistics");
       await tab.page.waitForSelector(".plot canvas");
       expect(asked).toContain("/inspector/plots.js");
-      expect(await tab.page.locator(".figures").first().innerText()).toMatch(/Build and test.*coverage/s);
+      await expect.poll(() => tab.page.locator(".figures").first().innerText()).toMatch(/Build and test.*coverage/s);
       await tab.page.getByLabel("Workflow").selectOption("release.v2");
       await tab.page.waitForFunction(() => document.querySelectorAll(".figures").length === 1);
       expect(new URL(tab.page.url()).search).toBe("?workflow=release.v2");
@@ -159,7 +161,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await shows(["docs/start.md"]);
       await rows().first().click();
       await settled(page);
-      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+      await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
       await page.goBack();
       await page.waitForSelector(".sessions tbody th a");
       expect(new URL(page.url()).search).toBe("?status=paused");
@@ -168,15 +170,17 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     it("what a session waits for under its deep link, with the focus on it", async () => {
       await tab.visit(`sessions/${ids.waiver}?answer=1`);
       await tab.page.waitForFunction(() => document.activeElement?.id === "waiting");
-      expect(await tab.page.locator(".waiting").innerText()).toMatch(/No tool measures this language\..*coverage/s);
+      await expect
+        .poll(() => tab.page.locator(".waiting").innerText())
+        .toMatch(/No tool measures this language\..*coverage/s);
     });
 
     it("that there is nothing under a wrong URL, and no session of an unknown id", async () => {
       await tab.visit("elsewhere");
-      expect(await tab.page.locator("h1").innerText()).toBe("Nothing here");
+      await expect.poll(() => tab.page.locator("h1").innerText()).toBe("Nothing here");
       await tab.visit("sessions/unknown");
       await tab.page.getByRole("alert").waitFor();
-      expect(await tab.page.getByRole("alert").innerText()).toContain("there is none");
+      await expect.poll(() => tab.page.getByRole("alert").innerText()).toContain("there is none");
       // The browser itself says that the server has answered 404.
       expect(tab.problems.splice(0)).toEqual([expect.stringContaining("404")]);
     });
@@ -201,7 +205,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.visit("sessions");
       const fresh = await start("src/later.ts");
       await page.getByRole("link", { name: "src/later.ts" }).waitFor();
-      expect(await rows().first().innerText()).toBe("src/later.ts");
+      await expect.poll(() => rows().first().innerText()).toBe("src/later.ts");
       await world.engine.pause(fresh, { operator: "cat", note: "Not now." });
       await page
         .getByRole("row", { name: /src\/later\.ts/ })
@@ -218,11 +222,11 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     it("approves, denies and grants from the inbox; the agent's next call sees it", async () => {
       const { page } = tab;
       await tab.visit("inbox");
-      expect(await page.locator(".inbox > li").count()).toBe(2);
+      await expect.poll(() => page.locator(".inbox > li").count()).toBe(2);
       const first = page.locator(".inbox > li").first();
-      expect(await first.innerText()).toMatch(
-        /Is this plan good enough to build\?.*-3\. Look for others.*\+3\. Search for/s,
-      );
+      await expect
+        .poll(() => first.innerText())
+        .toMatch(/Is this plan good enough to build\?.*-3\. Look for others.*\+3\. Search for/s);
       await first.getByLabel("Your name").selectOption("ann");
       // A denial needs a note.
       await first.getByRole("button", { name: "Deny" }).click();
@@ -391,8 +395,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       tab = await openTab(browser, world);
       await tab.visit("sessions");
       const broken = tab.page.getByRole("region", { name: /^Can’t be shown/ });
-      expect(await broken.locator("li").count()).toBe(3);
-      expect(await broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
+      await expect.poll(() => broken.locator("li").count()).toBe(3);
+      await expect.poll(() => broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
       await picture(tab.page, "broken");
       await before.close();
       expect(tab.problems).toEqual([]);
@@ -403,7 +407,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       for (let index = 0; index < 2000; index += 1) await start(`src/file-${index}.ts`);
       const { page } = tab;
       await tab.visit("sessions");
-      expect(await page.locator("h1").innerText()).toMatch(/2,008/);
+      await expect.poll(() => page.locator("h1").innerText()).toMatch(/2,008/);
       for (let step = 0; step < 300; step += 1) {
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
         if ((await page.getByRole("button", { name: /^(?:More|Reading more…)$/ }).count()) === 0) break;
@@ -436,7 +440,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     it("says that an answer needs a key where only signed ones count", async () => {
       await begin({ unsigned: false, approvers: { ann: "ed25519:key" } });
       await tab.visit("inbox");
-      expect(await tab.page.locator(".inbox").innerText()).toContain("phasegate approve --key");
+      await expect.poll(() => tab.page.locator(".inbox").innerText()).toContain("phasegate approve --key");
       expect(await tab.page.getByRole("button", { name: "Approve" }).count()).toBe(0);
     });
 

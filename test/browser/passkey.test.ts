@@ -75,7 +75,7 @@ describe.skipIf(REASON !== "")(`approval by passkey${REASON}`, () => {
     await page.goto(`${origin}/#invite=${secret}`);
     await page.getByRole("button", { name: "Register a passkey" }).click();
     await page.getByRole("heading", { name: "Your passkey is registered" }).waitFor();
-    expect(await page.locator("strong").innerText()).toBe("ann");
+    await expect.poll(() => page.locator("strong").innerText()).toBe("ann");
 
     await page.goto(url);
     await page.reload();

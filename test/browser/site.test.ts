@@ -133,7 +133,7 @@ describe.skipIf(REASON !== "")(`the site${REASON}`, () => {
     await tab.fill("#localsearch-input", "EVIDENCE_TOO_LARGE");
     await tab.click('a[href$="/errors.html#evidence_too_large"]');
     await tab.waitForURL(`${origin}/errors.html#evidence_too_large`);
-    expect(await tab.innerText("h2#evidence_too_large")).toContain("EVIDENCE_TOO_LARGE");
+    await expect.poll(() => tab.innerText("h2#evidence_too_large")).toContain("EVIDENCE_TOO_LARGE");
     expect(problems).toEqual([]);
   });
 
@@ -144,9 +144,9 @@ describe.skipIf(REASON !== "")(`the site${REASON}`, () => {
     const isDark = () => tab.evaluate(() => document.documentElement.classList.contains("dark"));
     expect(await isDark()).toBe(false);
     await tab.click(".VPNavBar .VPSwitchAppearance");
-    expect(await isDark()).toBe(true);
+    await expect.poll(isDark).toBe(true);
     await tab.goto(`${origin}/errors.html`);
-    expect(await isDark()).toBe(true);
+    await expect.poll(isDark).toBe(true);
     expect(problems).toEqual([]);
   });
 
