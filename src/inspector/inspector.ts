@@ -7,7 +7,7 @@
  * - sources.ts: the engines behind it; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
- * - live.ts: the stream of changes
+ * - live.ts: the stream of changes; activity.ts: what happens without a commit
  * - page/: the page's sources, which run in the browser
  */
 import { existsSync } from "node:fs";
@@ -20,6 +20,7 @@ import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clo
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
+import { Activities } from "./activity.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere, sharedInbox, waitingOf } from "./inbox.js";
@@ -93,13 +94,17 @@ export function createInspector(options: InspectorOptions): Inspector {
   const clock = fullClock(options.clock ?? systemClock);
   const live = new Live(sources, clock, report);
   const streams = new ActorStreams(clock, report);
+  const activities = new Activities(options, (kind, sessionId) => {
+    live.touch(kind, sessionId);
+    streams.touch(kind, sessionId);
+  });
   const { approvers: given = {} } = options;
   const approvers = typeof given === "function" ? given : () => given;
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
   const inbox = sharedInbox(options);
-  const shown = { options, sources, live, streams, inbox, statistics: {} };
+  const shown = { options, sources, live, streams, activities, inbox, statistics: {} };
   const app: App = { ...shown, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
@@ -116,6 +121,7 @@ export function createInspector(options: InspectorOptions): Inspector {
       return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
     },
     close: () => {
+      activities.close();
       live.close();
       streams.close();
     },
@@ -128,6 +134,7 @@ interface App {
   readonly live: Live;
   /** The streams of those who log in: each gets what the actor may see. */
   readonly streams: ActorStreams;
+  readonly activities: Activities;
   /** Whose request it is, where people log in. */
   readonly actor?: Actor;
   readonly inbox: () => Promise<Inbox>;
@@ -261,7 +268,7 @@ async function session(
     const report = kind === "phased" ? engine?.audit(id) : kind === "routed" ? routed?.audit(id) : undefined;
     return json(await (report ?? (recorded && new RecordedReader(recorded).audit(id))));
   }
-  if (part === undefined) return json(await detail(app, kind, summary));
+  if (part === undefined) return json({ ...(await detail(app, kind, summary)), ...app.activities.of(id) });
   if (part === "waiting") {
     const waiting = await waitingOf(app.options, kind, id);
     if (waiting === undefined) throw notThere("it waits for nobody", id);

@@ -8,7 +8,7 @@ import type { FullClock } from "../ports/clock.js";
 import { isSessionId } from "../workflow/names.js";
 import { findIn } from "./sessions.js";
 import type { Change, Source } from "./sources.js";
-import type { LiveMessage } from "./wire.js";
+import type { Kind, LiveMessage } from "./wire.js";
 
 /** Commits that follow each other within this time are one message, in milliseconds. */
 const GATHER_MS = 100;
@@ -45,6 +45,8 @@ export class Live {
   readonly #asking = new Set<Page>();
   readonly #kept: Sent[] = [];
   #number = 0;
+  /** Takes what happens without a commit, by kind of session. */
+  readonly #touched = new Map<Kind, (sessionId: string) => void>();
   #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
 
   constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
@@ -91,6 +93,11 @@ export class Live {
         "x-accel-buffering": "no",
       },
     });
+  }
+
+  /** Tells that something happens in a session without a commit. */
+  touch(kind: Kind, sessionId: string): void {
+    this.#touched.get(kind)?.(sessionId);
   }
 
   /** Ends all streams and watches. */
@@ -144,13 +151,13 @@ export class Live {
   }
 
   /** Watches one kind of session until nobody looks any more. After a failure, pages read everything anew. */
-  async #follow({ list, watch }: Source, signal: AbortSignal, onReady: () => void): Promise<void> {
+  async #follow({ kind, list, watch }: Source, signal: AbortSignal, onReady: () => void): Promise<void> {
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       try {
         const reset = () => this.#tell({ type: "reset" });
         if (!isFirst) reset();
         const options = { signal, onReady: isFirst ? onReady : reset };
-        if (watch !== undefined) await this.#watch(list, watch(options), signal);
+        if (watch !== undefined) await this.#watch(kind, list, watch(options), signal);
       } catch (error) {
         if (!signal.aborted) this.#report(error);
       }
@@ -175,8 +182,9 @@ export class Live {
     });
   }
 
-  async #watch(list: Source["list"], changes: AsyncIterable<Change>, signal: AbortSignal): Promise<void> {
-    const changed = new Map<string, number>();
+  async #watch(kind: Kind, list: Source["list"], changes: AsyncIterable<Change>, signal: AbortSignal): Promise<void> {
+    /** The sessions that have changed, and whether by a commit. */
+    const changed = new Map<string, boolean>();
     let isTelling = false;
     // One after the other: what is read later must not be told first.
     const tell = async () => {
@@ -187,25 +195,29 @@ export class Live {
         changed.clear();
         if (signal.aborted) break;
         if (all.length > AT_ONCE) this.#tell({ type: "reset" });
-        else for (const [id, version] of all) await this.#tellOf(list, id, version);
+        else for (const [id, isCommitted] of all) await this.#tellOf(list, id, isCommitted);
       }
       isTelling = false;
     };
-    for await (const { sessionId, version } of changes) {
-      changed.set(sessionId, version);
-      if (isTelling) continue;
+    const note = (sessionId: string, isCommitted: boolean) => {
+      changed.set(sessionId, isCommitted || changed.get(sessionId) === true);
+      if (isTelling) return;
       tell().catch((error: unknown) => {
         isTelling = false;
         this.#report(error);
         this.#tell({ type: "reset" });
       });
-    }
+    };
+    this.#touched.set(kind, (sessionId) => note(sessionId, false));
+    for await (const { sessionId } of changes) note(sessionId, true);
   }
 
-  async #tellOf(list: Source["list"], sessionId: string, version: number): Promise<void> {
+  async #tellOf(list: Source["list"], sessionId: string, isCommitted: boolean): Promise<void> {
     if (!isSessionId(sessionId)) return;
     const { summary: session } = await findIn(list, sessionId);
-    this.#tell(session === undefined ? { type: "gone", sessionId } : { type: "session", version, session });
+    if (session !== undefined) this.#tell({ type: "session", session });
+    // A session that these pages may not see is touched, too.
+    else if (isCommitted) this.#tell({ type: "gone", sessionId });
   }
 
   #tell(message: LiveMessage): void {
@@ -234,6 +246,7 @@ export class Live {
     if (this.#pages.size > 0) return;
     this.#watching?.end.abort();
     this.#watching = undefined;
+    this.#touched.clear();
     // What is committed while nobody looks is not kept: who comes back later reads everything anew.
     this.#kept.length = 0;
     this.#number += 1;
@@ -264,6 +277,11 @@ export class ActorStreams {
       const now = await login();
       return now !== undefined && actorKey(now) === key;
     });
+  }
+
+  /** Tells that something happens in a session without a commit, to those who may see the session. */
+  touch(kind: Kind, sessionId: string): void {
+    for (const live of this.#lives.values()) live.touch(kind, sessionId);
   }
 
   close(): void {

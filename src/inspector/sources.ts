@@ -36,10 +36,9 @@ export interface InspectorSources {
   };
 }
 
-/** A commit that somebody has made: its session and the session's version. */
+/** A commit that somebody has made in a session. */
 export interface Change {
   readonly sessionId: string;
-  readonly version: number;
 }
 
 /** One kind of session. */

@@ -81,7 +81,15 @@ export interface SessionList {
 /** `GET api/sessions/ID`. */
 export type SessionDetail = PhasedDetail | RoutedDetail | RecordedDetail;
 
-interface Detail {
+/** What happens in a session without a commit, as far as the inspector's own process does it. */
+export interface Activity {
+  /** The checks of its gate that run now. */
+  readonly verifying?: readonly string[];
+  /** The commits that repeated calls were answered with, by their versions, and how often. */
+  readonly replays?: Readonly<Record<number, number>>;
+}
+
+interface Detail extends Activity {
   readonly summary: ListedSession;
   readonly version: number;
   /** The receipt: the hash of the last commit; missing where it is not at hand. */
@@ -373,8 +381,8 @@ export interface ApiError {
 
 /** A message of `GET api/events` (server-sent events). `id:` numbers them; a lost connection continues behind the last one. */
 export type LiveMessage =
-  /** A session has new commits; this is how it is now. */
-  | { readonly type: "session"; readonly version: number; readonly session: ListedSession }
+  /** A session has new commits, or something happens in it; this is how it is now. */
+  | { readonly type: "session"; readonly session: ListedSession }
   /** A session is gone, or can't be shown any more. */
   | { readonly type: "gone"; readonly sessionId: string }
   /** What was missed can't be given again: everything on the page is to be read anew. */

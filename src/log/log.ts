@@ -43,6 +43,8 @@ export interface KernelOptions<Command, Event, Head> {
   readonly onCommit?: (recorded: Recorded<Event, Head>, before: Current<Head> | undefined) => void;
   /** Called each time another writer's commit came first. */
   readonly onConflict?: (id: SessionId, version: number) => void;
+  /** Called each time a repeated call is answered with the commit that the first one led to. */
+  readonly onReplay?: (id: SessionId, version: number) => void;
   /**
    * Decides on the head that this kernel saw last, without reading it again; the append detects if it is
    * outdated. For storages that are a network round trip away. A command that is refused on such a head is
@@ -211,7 +213,9 @@ export class Kernel<Command, Event, Head> {
    */
   async again(id: SessionId, version: number): Promise<Executed<Event, Head>> {
     await this.#options.storage.makeDurable?.(id);
-    return { ...(await this.at(id, version)), replayed: true };
+    const recorded = await this.at(id, version);
+    this.#options.onReplay?.(id, version);
+    return { ...recorded, replayed: true };
   }
 
   /** Yields all commits in order, or those after `after`, each checked against the one before it. */

@@ -29,6 +29,7 @@ export interface EngineContext {
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;
   readonly beginnings: VerifyContext["beginnings"];
+  readonly onChecks: VerifyContext["onChecks"];
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvalGuard: PhasedGuard;
   readonly notifications: Notifications;

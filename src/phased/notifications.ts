@@ -7,6 +7,7 @@ import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import type { StepRefused } from "./state/task-notes.js";
+import type { RunningChecks } from "./verify/run-verifiers.js";
 
 /** The session of a notification. */
 export interface SessionNotification {
@@ -147,6 +148,10 @@ export interface EngineNotifications {
   failed: SessionNotification & { readonly phase: number; readonly attempts: number };
   /** A session was deleted. */
   deleted: SessionNotification & { readonly reason?: string | undefined };
+  /** A check of a gate has begun or ended. Comes before the commit; a call that is cancelled leads to none. */
+  verifying: { readonly sessionId: SessionId } & RunningChecks;
+  /** A repeated call was answered with the commit of this version, which the first one led to. */
+  replayed: { readonly sessionId: SessionId; readonly version: number };
   /** Another writer's commit came first; the command was decided again. */
   conflict: { readonly sessionId: SessionId; readonly version: number };
   /** A call of a tool was refused, also because it was not valid. */

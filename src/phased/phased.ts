@@ -66,6 +66,7 @@ import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
 import { Beginnings } from "./verify/beginnings.js";
+import type { VerifyContext } from "./verify/run-verifiers.js";
 import { startOptions, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** Computes statistics; the code is loaded by the first call. */
@@ -139,13 +140,16 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
       notifications.notify("conflict", { sessionId, version });
       options.telemetry?.conflicted("phased");
     },
+    onReplay: (sessionId, version) => notifications.notify("replayed", { sessionId, version }),
   });
   const pinned = new Pinned(kernel, options.content);
   const artifactNames = new ArtifactNames(kernel);
   const approvalGuard = new ApprovalGuard(kernel, options.approvals, PHASED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
   const workflows = new WorkflowList(options.content, options.clock);
-  return { options, kernel, workflows, pinned, artifactNames, beginnings, approvalGuard, notifications };
+  const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
+    notifications.notify("verifying", { sessionId, ...checks });
+  return { options, kernel, workflows, pinned, artifactNames, beginnings, onChecks, approvalGuard, notifications };
 }
 
 /** Checks and reads a single stored commit, including its summary. */

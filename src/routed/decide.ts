@@ -309,8 +309,8 @@ function numberOf({ steps }: RoutedStructure, name: string): number {
   return steps.findIndex((step) => step.name === name) + 1;
 }
 
-function verifyContext({ options, kernel, beginnings, notifications, caller }: RoutedContext) {
-  return { options, kernel, beginnings, notifications, ...(caller && { caller }) };
+function verifyContext({ options, kernel, beginnings, onChecks, notifications, caller }: RoutedContext) {
+  return { options, kernel, beginnings, onChecks, notifications, ...(caller && { caller }) };
 }
 
 function verified<O extends Owner>({ head, ...session }: O) {

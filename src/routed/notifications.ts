@@ -1,6 +1,7 @@
 /** The notifications of a routed engine. They come at most once and after the commit; the log is the record. */
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
+import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { ownedBy } from "../ports/actor.js";
 import { linkTo, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
@@ -60,6 +61,10 @@ export interface RoutedNotificationMap {
   failed: InstanceNotification & { readonly code: string; readonly reason: string };
   /** An instance was deleted. */
   deleted: InstanceNotification & { readonly reason?: string };
+  /** A check of a step's gate has begun or ended. Comes before the commit. */
+  verifying: { readonly instanceId: SessionId } & RunningChecks;
+  /** A repeated call was answered with the commit of this version, which the first one led to. */
+  replayed: { readonly instanceId: SessionId; readonly version: number };
   /** Another writer's commit came first; the command was decided again. */
   conflict: { readonly instanceId: SessionId; readonly version: number };
   /** A call of a client was refused, over MCP or HTTP, also because it was not valid. */

@@ -154,6 +154,7 @@ export interface RoutedContext {
   readonly pinned: PinnedStructures;
   readonly histories: Histories;
   readonly beginnings: VerifyContext["beginnings"];
+  readonly onChecks: VerifyContext["onChecks"];
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
@@ -180,13 +181,17 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
       notifications.notify("conflict", { instanceId, version });
       options.telemetry?.conflicted("routed");
     },
+    onReplay: (instanceId, version) => notifications.notify("replayed", { instanceId, version }),
   });
   const histories = new Histories(kernel, options.historyShown);
   const pinned = new PinnedStructures(kernel);
   const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
   const asking = new Map<string, Promise<RoutedCommit>>();
-  return { options, kernel, hostKernel: kernel, pinned, histories, beginnings, approvals, notifications, asking };
+  const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
+    notifications.notify("verifying", { instanceId: sessionId, ...checks });
+  const shared = { options, kernel, hostKernel: kernel, pinned, histories, beginnings, onChecks };
+  return { ...shared, approvals, notifications, asking };
 }
 
 function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof ResolvedOptions["limits"]> {

@@ -46,9 +46,13 @@ const BROKEN = {
   "metadata.json": `{\n  "workflow_type": "half_done",\n  "name": "Half done",\n  "phases": [{ "phase_number": 2 }]\n}\n`,
 };
 
+/** What the check of a commit waits for, by the commit. */
+export const held = new Map<string, Promise<void>>();
+
 /** Passes unless the commit is called `red`. */
 const tests: Verifier = {
   async verify({ evidence }) {
+    await held.get(String(evidence.commit));
     const ok = evidence.commit !== "red";
     const output = ok
       ? ["✓ 214 tests", "all green"]

@@ -5,7 +5,7 @@ import { FileStorage } from "phasegate/fs";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
-import { type Inspected, type InspectedOptions, inspect, PLANNED, populate, UNDERSTOOD } from "./inspected.js";
+import { held, type Inspected, type InspectedOptions, inspect, PLANNED, populate, UNDERSTOOD } from "./inspected.js";
 import { launch, openTab, picture, REASON, settled, type Tab } from "./tabs.js";
 
 let browser: Browser;
@@ -217,6 +217,29 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.engine.completePhase(fresh, { phase: 1, evidence: { summary: "short" } });
       await page.locator(".timeline").getByText("refused").waitFor();
       await page.locator(".attempt > summary").getByText("refused").waitFor();
+    });
+
+    it("shows checks while they run, and marks what was answered again", async () => {
+      const { page } = tab;
+      let release = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      held.set("slow", released);
+      await tab.visit(`sessions/${ids.refused}`);
+      const evidence = { commit: "slow", coverage: 91 };
+      const submit = () => world.engine.completePhase(ids.refused, { phase: 3, evidence, idempotencyKey: "slow" });
+      const submitting = submit();
+      await page.locator(".timeline").getByText("verifying").waitFor();
+      await page.locator(".attempt > summary").getByText("verifying").waitFor();
+      await page.getByText("runs tests").waitFor();
+      await picture(page, "verifying");
+      release();
+      await submitting;
+      await page.locator(".timeline").getByText("verifying").waitFor({ state: "detached" });
+      await submit();
+      await page.getByRole("tab", { name: "Log" }).click();
+      await page.getByText("answered again 1 time").waitFor();
     });
 
     it("approves, denies and grants from the inbox; the agent's next call sees it", async () => {

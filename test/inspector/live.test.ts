@@ -41,9 +41,9 @@ describe("the stream of changes", () => {
     const house = await makeHouse();
     const page = await open(house);
     const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
-    expect(await page.next()).toMatchObject({ type: "session", version: 1, session: { sessionId, current: 1 } });
+    expect(await page.next()).toMatchObject({ type: "session", session: { sessionId, current: 1 } });
     await house.engine.completePhase(sessionId, { phase: 1, evidence: built });
-    expect(await page.next()).toMatchObject({ type: "session", version: 2, session: { sessionId, current: 2 } });
+    expect(await page.next()).toMatchObject({ type: "session", session: { sessionId, current: 2 } });
     await house.engine.deleteSession(sessionId, {});
     expect(await page.next()).toEqual({ type: "gone", sessionId });
     const { instanceId } = await house.routed.start({ workflow: "GARDEN" });

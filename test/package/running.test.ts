@@ -39,6 +39,8 @@ const NOTIFICATIONS = {
   completed: 1,
   failed: 1,
   deleted: 1,
+  verifying: 1,
+  replayed: 1,
   conflict: 1,
   security: 1,
   internalError: 1,

@@ -70,8 +70,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "repeated-answer-from-now",
     what: "A repeated call is answered from the newest commit, not from the one that its key led to.",
     file: "log/log.ts",
-    from: "return { ...(await this.at(id, version)), replayed: true };",
-    to: "const last = await this.#newest(id);\n    return { ...(await this.at(id, last?.version ?? version)), replayed: true };",
+    from: "const recorded = await this.at(id, version);",
+    to: "const last = await this.#newest(id);\n    const recorded = await this.at(id, last?.version ?? version);",
   },
   {
     name: "time-of-another-clock",

@@ -13,6 +13,8 @@ interface Context {
   readonly names: ReadonlyMap<number, string>;
   /** The phase whose attempt waits for a person. */
   readonly waitingPhase: number | undefined;
+  /** The checks of the gate that run now. */
+  readonly verifying: readonly string[] | undefined;
 }
 
 /** The tab of attempts. */
@@ -43,7 +45,9 @@ export function Attempts({ id, version, ...context }: Context & { readonly id: s
 function stateOf(
   { status, problems, verification, notes }: AttemptLine,
   isWaiting: boolean,
+  verifying: readonly string[] | undefined,
 ): readonly [string, string] {
+  if (status === "active" && verifying !== undefined) return ["verifying", "verifying"];
   if (status === "active" && isWaiting) return ["waiting", "waiting"];
   if (status === "completed") return ["passed", "passed"];
   if (status === "failed") {
@@ -61,10 +65,10 @@ interface AttemptProps extends Context {
   readonly isFirst: boolean;
 }
 
-function Attempt({ id, version, attempt, names, waitingPhase, isFirst }: AttemptProps) {
+function Attempt({ id, version, attempt, names, waitingPhase, verifying, isFirst }: AttemptProps) {
   const isOpen = useSignal(isFirst);
   const { phase, startedAt, durationSeconds, problems = [] } = attempt;
-  const [state, word] = stateOf(attempt, attempt.phase === waitingPhase);
+  const [state, word] = stateOf(attempt, attempt.phase === waitingPhase, verifying);
   return (
     <details
       class="attempt"
@@ -78,6 +82,11 @@ function Attempt({ id, version, attempt, names, waitingPhase, isFirst }: Attempt
         <span>
           Phase {phase} <Line text={names.get(phase) ?? ""} max={80} />
           <span class="quiet"> attempt {attempt.attempt}</span>
+          {state === "verifying" && (
+            <span class="quiet">
+              , runs <Line text={verifying?.join(", ") ?? ""} max={200} />
+            </span>
+          )}
           {problems.length > 0 && <span class="quiet">, {counted(problems.length, "problem")}</span>}
         </span>
         <span class="quiet right">

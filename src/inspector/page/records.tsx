@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { AuditView, CommitLine, CommitList } from "../wire.js";
+import type { Activity, AuditView, CommitLine, CommitList } from "../wire.js";
 import { asFailure, type Failure, get } from "./api.js";
 import { counted, Line, Long, line, number, State, Time } from "./text.js";
 import { Empty, Failed } from "./view.js";
@@ -66,8 +66,22 @@ export function usePages<Item, Page extends PageOf<Item>>(
   return { items, more, isEmpty: total === 0 };
 }
 
+/** Marks a commit that repeated calls were answered with. */
+export function AnsweredAgain({ times }: { readonly times: number | undefined }) {
+  return times === undefined ? null : <span class="quiet"> (answered again {counted(times, "time")})</span>;
+}
+
 /** The tab of commits. */
-export function Log({ id, version }: { readonly id: string; readonly version: number }) {
+export function Log({
+  id,
+  version,
+  replays = {},
+}: {
+  readonly id: string;
+  readonly version: number;
+  /** How often a commit was the answer to a repeated call. */
+  readonly replays?: Activity["replays"];
+}) {
   const { items, more } = usePages<CommitLine, CommitList>(
     `sessions/${id}/commits`,
     version,
@@ -94,6 +108,7 @@ export function Log({ id, version }: { readonly id: string; readonly version: nu
               </td>
               <td>
                 {events.map((event) => event.replaceAll("_", " ")).join(", ")}
+                <AnsweredAgain times={replays[version]} />
                 {note !== undefined && (
                   <blockquote>
                     <Long text={note} />

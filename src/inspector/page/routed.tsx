@@ -2,7 +2,7 @@
 import type { JsonObject, RecordedDetail, RoutedDetail } from "../wire.js";
 import { Problems, Verifications } from "./findings.js";
 import { Picture } from "./graph.js";
-import { Audit } from "./records.js";
+import { AnsweredAgain, Audit } from "./records.js";
 import { counted, duration, Line, Long, number, Some, State, Time } from "./text.js";
 import { Tree } from "./tree.js";
 import { Empty, Tabs } from "./view.js";
@@ -28,14 +28,21 @@ export function Routed({ detail }: { readonly detail: RoutedDetail }) {
   );
 }
 
-function Entries({ detail: { entries } }: { readonly detail: RoutedDetail }) {
-  if (entries.length === 0) return <Empty>Nothing was reported yet.</Empty>;
+function Entries({ detail: { entries, verifying, replays = {} } }: { readonly detail: RoutedDetail }) {
+  if (entries.length === 0 && verifying === undefined) return <Empty>Nothing was reported yet.</Empty>;
   return (
-    <ol class="entries" aria-label="Entries, newest first">
-      <Some items={entries.toReversed()} what="entry">
-        {(entry) => <RoutedEntry entry={entry} key={entry.version} />}
-      </Some>
-    </ol>
+    <>
+      {verifying !== undefined && (
+        <p class="entry-head">
+          <State of="verifying" /> <Line text={verifying.join(", ")} max={200} />
+        </p>
+      )}
+      <ol class="entries" aria-label="Entries, newest first">
+        <Some items={entries.toReversed()} what="entry">
+          {(entry) => <RoutedEntry entry={entry} replays={replays[entry.version]} key={entry.version} />}
+        </Some>
+      </ol>
+    </>
   );
 }
 
@@ -65,7 +72,13 @@ function Path({ detail: { entries } }: { readonly detail: RoutedDetail }) {
   );
 }
 
-function RoutedEntry({ entry }: { readonly entry: RoutedDetail["entries"][number] }) {
+function RoutedEntry({
+  entry,
+  replays,
+}: {
+  readonly entry: RoutedDetail["entries"][number];
+  readonly replays: number | undefined;
+}) {
   const {
     timestamp,
     stepName,
@@ -90,6 +103,7 @@ function RoutedEntry({ entry }: { readonly entry: RoutedDetail["entries"][number
             → <Line text={determinedNextStep} max={80} />
           </span>
         )}
+        <AnsweredAgain times={replays} />
         <span class="quiet right">
           <Time at={timestamp} />
         </span>

@@ -152,14 +152,14 @@ function Facts({ detail }: { readonly detail: SessionDetail }) {
 }
 
 function Phased({ detail }: { readonly detail: PhasedDetail }) {
-  const { summary, version, phases, drawing, options, plan, awaiting } = detail;
+  const { summary, version, phases, drawing, options, plan, awaiting, verifying, replays } = detail;
   const { sessionId: id } = summary;
   const names = new Map(phases.map(({ number, name }) => [number, name]));
   return (
     <div class="columns">
       <section aria-labelledby="phases">
         <h2 id="phases">Phases</h2>
-        <Timeline phases={phases} />
+        <Timeline phases={phases} isVerifying={verifying !== undefined} />
         {plan !== undefined && <Plan plan={plan} />}
         {Object.keys(options).length > 0 && (
           <>
@@ -172,8 +172,10 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
         <Tabs
           label="Parts of the session"
           tabs={{
-            Attempts: <Attempts id={id} version={version} names={names} waitingPhase={awaiting?.phase} />,
-            Log: <Log id={id} version={version} />,
+            Attempts: (
+              <Attempts id={id} version={version} names={names} waitingPhase={awaiting?.phase} verifying={verifying} />
+            ),
+            Log: <Log id={id} version={version} replays={replays} />,
             Audit: <Audit id={id} version={version} />,
             Graph: <Picture drawing={drawing} label="Phases, and how far the session is" />,
           }}
@@ -187,7 +189,7 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
 const WHOLE = 16;
 const [BEFORE, AFTER] = [3, 8];
 
-function Timeline({ phases }: { readonly phases: readonly PhaseLine[] }) {
+function Timeline({ phases, isVerifying }: { readonly phases: readonly PhaseLine[]; readonly isVerifying: boolean }) {
   const at = phases.findIndex(({ state }) => NOW.has(state));
   const middle = at === -1 ? phases.length - 1 : at;
   const isLong = phases.length > WHOLE;
@@ -198,7 +200,7 @@ function Timeline({ phases }: { readonly phases: readonly PhaseLine[] }) {
       <Folded phases={phases.slice(0, first)} word="before" />
       <ol class="timeline" start={first + 1}>
         {phases.slice(first, end).map((phase) => (
-          <Phase phase={phase} key={phase.number} />
+          <Phase phase={phase} isVerifying={isVerifying && NOW.has(phase.state)} key={phase.number} />
         ))}
       </ol>
       <Folded phases={phases.slice(end)} word="ahead" />
@@ -225,19 +227,20 @@ function Folded({ phases, word }: { readonly phases: readonly PhaseLine[]; reado
 /** The states of the phase that a session is at. */
 const NOW: ReadonlySet<PhaseLine["state"]> = new Set(["working", "refused", "waiting", "paused", "failed"]);
 
-function Phase({ phase }: { readonly phase: PhaseLine }) {
+function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; readonly isVerifying?: boolean }) {
   const { number, name, state, waived, tasks, attempts, startedAt, completedAt } = phase;
   const isNow = NOW.has(state);
+  const shown = isVerifying ? "verifying" : state;
   const spent =
     startedAt !== undefined && completedAt !== undefined ? Date.parse(completedAt) - Date.parse(startedAt) : undefined;
   const done = tasks.filter(({ state }) => state === "done").length;
   return (
-    <li class={`phase phase-${state}`} aria-current={isNow ? "step" : undefined}>
+    <li class={`phase phase-${shown}`} aria-current={isNow ? "step" : undefined}>
       <p class="phase-name">
         {number}. <Line text={name} max={120} />
       </p>
       <p class="quiet">
-        <State of={state} />
+        <State of={shown} />
         {waived && ", with a waiver"}
         {attempts > 0 && `, ${counted(attempts, "attempt")}`}
         {spent !== undefined && `, ${duration(spent / 1000)}`}

@@ -267,6 +267,8 @@ export interface VerifiedSession {
 
 /** What verification needs of an engine of any kind of sessions. */
 export interface VerifyContext {
+  /** Called when a check of a gate begins or ends, and once more when all have ended. */
+  readonly onChecks: (session: VerifiedSession, checks: RunningChecks) => void;
   readonly options: Pick<ResolvedOptions, "verifiers" | "clock" | "quotas"> & {
     readonly storage: Pick<StorageAdapter, "payload">;
     readonly limits: Pick<ResolvedOptions["limits"], "maxVerifiersAtOnce" | "verifyDeadlineMs">;
@@ -284,6 +286,16 @@ export interface VerifyContext {
   readonly notifications: {
     notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
   };
+}
+
+/** The checks of a gate that run at one time. */
+export interface RunningChecks {
+  /** The verifiers that run, or for a field `verifier (field)`. Empty when all have ended, or were stopped. */
+  readonly running: readonly string[];
+  /** How many checks have ended. */
+  readonly done: number;
+  /** How many checks there are. */
+  readonly total: number;
 }
 
 /** The phase or step of a gate. */

@@ -95,13 +95,20 @@ async function verify(
   const facts = sessionFacts(session, structure, phase.number, await context.pinned?.options(session.sessionId));
   const plans = checks.map((check) => planOf(check, evidence, facts, beginnings.get(check)));
   const runs = plans.flatMap((plan, index) => ("request" in plan ? [{ plan, field: checks[index]?.field }] : []));
+  const total = runs.length;
+  const running = new Map<number, string>();
   let done = 0;
+  let isOver = false;
   const tell = (index: number, ok?: boolean) => {
     const run = runs[index];
     if (ok !== undefined) done += 1;
     if (run === undefined) return;
     const { plan, field } = run;
-    onCheck?.({ verifier: plan.verifier, field, done, total: runs.length, ...(ok === undefined ? {} : { ok }) });
+    if (ok === undefined) running.set(index, field === undefined ? plan.verifier : `${plan.verifier} (${field})`);
+    else running.delete(index);
+    // One that was stopped may end later.
+    if (done < total && !isOver) context.onChecks(session, { running: [...running.values()], done, total });
+    onCheck?.({ verifier: plan.verifier, field, done, total, ...(ok === undefined ? {} : { ok }) });
   };
   const places = takePlaces(context, Math.min(runs.length, options.limits.maxVerifiersAtOnce));
   const outcomes = await runVerifiers(
@@ -112,14 +119,18 @@ async function verify(
       deadlineMs: options.limits.verifyDeadlineMs,
       clock: options.clock,
       signal,
-      onCheck: onCheck && tell,
+      onCheck: tell,
       onFailure: ({ verifier }, error) => {
         // A caller that has ended the call has stopped it.
         if (signal?.aborted !== true)
           notifications.notify("internalError", { operation: `verifier ${verifier}`, error });
       },
     },
-  ).finally(places.release);
+  ).finally(() => {
+    places.release();
+    isOver = true;
+    if (total > 0) context.onChecks(session, { running: [], done, total });
+  });
   const names = new Map(wholeChecks(phase.gate).map(([name, check]) => [check, name]));
   const named = checks.map((check): Named => ({ field: check.field, check: names.get(check) }));
   const ran = outcomes.values();
