@@ -11,7 +11,9 @@ import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
 import { createHttpApi } from "../http/api.js";
 import { type HttpRefusal, REFUSALS } from "../http/refusals.js";
+import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
+import type { WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
 const HOST = "127.0.0.1";
@@ -48,9 +50,18 @@ export interface HttpServing {
   close(): void;
 }
 
-/** Serves routed workflows on 127.0.0.1. Rejects if the port is not available. */
-export function serveHttp(engine: RoutedEngine, port: number, log: Logger, times: HttpTimes): Promise<HttpServing> {
-  return listen(createHttpApi(engine, { authorize: isLocal }), "--http", port, log, times);
+/** What is served over HTTP: phased sessions, with the options of their tool, or routed ones. */
+type HttpServed =
+  | { readonly engine: Engine; readonly tool: WorkflowToolOptions; readonly maxBodyBytes: number }
+  | { readonly routed: RoutedEngine };
+
+/** Serves sessions of one kind on 127.0.0.1. Rejects if the port is not available. */
+export function serveHttp(served: HttpServed, port: number, log: Logger, times: HttpTimes): Promise<HttpServing> {
+  const api =
+    "routed" in served
+      ? createHttpApi(served.routed, { authorize: isLocal })
+      : createHttpApi(served.engine, { ...served, authorize: isLocal });
+  return listen(api, "--http", port, log, times);
 }
 
 /** Listens, by default on 127.0.0.1. Rejects if the port is not available; `option` is what it was given by. */

@@ -25,6 +25,7 @@ import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { Action } from "../tools/phased/actions.js";
+import type { WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import { cleanUpRegularly } from "./cleanup.js";
@@ -87,7 +88,7 @@ export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptio
   readonly decider?: DeciderName;
   readonly firstStep: "first" | "decider";
   readonly routedTools: "separate" | "single";
-  /** The port, if routed workflows are served over HTTP. */
+  /** The port, if phased or routed workflows are served over plain HTTP. */
   readonly http?: number;
   /** Missing if no workspace is served. */
   readonly workspace?: WorkspaceFolders;
@@ -129,8 +130,10 @@ export interface Served {
   register(server: McpServer, client: Client): Registration | undefined;
   /** The engine of phased workflows. */
   readonly engine?: Engine;
-  /** The engine that can be served over HTTP. */
+  /** The engine of routed workflows. */
   readonly routed?: RoutedEngine;
+  /** What can be served over plain HTTP. */
+  readonly http?: { readonly engine: Engine; readonly tool: WorkflowToolOptions } | { readonly routed: RoutedEngine };
   /** Ends what the product does by itself, before the storage is closed. */
   close?(): Promise<void>;
 }
@@ -202,11 +205,11 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     if (!canSearch) await warnMissingSearch(listings, content, log);
     const absent = canSearch ? {} : { absentTools: [SEARCH] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
-    const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...absent, ...polling };
+    const tool = { maxTokens, ...(actions === undefined ? {} : { actions }), ...absent };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
     const register = (server: McpServer, { actor, telemetry }: Client) =>
-      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), { ...toolOptions, telemetry });
-    return { engine, register, ...close };
+      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), { name, ...tool, ...polling, telemetry });
+    return { engine, http: { engine, tool }, register, ...close };
   };
 }
 
@@ -230,6 +233,7 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     await logRoutedWorkflows(engine, log);
     return {
       routed: engine,
+      http: { routed: engine },
       register: (server, { actor, telemetry }) => {
         registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {
           tools,

@@ -212,7 +212,10 @@ function routedOptions(): Option[] {
     new Option("--routed-tools <how>", "one MCP tool per call, or a single one for all calls")
       .choices(["separate", "single"])
       .default("separate"),
-    new Option("--http <port>", "serve routed workflows over HTTP on 127.0.0.1, instead of MCP").argParser(port),
+    new Option(
+      "--http <port>",
+      "serve phased or routed workflows over plain HTTP on 127.0.0.1, instead of MCP",
+    ).argParser(port),
     new Option(
       "--inspector [port]",
       "serve a page for people as well: on a port of 127.0.0.1, or without one at /inspector of --listen, behind its login",
@@ -346,7 +349,7 @@ async function complete(
     throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
   }
   requireComplete(given, sourceOf, workspace !== undefined);
-  if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || hasMore, given.routed);
+  if (given.http !== undefined) requireOneKind(workflows.length > 0, given.routed !== undefined, hasMore);
   return {
     ...given,
     workflows,
@@ -378,11 +381,11 @@ async function placesOf(
   return { workflows: [own.workflows ?? startersFolder()], state: state ?? own.state, own };
 }
 
-function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): void {
-  if (routed !== undefined && !hasOthers) return;
+function requireOneKind(hasPhased: boolean, hasRouted: boolean, hasMore: boolean): void {
+  if (hasPhased !== hasRouted && !hasMore) return;
   throw usage(
-    "--http serves routed workflows alone",
-    "Give --routed only, and serve the other workflows from another process.",
+    "--http serves phased workflows or routed ones, and nothing else",
+    "Give --workflows or --starters, or --routed, and serve the rest from another process.",
   );
 }
 

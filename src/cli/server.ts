@@ -146,7 +146,7 @@ function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: Quota = {}):
   };
 }
 
-/** Begins to serve: MCP over HTTP, routed workflows over HTTP, or MCP on stdio. */
+/** Begins to serve: MCP over HTTP, sessions of one kind over plain HTTP, or MCP on stdio. */
 async function begin(
   { served, watching, quotas, inspected, owner }: Opened,
   options: ServeOptions,
@@ -168,13 +168,13 @@ async function begin(
       times: { drain: DRAIN_MS },
     });
   }
-  const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
-  if (http === undefined || routed === undefined) {
+  const [one] = http === undefined ? [] : served.flatMap(({ http }) => http ?? []);
+  if (http === undefined || one === undefined) {
     const client = { telemetry: logCalls(log, { actor: owner?.name }) };
     return connect(served, client, maxBodyBytes, terminal, log);
   }
   const { serveHttp } = await import("./http-server.js");
-  return serveHttp(routed, http, log, { drain: DRAIN_MS });
+  return serveHttp("routed" in one ? one : { ...one, maxBodyBytes }, http, log, { drain: DRAIN_MS });
 }
 
 function connect(

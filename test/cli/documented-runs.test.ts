@@ -104,6 +104,11 @@ const PAGES: Readonly<Record<string, Page>> = {
       await writeFiles("specs", { "tasks.md": "# Tasks\n\n## Phase 1: Dig\n\n- [ ] **Task 1.1**: Dig a hole\n" });
     },
   },
+  "docs/http.md": {
+    prepare: async () => {
+      await writeFiles("workflows", SMALL);
+    },
+  },
   "docs/hosts.md": {
     prepare: async () => {
       await copied("examples/workflows", "workflows");

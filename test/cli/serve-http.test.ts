@@ -7,6 +7,7 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 import { GARDENS } from "./routed-folders.js";
 import { serveHttp } from "./serve-http.js";
+import { SMALL } from "./workflow-folders.js";
 
 /** Starts the bin over HTTP, with a workflow. */
 async function garden() {
@@ -25,7 +26,12 @@ async function timed(
   const { engine } = routed(decider);
   const lines: string[] = [];
   const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) });
-  const serving = await serveInProcess(engine, 0, log, { headers: 5000, request: 5000, drain: 5000, ...times });
+  const serving = await serveInProcess({ routed: engine }, 0, log, {
+    headers: 5000,
+    request: 5000,
+    drain: 5000,
+    ...times,
+  });
   const port = Number(/"url":"http:..127.0.0.1:(\d+)"/.exec(lines.join(""))?.[1]);
   onTestFinished(async () => {
     serving.close();
@@ -76,6 +82,34 @@ const START = JSON.stringify({ workflow_name: "GARDEN" });
 const WHOLE = `${POST}content-length: ${START.length}\r\n\r\n${START}`;
 
 describe("phasegate serve --http", () => {
+  it("serves phased workflows, with the limits of their tool", { timeout: 30_000 }, async () => {
+    const workflows = await temporaryFolder();
+    await writeFiles(workflows, SMALL);
+    const { url, end } = await serveHttp({}, "--workflows", workflows, "--actions", "start,complete_phase,get_state");
+    const post = async (path: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${url}/sessions/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+      return { status: response.status, body: await response.json() };
+    };
+    const { body: started } = await post("start", { workflow_type: "small", target_file: "a.ts" });
+    const { session_id } = started;
+    const refused = await post("complete_phase", { session_id, phase: 1, evidence: {} });
+    expect(refused).toMatchObject({ status: 200, body: { checkpoint_passed: false } });
+    // A body beyond the default of the API, within the limit of --max-evidence.
+    const evidence = { tests_pass: true, log: "x".repeat(2_000_000) };
+    expect(await post("complete_phase", { session_id, phase: 1, evidence })).toMatchObject({ status: 200 });
+    const state = await (await fetch(`${url}/sessions/get_state?session_id=${session_id}&brief=true`)).json();
+    expect(state).toMatchObject({ current_phase: 2 });
+    expect((await post("pause", { session_id })).status).toBe(404);
+    const { paths } = await (await fetch(`${url}/openapi.json`)).json();
+    expect(Object.keys(paths).toSorted()).toEqual([
+      "/sessions/complete_phase",
+      "/sessions/get_state",
+      "/sessions/start",
+    ]);
+    expect(await end()).toBe(0);
+  });
+
   it("ends on a signal even with partial requests", async () => {
     const { port, end, said } = await garden();
     const halves = await Promise.all(HALVES.map(([, text]) => open(port, text)));

@@ -161,7 +161,11 @@ describe("phasegate serve with routed workflows", () => {
     [["--routed", "x"], {}, /--state is missing/],
     [["--routed", "x", "--state", "x", "--decider", "oracle"], {}, /Allowed choices are gemini, sampling, linear/],
     [["--routed", "x", "--state", "x", "--http", "70000"], {}, /less than 65536/],
-    [["--workflows", "x", "--routed", "x", "--state", "x", "--http", "0"], {}, /serves routed workflows alone/],
+    [
+      ["--workflows", "x", "--routed", "x", "--state", "x", "--http", "0"],
+      {},
+      /serves phased workflows or routed ones, and nothing else/,
+    ],
     [["--routed", "x", "--state", "x"], { LOG_LEVEL: "loud" }, /LOG_LEVEL is not a log level/],
     [["--routed", "x", "--state", "x"], { ORCHESTRATOR_LOG_FILE: "../x.log" }, /must be a file name without a folder/],
     [["--routed", ".", "--http", "0"], { WORKFLOW_DB_PATH: NO_FILE }, /no model that a sampling decider could ask/],

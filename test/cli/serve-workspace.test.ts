@@ -155,7 +155,10 @@ describe("phasegate serve --bundle", () => {
       [["--output", join(folder, "out")], "--bundle is missing"],
       [["--read-root", `a=${bundle}`], "--bundle is missing"],
       [["--bundle", join(folder, "nowhere"), "--output", join(folder, "out")], "the bundle can't be read"],
-      [["--bundle", bundle, "--output", join(folder, "out"), "--http", "0"], "--http serves routed workflows alone"],
+      [
+        ["--bundle", bundle, "--output", join(folder, "out"), "--http", "0"],
+        "--http serves phased workflows or routed ones",
+      ],
     ] as const) {
       const { code, stderr } = await run("serve", ...flags);
       expect(code).not.toBe(0);
