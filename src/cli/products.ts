@@ -208,7 +208,12 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     const tool = { maxTokens, ...(actions === undefined ? {} : { actions }), ...absent };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
     const register = (server: McpServer, { actor, telemetry }: Client) =>
-      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), { name, ...tool, ...polling, telemetry });
+      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), {
+        name,
+        ...tool,
+        ...polling,
+        telemetry,
+      });
     return { engine, http: { engine, tool }, register, ...close };
   };
 }

@@ -58,7 +58,7 @@ export interface McpHttpOptions {
   readonly login?: Login;
   /**
    * Counts a request of an actor with so many bytes, and returns its refusal if the actor may not make it now, as
-   * `quotaResponse` of `phasegate/login` makes it. Default: no quota.
+   * `quotaResponse` of `phasegate/login` makes it. The refusal is sent after a second. Default: no quota.
    */
   readonly quota?: (actor: string, bytes: number) => Response | undefined;
   /** The path of the endpoint. Default `/mcp`; other paths answer 404. */
@@ -120,6 +120,11 @@ const LOCAL: Actor = { name: "local", roles: ["operator"] };
 /** How many bodies of the largest size one actor's requests may have in memory together. */
 const BODIES_AT_ONCE = 2;
 const LISTEN = "subscriptions/listen";
+/**
+ * How long a refusal for a quota is held back, in milliseconds. It keeps its place among the actor's requests at once: who asks
+ * again and again without waiting gets few answers, and takes little time from the others.
+ */
+const HELD_MS = 1000;
 const SESSION_NOT_FOUND = -32001;
 
 /**
@@ -234,6 +239,7 @@ class Endpoint {
       }
       const refused = read && this.#overQuota(actor.name, read);
       if (refused !== undefined) {
+        await heldBack(request.signal);
         done();
         return refused;
       }
@@ -371,4 +377,17 @@ class Endpoint {
     }
     return undefined;
   }
+}
+
+/** Waits until a refusal is sent, or the client has gone. */
+function heldBack(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = systemClock.after(HELD_MS, end);
+    signal.addEventListener("abort", end, { once: true });
+  });
 }

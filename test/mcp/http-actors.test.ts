@@ -163,12 +163,40 @@ describe("the login of an HTTP endpoint", () => {
     const bytes = new Map<string, number>();
     const onAnswer = (actor: string, more: number) => void bytes.set(actor, (bytes.get(actor) ?? 0) + more);
     const { url, calls } = await serveTeam({ quota, onAnswer });
+    const begun = performance.now();
     const refused = await initialize(url, "ann");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
+    // Who does not wait is slowed down.
+    expect(performance.now() - begun).toBeGreaterThan(900);
     const opened = await initialize(url, "bob");
     expect(opened.status).toBe(200);
     expect(calls).toHaveLength(1);
     expect([...bytes]).toEqual([["bob", (await opened.text()).length]]);
+  });
+});
+
+describe("a quota", () => {
+  it("keeps one who goes on asking at few answers, and forgets who has gone", async () => {
+    const quota = (actor: string) => (actor === "ann" ? new Response(null, { status: 429 }) : undefined);
+    const { url, handler } = await serveTeam({ quota });
+    let answers = 0;
+    const end = performance.now() + 1800;
+    const ask = async () => {
+      while (performance.now() < end) {
+        await (await initialize(url, "ann")).text();
+        answers += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, ask));
+    expect(answers).toBeLessThanOrEqual(40);
+    const gone = new AbortController();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: INITIALIZE });
+    const headers = { "content-type": "application/json", authorization: "Bearer ann" };
+    const leaving = fetch(url, { method: "POST", signal: gone.signal, headers, body });
+    await expect.poll(() => handler.load().requests).toBe(1);
+    gone.abort();
+    await expect(leaving).rejects.toThrow();
+    await expect.poll(() => handler.load().requests).toBe(0);
   });
 });
 
