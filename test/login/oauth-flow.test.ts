@@ -1,52 +1,13 @@
 /** The official MCP client, a real provider, and an MCP server of the SDK behind a login. */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import {
-  Client,
-  type OAuthClientProvider,
-  type StoredOAuthClientInformation,
-  type StoredOAuthTokens,
-  StreamableHTTPClientTransport,
-  UnauthorizedError,
-} from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from "@modelcontextprotocol/client";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import type { Actor } from "phasegate";
 import { createOAuthLogin, createToken, createTokenLogin, firstOf, type Login, tokensText } from "phasegate/login";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { CALLBACK, ClientStore } from "./client-store.js";
 import { browse, listen, startProvider } from "./provider.js";
-
-const CALLBACK = "http://127.0.0.1:1/callback";
-
-/** What a client keeps: its registration, its tokens, its secret of PKCE. */
-class ClientStore implements OAuthClientProvider {
-  readonly redirectUrl = CALLBACK;
-  readonly clientMetadata = {
-    client_name: "a client",
-    redirect_uris: [CALLBACK],
-    token_endpoint_auth_method: "none",
-    grant_types: ["authorization_code", "refresh_token"],
-  };
-  sentTo: URL | undefined;
-  #client: StoredOAuthClientInformation | undefined;
-  #tokens: StoredOAuthTokens | undefined;
-  #verifier = "";
-
-  clientInformation = () => this.#client;
-  saveClientInformation = (client: StoredOAuthClientInformation) => {
-    this.#client = client;
-  };
-  tokens = () => this.#tokens;
-  saveTokens = (tokens: StoredOAuthTokens) => {
-    this.#tokens = tokens;
-  };
-  redirectToAuthorization = (url: URL) => {
-    this.sentTo = url;
-  };
-  saveCodeVerifier = (verifier: string) => {
-    this.#verifier = verifier;
-  };
-  codeVerifier = () => this.#verifier;
-}
 
 /** Serves an MCP server with one tool, which says who calls it, behind the login that `use` sets. */
 async function serve(): Promise<{ readonly url: URL; use(login: Login): void }> {
