@@ -98,7 +98,7 @@ export interface ErrorDetails {
   /** A path that leads out of its root, or a name that no path may have. */
   PATH_REFUSED: {
     readonly reason: string;
-    /** True for an empty path, an unknown variable or session: a mistake, which is no security notification. */
+    /** True for an empty path or an unknown variable: a mistake, which is no security notification. */
     readonly isMistake?: true;
   };
   /** A file that is not there. */

@@ -55,6 +55,7 @@ export type {
 } from "./workspace/tools/sessions.js";
 export type { ToolFailure, ToolListing, ToolResult, ToolSuccess } from "./workspace/tools/tool.js";
 export type {
+  ActorWorkspace,
   ConnectOptions,
   Workspace,
   WorkspaceConnection,

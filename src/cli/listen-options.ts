@@ -104,7 +104,6 @@ function isLoopback(host: string): boolean {
 export function requireComplete(
   given: ListenOptions & { readonly http?: number },
   sourceOf: (option: string) => string | undefined,
-  hasWorkspace: boolean,
 ): void {
   const { listen, tokens, oauthIssuer, oauthResource, quota, inspector, http } = given;
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
@@ -119,9 +118,6 @@ export function requireComplete(
     if (without.length === 0) return;
     const flags = without.map(({ long }) => long).join(", ");
     throw usage(`without --listen there is no use for ${flags}`, `Give --listen HOST:PORT, or leave out ${flags}.`);
-  }
-  if (hasLogin && hasWorkspace) {
-    throw usage("the sessions of a workspace have no owner", "Serve --bundle without a login, or on stdio.");
   }
   if (http !== undefined) throw usage("--listen and --http exclude each other", "Serve them from two processes.");
   if ((oauthIssuer === undefined) !== (oauthResource === undefined)) {

@@ -20,14 +20,16 @@ import { type CallingClient, registerRoutedTools, registerWorkflowTool } from ".
 import { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "../mcp/workspace-tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
-import type { Actor, Owner } from "../ports/actor.js";
+import { type Actor, actorKey, type Owner } from "../ports/actor.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
+import { RecentMap } from "../runtime/cache.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { Action } from "../tools/phased/actions.js";
 import type { WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
+import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { ListenOptions } from "./listen-options.js";
@@ -252,6 +254,9 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
   };
 }
 
+/** The most actors whose sessions are known between requests without a connection. Others have to reopen theirs. */
+const SHARED_MAX = 1000;
+
 async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
   if (options.workspace === undefined) return undefined;
   const { bundle, core, output, readRoots } = options.workspace;
@@ -269,16 +274,24 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
       ...(coreRoot === undefined ? {} : { coreRoot }),
       ...(options.project === undefined ? {} : { projectRoot: options.project }),
       ...(basis === undefined ? {} : { storage: basis.storage, telemetry: basis.telemetry }),
+      ...(basis?.owner && { owner: basis.owner }),
       ...(await readHashKey(options)),
     });
     logWorkspace(workspace, log);
     log.info({ variables: workspace.variables, recorded: basis !== undefined }, "workspace");
-    // Clients without a connection share one: their next request must know the session that they have created.
-    const shared = workspace.connect();
+    // Clients of one actor without a connection share one: their next request must know the session that they have created.
+    const shared = new RecentMap<string, WorkspaceConnection>(SHARED_MAX);
+    const sharedBy = (actor: Actor | undefined, { connect }: ActorWorkspace) => {
+      const key = actor === undefined ? "" : actorKey(actor);
+      const known = shared.get(key) ?? connect();
+      shared.set(key, known);
+      return known;
+    };
     return {
-      register(server, { telemetry, forOneRequest }) {
-        registerWorkspaceTools(server, forOneRequest ? { connect: () => shared } : workspace, { telemetry });
-        registerWorkflowPrompt(server, workspace);
+      register(server, { actor, telemetry, forOneRequest }) {
+        const own = actor === undefined ? workspace : workspace.as(actor);
+        registerWorkspaceTools(server, forOneRequest ? { connect: () => sharedBy(actor, own) } : own, { telemetry });
+        registerWorkflowPrompt(server, own);
         return undefined;
       },
     };

@@ -348,7 +348,7 @@ async function complete(
   if (given.cleanupAfter !== undefined && workflows.length === 0) {
     throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
   }
-  requireComplete(given, sourceOf, workspace !== undefined);
+  requireComplete(given, sourceOf);
   if (given.http !== undefined) requireOneKind(workflows.length > 0, given.routed !== undefined, hasMore);
   return {
     ...given,

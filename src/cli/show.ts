@@ -10,7 +10,7 @@ import type { RecordedReader } from "../inspector/sources.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
-import { ownedBy } from "../ports/actor.js";
+import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { RoutedStatus } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -195,7 +195,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   const fields: Field[] = [
     ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
-    ["owner", owner && printable(owner.team === undefined ? owner.name : `${owner.name} (${owner.team})`)],
+    ["owner", owner && ownerText(owner)],
     ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
@@ -320,16 +320,21 @@ function stepLines(entry: RoutedEntry, stream: Writable, full: boolean): string[
   ];
 }
 
+function ownerText({ name, team }: Owner): string {
+  return printable(team === undefined ? name : `${name} (${team})`);
+}
+
 async function recordedReport(reader: RecordedReader, sessionId: string, { stream }: Shown): Promise<Report> {
   const { head, entries = [] } = (await reader.read(sessionId)) ?? {};
-  const { status, workflow, createdAt } = head ?? {};
+  const { status, workflow, owner, createdAt } = head ?? {};
   const fields: Field[] = [
     ["workflow", workflow && printable(workflow)],
+    ["owner", owner && ownerText(owner)],
     ["status", status && styledStatus(stream, status)],
     ["created", createdAt && timeText(createdAt)],
   ];
   const lines = entries.map((entry) => `${timeText(entry.at)}  ${entry.type} ${printable(subjectOf(entry))}`.trimEnd());
-  return { json: { sessionId, ...head, entries }, fields, lines, isUnapproved: false };
+  return { json: { sessionId, ...head, ...(owner && ownedBy(owner)), entries }, fields, lines, isUnapproved: false };
 }
 
 function subjectOf(entry: RecordedEntry): string {

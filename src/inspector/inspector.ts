@@ -149,17 +149,16 @@ interface App {
 /** Returns the inspector as an actor has it: engines that know only what they may see, and what their roles let them do. */
 function appFor(app: App, actor: Actor | undefined): App {
   if (actor === undefined) return app;
-  const { engine, routed, recorded, actions = [], unsigned = false, ...more } = app.options;
+  const { engine, routed, actions = [], unsigned = false, ...more } = app.options;
   const may = (action: Access) => byOwner({ actor, action, operation: "inspect" });
   const options: InspectorOptions = {
     ...more,
     ...(engine && { engine: engine.as(actor) }),
     ...(routed && { routed: routed.as(actor) }),
-    ...(recorded && may("see") && { recorded }), // without owners
     actions: may("operate") ? actions : [],
     unsigned: unsigned && may("decide"),
   };
-  return { ...app, options, sources: sourcesOf(options), actor, inbox: () => inboxOf(options) };
+  return { ...app, options, sources: sourcesOf(options, actor), actor, inbox: () => inboxOf(options) };
 }
 
 async function answered(app: App, request: Request): Promise<Response> {
@@ -266,7 +265,7 @@ async function session(
   const { kind, summary } = await found(app, id);
   if (part === "audit") {
     const report = kind === "phased" ? engine?.audit(id) : kind === "routed" ? routed?.audit(id) : undefined;
-    return json(await (report ?? (recorded && new RecordedReader(recorded).audit(id))));
+    return json(await (report ?? (recorded && new RecordedReader(recorded, app.actor).audit(id))));
   }
   if (part === undefined) return json({ ...(await detail(app, kind, summary)), ...app.activities.of(id) });
   if (part === "waiting") {
@@ -280,11 +279,11 @@ async function session(
   return json(index === undefined ? await attemptsOf(engine, id, before) : await attemptOf(engine, id, Number(index)));
 }
 
-async function detail({ options }: App, kind: Kind, summary: ListedSession): Promise<SessionDetail | undefined> {
+async function detail({ options, actor }: App, kind: Kind, summary: ListedSession): Promise<SessionDetail | undefined> {
   const { engine, routed, recorded } = options;
   if (kind === "phased") return engine && phasedDetail(engine, summary);
   if (kind === "routed") return routed && routedDetail(routed, summary);
-  return recorded && recordedDetail(new RecordedReader(recorded), summary);
+  return recorded && recordedDetail(new RecordedReader(recorded, actor), summary);
 }
 
 /** Finds a session among all kinds. One that can't be shown is refused with its own error. */

@@ -7,9 +7,11 @@ import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
 import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
+import { type Actor, byOwner, type Caller, maySee } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
 import type { SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
 import type { RoutedEngine } from "../routed/engine.js";
+import { listSeen, seenQuery } from "../runtime/access.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type RecordedCommit,
@@ -41,16 +43,19 @@ export interface Change {
   readonly sessionId: string;
 }
 
+/** How changes are watched: until the signal aborts. */
+type Watching = WatchOptions & { readonly signal: AbortSignal };
+
 /** One kind of session. */
 export interface Source {
   readonly kind: Kind;
   list(query: SessionQuery): Promise<SessionPage>;
   /** Yields what changes from now on; missing if nothing tells. */
-  watch?(options: WatchOptions & { readonly signal: AbortSignal }): AsyncIterable<Change>;
+  watch?(options: Watching): AsyncIterable<Change>;
 }
 
-/** Returns the kinds of sessions that there are. */
-export function sourcesOf({ engine, routed, recorded }: InspectorSources): readonly Source[] {
+/** Returns the kinds of sessions that there are; recorded ones, which have no engine, as `actor` may see them. */
+export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?: Actor): readonly Source[] {
   const sources: Source[] = [];
   if (engine !== undefined) {
     const list = (query: SessionQuery) => engine.listSessions(query);
@@ -61,29 +66,41 @@ export function sourcesOf({ engine, routed, recorded }: InspectorSources): reado
     sources.push({ kind: "routed", list: (query) => routed.listInstances(query), watch });
   }
   if (recorded !== undefined) {
-    const reader = new RecordedReader(recorded);
-    const { storage } = recorded;
-    const watch = storage.watch?.bind(storage, { kind: recordedMachine.kind });
+    const reader = new RecordedReader(recorded, actor);
+    const watch = recorded.storage.watch && ((options: Watching) => reader.watch(options));
     sources.push({ kind: "recorded", list: (query) => reader.list(query), ...(watch && { watch }) });
   }
   return sources;
 }
 
-/** Reads recorded sessions without the workspace that records them. */
+/** Reads recorded sessions without the workspace that records them: those of all, or those that an actor may see. */
 export class RecordedReader {
   readonly #storage: StorageAdapter;
   readonly #recorder: Recorder;
+  readonly #caller: Caller | undefined;
 
-  constructor({ storage, hashKey }: NonNullable<InspectorSources["recorded"]>) {
+  constructor({ storage, hashKey }: NonNullable<InspectorSources["recorded"]>, actor?: Actor) {
     this.#storage = storage;
+    const caller = actor && { actor, authorize: byOwner };
+    this.#caller = caller;
     const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
-    this.#recorder = new Recorder({ storage, clock: systemClock, ...(key === undefined ? {} : { hashKey: key }) });
+    const all = new Recorder({ storage, clock: systemClock, ...(key === undefined ? {} : { hashKey: key }) });
+    this.#recorder = caller === undefined ? all : all.limitedTo((summary) => maySee(caller, "listSessions", summary));
   }
 
   async list(query: SessionQuery): Promise<SessionPage> {
+    const seen = { list: (part: SessionQuery) => listSeen(this.#storage, this.#caller, part) };
     const own = { ...query, kind: recordedMachine.kind };
-    const page = await checkedPage(await this.#storage.list(own), query, (id) => this.lookAt(id));
-    return withTotal(this.#storage, own, page);
+    const page = await checkedPage(await seen.list(own), query, (id) => this.lookAt(id));
+    const counted = seenQuery(this.#caller, own);
+    return counted === undefined ? page : withTotal(seen, counted, page);
+  }
+
+  /** Yields what changes from now on; nothing if the storage can't be watched. */
+  async *watch(options: Watching): AsyncGenerator<Change> {
+    const caller = this.#caller;
+    for await (const commit of this.#storage.watch?.({ kind: recordedMachine.kind }, options) ?? [])
+      if (caller === undefined || maySee(caller, "watch", commit.summary)) yield commit;
   }
 
   /** Returns the entry of a session in a list; undefined if the session does not exist. */

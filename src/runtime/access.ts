@@ -19,6 +19,7 @@ const MORE_THAN_READING = {
   work: [
     ...["start", "completePhase", "completeTask", "requestWaiver", "pause", "resume", "retryPhase", "rollback"],
     ...["syncPlan", "deleteSession", "advance", "suspend", "cancel", "retry", "delete"],
+    ...["createSession", "saveOutput", "completeSession"],
   ],
   decide: ["approve", "deny", "waive", "denyWaiver"],
   operate: ["overrideGate", "skipPhase", "migrate", "assign", "cleanup", "release"],
@@ -34,7 +35,7 @@ const ACCESS: ReadonlyMap<string, Access> = new Map(
  * Returns a check of sessions for an operation: false for a session that does not exist for the caller.
  * @throws {PhasegateError} `NOT_ALLOWED` (by the check) when they may see the session, but not do that.
  */
-function admission(caller: Caller, operation: string): (session: SessionSummary) => boolean {
+export function admission(caller: Caller, operation: string): (session: CalledSession) => boolean {
   const { actor, authorize } = caller;
   const action = ACCESS.get(operation) ?? "see";
   return (session) => {
@@ -133,16 +134,17 @@ function seesAll({ actor, authorize }: Caller): boolean {
 }
 
 /**
- * Returns who owns a session that is started: the caller, or whom the host has named.
+ * Returns who owns a session that is started: the caller, or whom the host has named. `operation` starts it.
  * @throws {PhasegateError} `NOT_ALLOWED` when the caller may not start it.
  */
 export function ownerFor(
   { caller, options }: { readonly caller?: Caller; readonly options: { readonly owner?: Owner | undefined } },
   session: Pick<CalledSession, "kind" | "workflowType" | "target">,
+  operation = "start",
 ): Owner | undefined {
   if (caller === undefined) return options.owner;
   const owner = checkOwner(caller.actor);
-  requireAccess(caller, "start", { ...session, ...ownedBy(owner) });
+  requireAccess(caller, operation, { ...session, ...ownedBy(owner) });
   return owner;
 }
 
@@ -170,7 +172,8 @@ export async function requireOwnPlace({
   let count = 0;
   do {
     page = await storage.list(page?.cursor === undefined ? query : { ...query, cursor: page.cursor });
-    count += page.items.length;
+    // Nobody has to end the sessions of a workspace, and no engine starts them.
+    count += page.items.filter(({ kind }) => kind !== "recorded").length;
     const answer = quotas.session(name, count);
     if (answer.ok) continue;
     const { limit } = answer;

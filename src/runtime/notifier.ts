@@ -131,7 +131,7 @@ const AUDIENCES: Readonly<Record<Exclude<ErrorCode, CallerOnly>, Audience>> &
 
 /** Returns who is notified of an error. */
 export function audienceOf(error: AnyPhasegateError): Audience {
-  // An empty path, a misspelt variable or a session that is gone is not an attack.
+  // An empty path or a misspelt variable is not an attack.
   if (isPhasegateError(error, "PATH_REFUSED") && error.details.isMistake === true) return "caller";
   // A late or early answer is not a forgery.
   if (isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason === "not_waiting") return "caller";

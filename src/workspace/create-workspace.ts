@@ -5,6 +5,8 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { watchKind } from "../phased/watch.js";
+import { byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
 import { nearest, shown } from "../workflow/names.js";
@@ -33,7 +35,7 @@ import {
   WORKSPACE_TOOLS,
 } from "./tools/sessions.js";
 import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
-import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
+import type { ActorWorkspace, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
 
 /**
  * Opens a workspace. A root that is a link stays the folder to which the link leads now.
@@ -44,7 +46,7 @@ import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession }
  */
 export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { variables, limits, clock, hashKey } = resolveWorkspaceOptions(options);
-  const { telemetry } = options;
+  const { telemetry, owner } = options;
   const storage = options.storage && (telemetry?.storage(options.storage) ?? options.storage);
   const notifications = new WorkspaceNotifications();
   const operations = new Operations({ context: () => undefined, notifications, clock, engine: "recorded", telemetry });
@@ -60,7 +62,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
     roots,
     limits,
     clock,
-    sessions: new SessionKeeper({ folders, recorder, notifications, counts }),
+    sessions: new SessionKeeper({ folders, recorder, notifications, counts, owner }),
     tools: WORKSPACE_TOOLS,
     notifications,
     operations,
@@ -68,33 +70,84 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
       violations += 1;
     },
   };
-  const connect = ({ mayReopen = () => true }: ConnectOptions = {}) =>
-    connection(new ToolConnection(shared, mayReopen));
-  const own = connect();
+  const recorded = { folders, recorder, storage, hashKey };
+  const whole = sharedWorkspace(shared, recorded, undefined);
+  const own = whole.connect();
   return {
     ...own,
+    ...whole,
     get sessionId() {
       return own.sessionId;
     },
+    as(actor, authorize = byOwner) {
+      const report = (error: unknown) => notifications.notify("internalError", { operation: "authorize", error });
+      const caller = callerOf(actor, authorize, report);
+      const sessions = shared.sessions.limitedTo(caller);
+      const limited = {
+        sessions,
+        roots: roots.limitedTo((id) => sessions.sees(id)),
+        // A session that does not exist takes as long as one that the caller can't see.
+        operations: operations.within(() => undefined),
+      };
+      return sharedWorkspace({ ...shared, ...limited }, recorded, caller);
+    },
+    on: (name, listener) => notifications.on(name, listener),
+    metrics: () => ({ tools: operations.metrics.report(), violations, sessions: counts.report() }),
+    close: async () => storage?.close?.(),
+  };
+}
+
+/** Where sessions are recorded. */
+interface Recorded {
+  readonly folders: SessionFolders;
+  readonly recorder: Recorder | undefined;
+  readonly storage: StorageAdapter | undefined;
+  readonly hashKey: Uint8Array | undefined;
+}
+
+/** Returns what a workspace is for the host, or for one caller. */
+function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | undefined): ActorWorkspace {
+  const { roots, sessions, notifications, clock } = shared;
+  const { folders, recorder, storage, hashKey } = recorded;
+  // Not among the tools: their metrics are of what agents have called.
+  const asked = new Operations({ context: () => undefined, notifications, clock, engine: "recorded" });
+  const hiding = asked.within(() => undefined);
+  return {
     variables: roots.known,
     workflows: () => listWorkflows(skillPlaces({ roots })),
-    connect,
-    session: (id) => session(id, folders, recorder),
+    connect: ({ mayReopen = () => true } = {}) => connection(new ToolConnection(shared, mayReopen)),
+    session(id) {
+      const whole = session(id, folders, recorder);
+      if (caller === undefined) return whole;
+      const seen = <T>(operation: string, read: () => Promise<T>) =>
+        hiding.run(operation, async () => {
+          await sessions.require(operation, id);
+          return read();
+        });
+      return {
+        id,
+        manifest: () => seen("manifest", whole.manifest),
+        history: () => seen("history", whole.history),
+        audit: (receipt) => seen("audit", () => whole.audit(receipt)),
+      };
+    },
     watch(query = {}, options = {}) {
       if (storage === undefined) throw notRecorded("watch");
       return watchKind(storage, { ...query, kind: recordedMachine.kind }, options, async (next) => {
         try {
-          const commit = await next();
-          return commit && readWhole(recordedMachine, commit, hashKey);
+          for (;;) {
+            const commit = await next();
+            if (commit === undefined) return undefined;
+            // Before it is read: one that the caller can't see must not end the watch if it is damaged.
+            if (caller !== undefined && !maySee(caller, "watch", commit.summary)) continue;
+            return readWhole(recordedMachine, commit, hashKey);
+          }
         } catch (error) {
           if (isPhasegateError(error)) notifications.report("watch", error);
           throw error;
         }
       });
     },
-    on: (name, listener) => notifications.on(name, listener),
-    metrics: () => ({ tools: operations.metrics.report(), violations, sessions: counts.report() }),
-    close: async () => storage?.close?.(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Options, limits and notifications of a workspace. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
+import { checkOwner, type Owner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { Telemetry } from "../ports/telemetry.js";
@@ -25,6 +26,8 @@ export interface WorkspaceOptions extends WorkspaceFolders {
    * without detection. Default: plain SHA-256.
    */
   readonly hashKey?: string | Uint8Array;
+  /** Who owns the sessions that are created without {@link Workspace.as}. Default: nobody. */
+  readonly owner?: Owner;
   /** The source of the time. Default: the system clock. */
   readonly clock?: Clock;
   /** Watches the workspace: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
@@ -104,7 +107,8 @@ interface ResolvedWorkspaceOptions {
 
 /** Checks the options and adds the defaults. Throws `INVALID_INPUT`. */
 export function resolveWorkspaceOptions(options: WorkspaceOptions): ResolvedWorkspaceOptions {
-  const { variables = {}, readRoots = {}, hashKey, clock = systemClock } = options;
+  const { variables = {}, readRoots = {}, hashKey, clock = systemClock, owner } = options;
+  if (owner !== undefined) checkOwner(owner);
   const taken: string[] = [...Object.values(ROOT_NAMES), ...Object.keys(readRoots)];
   for (const name of Object.keys(readRoots)) checkName(name, Object.values(ROOT_NAMES));
   for (const name of Object.keys(variables)) checkName(name, taken);

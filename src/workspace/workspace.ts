@@ -3,17 +3,19 @@
  * folder; what is decided where:
  * - create-workspace.ts: opens a workspace; no tool call rejects, and unexpected errors never reach an agent
  * - options.ts: options, limits and their defaults, notifications
- * - roots/roots.ts: where a path leads; every file is read through the sandbox of its root
+ * - roots/roots.ts: where a path leads; every file is read through the sandbox of its root, and no session that the caller
+ *   does not see is reached
  * - roots/paths.ts: paths refused on any system, what `{variables}` stand for; no root is inside the output root
  * - preload/preload-workflow.ts: all files of a workflow in one call (that file lists the rest of its folder)
  * - steps/next-step.ts: steps of a skill one by one; a gate is never skipped, and 12 failures close it
- * - session/keeper.ts: in which order folder, manifest and log of a session are written (that file lists the rest)
+ * - session/keeper.ts: whose a session is; in which order its folder, manifest and log are written (that file lists the rest)
  * - bundles/bundle.ts: what a bundle.yaml may contain; a broken bundle does not hide the others
  * - tools/tool.ts: the tools that agents call (that file lists the rest); workspace.ts has them for the Vercel AI SDK
  * - instructions.ts: the system prompt, at most 900 tokens
  */
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
+import type { Actor, Authorize } from "../ports/actor.js";
 import type { WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import type { OperationMetrics } from "../runtime/operations.js";
@@ -37,7 +39,25 @@ import { publishedInput, type ToolFailure, type ToolListing, type ToolResult } f
  * Files for workflows that a model leads itself: it reads what it needs and saves what it makes, in sandboxed folders.
  * The functions of the workspace itself belong to one built-in connection, for hosts with a single client.
  */
-export interface Workspace extends WorkspaceConnection {
+export interface Workspace extends WorkspaceConnection, ActorWorkspace {
+  /**
+   * Returns this workspace for one actor of a server that several share. The actor owns the sessions that it creates.
+   * Sessions that `authorize` does not let it see do not exist for it: their folders are not listed, and answers are those
+   * for an unknown id. By default agents see their own sessions alone.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+   */
+  as(actor: Actor, authorize?: Authorize): ActorWorkspace;
+  /** Adds a listener for a notification. Returns a function that removes it. */
+  on<N extends keyof WorkspaceNotificationMap>(name: N, listener: Listener<WorkspaceNotificationMap[N]>): () => void;
+  /** Returns numbers of calls, sessions and violations, and durations in milliseconds, since the workspace was created. */
+  metrics(): WorkspaceMetrics;
+  /** Closes the storage. Rejects with what the storage throws. */
+  close(): Promise<void>;
+}
+
+/** What a workspace has for each actor, with the sessions that the actor may see: `workspace.as(actor)`. */
+export interface ActorWorkspace {
   /**
    * Lists the workflows below the bundle root, the core root and the read roots. A workflow whose first file cannot be
    * read is listed without its description.
@@ -63,12 +83,6 @@ export interface Workspace extends WorkspaceConnection {
    * @throws {PhasegateError} `STORAGE_FAILED` (from `next`) when the storage fails.
    */
   watch(query?: WatchQuery, options?: WatchOptions): AsyncIterableIterator<RecordedCommit, undefined>;
-  /** Adds a listener for a notification. Returns a function that removes it. */
-  on<N extends keyof WorkspaceNotificationMap>(name: N, listener: Listener<WorkspaceNotificationMap[N]>): () => void;
-  /** Returns numbers of calls, sessions and violations, and durations in milliseconds, since the workspace was created. */
-  metrics(): WorkspaceMetrics;
-  /** Closes the storage. Rejects with what the storage throws. */
-  close(): Promise<void>;
 }
 
 /** A client of a workspace. It may write only sessions that it created or reopened. */

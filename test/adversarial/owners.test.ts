@@ -12,6 +12,7 @@ import { impatientClock, makeEngine, startTwoPhases } from "../support/make-engi
 import { openStorage } from "../support/open-storage.js";
 import { newSchema, postgresUrl } from "../support/postgres.js";
 import { built } from "../support/workflows.js";
+import { makeWorkspace } from "../workspace/make-workspace.js";
 
 /** The storages, each of them new. */
 const STORAGES: Record<string, () => Promise<StorageAdapter>> = {
@@ -130,6 +131,32 @@ const CALLS: readonly Record<string, unknown>[] = [
   { action: "delete_session", reason: "mine now" },
 ];
 
+/** The id of a session of ann, and one that nobody has. */
+const [UUID, UNUSED] = ["aaaaaaaa-2222-4333-8444-555555555555", "bbbbbbbb-2222-4333-8444-555555555555"];
+
+/** The workspace's tools, with every way to name a session, as another actor calls them. */
+const WORKSPACE_CALLS: readonly (readonly [tool: string, input: Record<string, unknown>])[] = [
+  ["create_session", { session_id: "ID", reopen: true }],
+  ["create_session", { session_id: " ID ", reopen: true, workflow: "intake" }],
+  ["complete_session", { session_id: "ID" }],
+  ["complete_session", { session_id: "ID", status: "failed", summary: "mine now" }],
+  ["save_output", { path: "ID/report.md", content: "of bob" }],
+  ["save_output", { path: "{output-root}/ID/manifest.json", content: "{}" }],
+  ["save_output", { path: "/data/agent-outputs/ID/report.md", content: "of bob" }],
+  ["save_output", { path: "ID", content: "of bob" }],
+  ["read_file", { path: "ID/report.md" }],
+  ["read_file", { path: "ID/manifest.json", offset: 10 }],
+  ["read_file", { path: "{output-root}/ID/report.md" }],
+  ["read_file", { path: "/data/agent-outputs/ID/report.md" }],
+  ["read_file", { path: "{output-root}/ID" }],
+  ["read_file", { path: "ID/nothing.md" }],
+  ["list_files", { path: "ID" }],
+  ["list_files", { path: "{output-root}/./ID", after: "a" }],
+  ["preload_workflow", { workflow: "{output-root}/ID" }],
+  ["preload_workflow", { workflow: "ID/report.md", reload: true }],
+  ["next_step", { workflow: "{output-root}/ID" }],
+];
+
 describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
   it("every action of the tool answers as if there were no such session, however it is asked", async () => {
     const { engine, ann, bob } = shared({ storage: await openNew() });
@@ -173,6 +200,61 @@ describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
     const own = await bob.listSessions({ limit: 2 });
     const { items } = await engine.listSessions({ owner: "ann" });
     for (const { sessionId } of items) expect(atob(own.cursor ?? "")).not.toContain(sessionId);
+  });
+
+  it("every tool of a workspace answers as if there were no such session, however its id is written", async () => {
+    const storage = await openNew();
+    const { workspace } = await makeWorkspace({ storage, clock: impatientClock() });
+    const ann = workspace.as(ANN).connect();
+    const opened = await ann.createSession({ session_id: UUID, workflow: "intake" });
+    expect(opened).toMatchObject({ session_id: UUID });
+    await ann.saveOutput({ path: `${UUID}/report.md`, content: "of ann" });
+    const before = await workspace.session(UUID).history();
+    const refused: string[] = [];
+    workspace.on("refused", ({ operation, code, message }) => refused.push(`${operation} ${code} ${message}`));
+    workspace.on("security", ({ operation, code, message }) =>
+      refused.push(`security ${operation} ${code} ${message}`),
+    );
+    const answers = async (id: string, [tool, input]: (typeof WORKSPACE_CALLS)[number]) => {
+      const bob = workspace.as(BOB).connect();
+      refused.length = 0;
+      const answer = await bob.call(tool, JSON.parse(JSON.stringify(input).replaceAll("ID", id)));
+      return JSON.stringify([answer, refused]).replaceAll(new RegExp(id, "gi"), "ID");
+    };
+    const tried = new Set(WORKSPACE_CALLS.map(([tool]) => tool));
+    expect(ann.tools.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual([]);
+    for (const call of WORKSPACE_CALLS) {
+      for (const write of [(id: string) => id, (id: string) => id.toUpperCase()]) {
+        const absent = await answers(write(UNUSED), call);
+        expect(absent, JSON.stringify(call)).toContain('"success":false');
+        expect(await answers(write(UUID), call), JSON.stringify(call)).toBe(absent);
+      }
+    }
+    expect(await workspace.session(UUID).history()).toEqual(before);
+    // An id that somebody else has can't be had: that is all that the answer says, and it invites to nothing.
+    const taken = await workspace.as(BOB).connect().createSession({ session_id: UUID });
+    expect(taken).toMatchObject({ success: true, note: expect.not.stringContaining("reopen") });
+    expect(taken).not.toMatchObject({ session_id: UUID });
+  });
+
+  it("the time of a workspace's answer does not tell whether there is a session", async () => {
+    const { workspace } = await makeWorkspace({ storage: await openNew() });
+    await workspace.as(ANN).connect().createSession({ session_id: UUID });
+    const bob = workspace.as(BOB);
+    for (const id of [UUID, UNUSED]) {
+      for (const call of [
+        () => bob.connect().createSession({ session_id: id, reopen: true }),
+        () => bob.connect().readFile({ path: `${id}/manifest.json` }),
+        () => bob.connect().saveOutput({ path: `${id}/a.md`, content: "a" }),
+        () => bob.connect().completeSession({ session_id: id }),
+        () => failure(bob.session(id).history()),
+      ]) {
+        const begun = performance.now();
+        await call();
+        // A timer may end a little early; without the wait it would be about one millisecond.
+        expect(performance.now() - begun).toBeGreaterThanOrEqual(45);
+      }
+    }
   });
 
   it("the time of an answer does not tell whether there is a session", async () => {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { access, readFile } from "node:fs/promises";
+import { access, readFile, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -8,6 +8,7 @@ import { serveListening } from "../../src/cli/listen.js";
 import { logCalls } from "../../src/cli/log.js";
 import { createHealth } from "../../src/http/health.js";
 import { createQuotas } from "../../src/login/quotas.js";
+import { createToken, tokensText } from "../../src/login/tokens.js";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { connectTo, GENERATIONS, until } from "../mcp/http-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -306,6 +307,33 @@ describe("phasegate serve --listen", () => {
       const { session_id } = await ask("create_session", { workflow: "intake" });
       expect(await ask("save_output", { path: `${session_id}/a.md`, content: "a" })).toMatchObject({ success: true });
       expect(await ask("complete_session", { session_id })).toMatchObject({ success: true });
+    },
+  );
+
+  it.each(GENERATIONS)(
+    "serves actors a workspace: a client of protocol %s sees its own sessions",
+    async (generation) => {
+      const root = await project();
+      const { bundle, base } = await makeWorkspace();
+      const tokens = join(root, "tokens.json");
+      const made = ["ann", "bob"].map((name) => createToken({ name, roles: ["agent"] }, Date.now()));
+      await writeFile(tokens, tokensText(made.map(({ entry }) => entry)), { mode: 0o600 });
+      const { url } = await listening(root, "--tokens", tokens, "--bundle", bundle, "--output", join(base, "made"));
+      const agentOf = async (token = "") => {
+        const { client } = await connectTo(url, generation, { token });
+        return async (name: string, input: Answer) => answerOf(await client.callTool({ name, arguments: input }));
+      };
+      const [ann, bob] = [await agentOf(made[0]?.token), await agentOf(made[1]?.token)];
+      const { session_id } = await ann("create_session", { workflow: "intake" });
+      const path = `${session_id}/a.md`;
+      expect(await bob("save_output", { path, content: "of bob" })).toMatchObject({ success: false });
+      expect(await ann("save_output", { path, content: "of ann" })).toMatchObject({ success: true });
+      expect(await bob("read_file", { path })).toMatchObject({ success: false });
+      expect(await bob("create_session", { session_id, reopen: true })).toMatchObject({ success: false });
+      expect(await bob("list_files", { path: "{output-root}" })).toMatchObject({ entries: [] });
+      expect(await ann("complete_session", {})).toMatchObject({ success: true, session_id });
+      const { stdout } = await run("sessions", "--state", join(root, "state"), "--owner", "ann");
+      expect(stdout).toContain(String(session_id));
     },
   );
 

@@ -1,4 +1,5 @@
 import { mkdir, readFile } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
@@ -49,7 +50,10 @@ describe("phasegate serve --bundle", () => {
     expect(shown.code).toBe(0);
     expect(shown.stdout).toContain(`saved {output-root}/${id}/a.md (1 bytes, replaced)`);
     expect(shown.stdout).toContain("completed One report.");
-    const { entries } = JSON.parse((await run("show", id, "--state", state, "--json")).stdout);
+    const { owner, entries } = JSON.parse((await run("show", id, "--state", state, "--json")).stdout);
+    // Over stdio it belongs to the user of the machine.
+    expect(owner).toBe(userInfo().username);
+    expect(shown.stdout).toMatch(new RegExp(`owner +${owner}`));
     expect(entries.map(({ type }: Answer) => type)).toEqual([
       "opened",
       "read",

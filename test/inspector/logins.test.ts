@@ -3,6 +3,7 @@ import { createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { describe, expect, it } from "vitest";
 import type { About, Inbox, SessionDetail, SessionList } from "../../src/inspector/wire.js";
 import type { Role } from "../../src/ports/actor.js";
+import { Recorder } from "../../src/workspace/session/machine.js";
 import { startTwoPhases } from "../support/make-engine.js";
 import { makeHouse, ORIGIN } from "./house.js";
 
@@ -36,7 +37,20 @@ async function shared() {
   const amySession = await startTwoPhases(engine.as({ name: "amy" }));
   const asking = await engine.as({ name: "ben" }).start({ workflowType: "asking", target: "src/b.ts" });
   await engine.as({ name: "ben" }).completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
-  return { engine, inspector, tokens, revoked, send, post, bearer, get, status, amySession, asking: asking.sessionId };
+  return {
+    engine,
+    storage,
+    inspector,
+    tokens,
+    revoked,
+    send,
+    post,
+    bearer,
+    get,
+    status,
+    amySession,
+    asking: asking.sessionId,
+  };
 }
 
 describe("the inspector behind a login of the server", () => {
@@ -59,6 +73,45 @@ describe("the inspector behind a login of the server", () => {
     expect((await get<Inbox>("amy", "inbox")).items).toEqual([]);
     expect((await get<Inbox>("vera", "inbox")).items).toMatchObject([{ sessionId: asking }]);
     expect((await get<About>("vera", "about")).actor).toBe("vera");
+  });
+
+  it("shows recorded sessions with their owners, to agents their own, and old ones to those who see all", async () => {
+    const { storage, get, status, send, bearer } = await shared();
+    const recorder = new Recorder({ storage, clock: { now: Date.now } });
+    await recorder.open("of_amy", { owner: { name: "amy", team: "red" }, acts: [] });
+    await recorder.open("of_ben", { owner: { name: "ben" }, acts: [] });
+    await recorder.open("of_nobody", { acts: [] });
+    const listed = async (name: Name, query = "") => {
+      const { items, total } = await get<SessionList>(name, `sessions?kind=recorded${query}`);
+      expect(total).toBe(items.length);
+      return items.map(({ sessionId }) => sessionId).toSorted();
+    };
+    expect(await listed("amy")).toEqual(["of_amy"]);
+    expect(await listed("ben")).toEqual(["of_ben"]);
+    expect(await listed("ben", "&owner=amy")).toEqual([]);
+    for (const name of ["vera", "ann", "olga"] as const) {
+      expect(await listed(name)).toEqual(["of_amy", "of_ben", "of_nobody"]);
+      expect(await listed(name, "&owner=amy")).toEqual(["of_amy"]);
+      const detail = await get<SessionDetail>(name, "sessions/of_amy");
+      expect(detail).toMatchObject({ kind: "recorded", summary: { owner: "amy", team: "red" } });
+    }
+    expect(await get<SessionDetail>("amy", "sessions/of_amy")).toMatchObject({ summary: { owner: "amy" } });
+    expect(await get("amy", "sessions/of_amy/audit")).toMatchObject({ intact: true });
+    for (const id of ["of_ben", "of_nobody"]) {
+      expect([await status("amy", `sessions/${id}`), await status("amy", `sessions/${id}/audit`)]).toEqual([404, 404]);
+      const refused = await send(`api/sessions/${id}`, { headers: bearer("amy") });
+      const missing = await send("api/sessions/of_zoe", { headers: bearer("amy") });
+      expect((await refused.text()).replaceAll(id, "ID")).toBe((await missing.text()).replaceAll("of_zoe", "ID"));
+    }
+    // The stream of an agent does not even name what changes elsewhere.
+    const { body } = await send("api/events", { headers: bearer("amy") });
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+    await recorder.record("of_ben", { type: "listed", path: "x", entries: 1 });
+    await recorder.record("of_amy", { type: "listed", path: "x", entries: 1 });
+    let told = "";
+    while (!told.includes("of_amy")) told += (await reader?.read())?.value ?? "";
+    expect(told).not.toContain("of_ben");
+    await reader?.cancel();
   });
 
   it("lets approvers answer, and operators act, each under their own name", async () => {

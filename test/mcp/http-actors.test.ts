@@ -1,11 +1,12 @@
 import { connect } from "node:net";
 import { PhasegateError } from "phasegate";
-import { registerWorkflowTool } from "phasegate/mcp";
+import { registerWorkflowTool, registerWorkspaceTools } from "phasegate/mcp";
 import { describe, expect, it } from "vitest";
 import type { Actor } from "../../src/ports/actor.js";
 import { makeEngine } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
-import { readResource } from "./connect-in-memory.js";
+import { makeWorkspace } from "../workspace/make-workspace.js";
+import { type Answer, answerOf, readResource } from "./connect-in-memory.js";
 import { connectTo, GENERATIONS, type Generation, serveMcp, until } from "./http-server.js";
 
 const START = { action: "start", workflow_type: "two_phases", target_file: "src/a.ts" };
@@ -83,6 +84,37 @@ describe.each(GENERATIONS)("two actors of one server, with clients of protocol %
     await until(() => updated.length > 0);
     expect(updated).toEqual([ownUri]);
   });
+});
+
+it("two actors of one workspace find, list, read, continue and end their own sessions alone", async () => {
+  const { workspace } = await makeWorkspace({ storage: makeEngine().storage });
+  const register = (server: Parameters<typeof registerWorkspaceTools>[0], { actor }: { readonly actor: Actor }) =>
+    void registerWorkspaceTools(server, workspace.as(actor));
+  const { url } = await serveMcp({ register, login });
+  const agentOf = async (token: string) => {
+    const { client } = await connectTo(url, "2025", { token });
+    return async (name: string, input: Answer = {}) => answerOf(await client.callTool({ name, arguments: input }));
+  };
+  const [ann, bob] = [await agentOf("ann"), await agentOf("bob")];
+  const { session_id: id } = await ann("create_session", { workflow: "intake" });
+  const path = `${String(id)}/report.md`;
+  await ann("save_output", { path, content: "of ann" });
+  expect(await bob("list_files", { path: "{output-root}" })).toMatchObject({ entries: [] });
+  for (const [tool, input] of [
+    ["create_session", { session_id: id, reopen: true }],
+    ["read_file", { path }],
+    ["list_files", { path: `{output-root}/${String(id)}` }],
+    ["complete_session", { session_id: id }],
+  ] as const) {
+    expect(await bob(tool, input)).toMatchObject({ success: false, error: `there is no session "${String(id)}"` });
+  }
+  const { session_id: own } = await bob("create_session");
+  expect(await bob("list_files", { path: "{output-root}" })).toMatchObject({ entries: [`${String(own)}/`] });
+  // A later connection of the owner goes on with it.
+  const later = await agentOf("ann");
+  const reopened = await later("create_session", { session_id: id, reopen: true });
+  expect(reopened).toMatchObject({ opened: "reopened", outputs: ["report.md"] });
+  expect(await later("complete_session")).toMatchObject({ success: true });
 });
 
 it("a session that is handed over is a change of the new owner's list, and of nobody else's", async () => {

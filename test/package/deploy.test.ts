@@ -252,7 +252,7 @@ describe("the compose file", () => {
     expect(name).toBe("serve");
     const given = command.parse(args, { from: "user" }).opts<ListenOptions>();
     // Whoever reaches the container must log in; the port is the one that is published and checked.
-    expect(() => requireComplete(given, (option) => command.getOptionValueSource(option), false)).not.toThrow();
+    expect(() => requireComplete(given, (option) => command.getOptionValueSource(option))).not.toThrow();
     expect(given).toMatchObject({ listen: { host: "0.0.0.0", port: 8080 }, tokens: "/run/secrets/tokens" });
     expect(server.ports).toEqual([expect.stringMatching(/:8080$/)]);
     const published = stepOf("EXPOSE")?.args;

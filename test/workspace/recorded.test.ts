@@ -70,7 +70,7 @@ describe("a recorded session", () => {
     const output = await temporaryFolder();
     const other = await made.again({ outputRoot: output });
     const opened = await other.createSession({ session_id: id });
-    expect(opened).toMatchObject({ success: true, note: expect.stringContaining("exists already") });
+    expect(opened).toMatchObject({ success: true, note: expect.stringContaining("can't be had") });
     expect(await readdir(output)).not.toContain(id);
   });
 

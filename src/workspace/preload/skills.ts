@@ -245,20 +245,28 @@ const KEPT_SOURCES_MAX = 8_000_000;
 /** A second change within so many milliseconds may leave a file's signature the same. */
 const STABLE_MS = 2000;
 
-const sources = new WeakMap<Roots, FileSource>();
+/** What all connections share, also those of different callers: a file that is taken from it was checked before. */
+interface Shared extends Pick<FileSource, "found"> {
+  readonly kept: RecentMap<string, Kept>;
+}
 
-/** Returns the caching source of some roots. All connections share it. */
-function keptSource(roots: Roots): FileSource {
-  const known = sources.get(roots) ?? createSource(roots);
-  sources.set(roots, known);
+const caches = new WeakMap<Roots, Shared>();
+
+function sharedBy({ origin }: Roots): Shared {
+  const known = caches.get(origin) ?? {
+    kept: new RecentMap<string, Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length),
+    found: new Map(),
+  };
+  caches.set(origin, known);
   return known;
 }
 
-function createSource(roots: Roots): FileSource {
-  const kept = new RecentMap<string, Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length);
+/** Returns the caching source of some roots. */
+function keptSource(roots: Roots): FileSource {
+  const { kept, found } = sharedBy(roots);
   return {
     known: roots.known,
-    found: new Map(),
+    found,
     resolve: (path, options) => roots.resolve(path, options),
     expand: (text) => roots.expand(text),
     list: (location) => roots.list(location),
@@ -268,7 +276,7 @@ function createSource(roots: Roots): FileSource {
       const path = roots.show(location);
       const known = kept.get(path);
       if (known !== undefined && known.size <= options.maxBytes) {
-        const signature = await roots.sandbox(location).signature(location.path);
+        const signature = await (await roots.reach(location)).signature(location.path);
         if (known.key === signature?.key) return known;
       }
       const { text, size, signature } = await roots.read(location, options);

@@ -7,7 +7,7 @@
  * variable.
  */
 import { realpath } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { PhasegateError } from "../../errors.js";
 import { isInside } from "../../sandbox/resolve.js";
 import { openSandbox, type Sandbox } from "../../sandbox/sandbox.js";
@@ -205,6 +205,8 @@ export interface WorkspaceFolders {
 export interface OpenRoot {
   readonly name: string;
   readonly sandbox: Sandbox;
+  /** The same folder without what is in the output root, also by a link. The same sandbox if the output root is outside. */
+  readonly apart: Sandbox;
   /** Its absolute paths: as the host gave it, and with links resolved. They must not appear in any message. */
   readonly places: readonly string[];
 }
@@ -228,7 +230,8 @@ export async function openFolders(folders: WorkspaceFolders): Promise<readonly O
     [ROOT_NAMES.output, outputRoot],
     ...Object.entries(readRoots),
   ];
-  const roots = await Promise.all(named.map(([name, folder]) => openRoot(name, folder)));
+  const output = await placesOf(outputRoot);
+  const roots = await Promise.all(named.map(([name, folder]) => openRoot(name, folder, output)));
   checkApart(roots);
   return roots;
 }
@@ -240,10 +243,14 @@ export async function placesOf(folder: string): Promise<readonly string[]> {
   return real === given ? [given] : [given, real];
 }
 
-async function openRoot(name: string, folder: string): Promise<OpenRoot> {
+async function openRoot(name: string, folder: string, output: readonly string[]): Promise<OpenRoot> {
   try {
     const sandbox = await openSandbox(folder, { refuse: keptBack });
-    return { name, sandbox, places: await placesOf(folder) };
+    const places = await placesOf(folder);
+    const inside =
+      name === ROOT_NAMES.output ? [] : places.flatMap((place) => output.filter((one) => isInside(place, one)));
+    const apart = inside.length === 0 ? sandbox : await openSandbox(folder, { refuse: refuseAlso(places, output) });
+    return { name, sandbox, apart, places };
   } catch (cause) {
     throw new PhasegateError("INVALID_INPUT", `the folder of {${name}} can't be opened`, {
       remedy: "Create the folder, or give another one.",
@@ -251,6 +258,16 @@ async function openRoot(name: string, folder: string): Promise<OpenRoot> {
       cause,
     });
   }
+}
+
+/** Refuses paths into the output root as well. A file system may ignore case. */
+function refuseAlso(places: readonly string[], output: readonly string[]) {
+  const folds = (path: string) => path.normalize("NFC").toLowerCase();
+  const folders = output.map(folds);
+  return (path: string) => {
+    const isOutput = places.some((place) => folders.some((folder) => isInside(folder, folds(join(place, path)))));
+    return isOutput ? `it is in {${ROOT_NAMES.output}}` : keptBack(path);
+  };
 }
 
 function checkApart(roots: readonly OpenRoot[]): void {

@@ -10,7 +10,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { SandboxEntry } from "../../sandbox/list.js";
 import { isInside } from "../../sandbox/resolve.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
-import { isSessionFolder } from "../session/folders.js";
+import { isSessionFolder, noSession } from "../session/folders.js";
 import {
   checkedPath,
   expandPath,
@@ -31,13 +31,27 @@ interface RootsOptions {
   readonly variables: Readonly<Record<string, VariableValue>>;
 }
 
+/** Tells whether a session exists for a caller. */
+type Sees = (sessionId: string) => Promise<boolean>;
+
+/** How many sessions are looked at together: each may be a file to read. */
+const AT_ONCE = 32;
+
 /** The roots and variables of a workspace. */
 export class Roots {
+  /** What `limitedTo` was called on: the texts of all such roots are cached together, and each checks a file before that. */
+  readonly origin: Roots;
+  readonly #options: RootsOptions;
+  readonly #sees: Sees | undefined;
   readonly #roots: ReadonlyMap<string, OpenRoot>;
   readonly #project: readonly string[];
   readonly #variables: Variables;
 
-  constructor({ roots, project = [], variables }: RootsOptions) {
+  constructor(options: RootsOptions, limit?: { readonly origin: Roots; readonly sees: Sees }) {
+    const { roots, project = [], variables } = options;
+    this.origin = limit?.origin ?? this;
+    this.#options = options;
+    this.#sees = limit?.sees;
     this.#roots = new Map(roots.map((root) => [root.name, root]));
     this.#project = project;
     const names = [...this.#roots.keys(), ...(project.length === 0 ? [] : [ROOT_NAMES.project])];
@@ -45,6 +59,14 @@ export class Roots {
       ...names.map((root): [string, VariableValue] => [root, { root, path: "." }]),
       ...Object.entries(variables),
     ]);
+  }
+
+  /**
+   * Returns these roots for one caller: the folders of sessions that it does not see do not exist, and are in the output
+   * root alone, also where that is inside another root.
+   */
+  limitedTo(sees: Sees): Roots {
+    return new Roots(this.#options, { origin: this.origin, sees });
   }
 
   /** The names of all variables, without braces. */
@@ -84,14 +106,25 @@ export class Roots {
    * `INVALID_INPUT` for a binary file.
    */
   async read(location: Location, { maxBytes }: { readonly maxBytes: number }) {
-    const { bytes, signature } = await this.sandbox(location).readBytes(location.path, { maxBytes });
+    const { bytes, signature } = await (await this.reach(location)).readBytes(location.path, { maxBytes });
     return { text: decodeText(bytes, showLocation(location)), size: bytes.length, signature };
   }
 
   /** Lists a folder without refused entries. Throws as a sandbox does. */
   async list(location: Location): Promise<readonly SandboxEntry[]> {
-    const entries = await this.sandbox(location).names(location.path);
-    return entries.filter(({ path, kind }) => kind !== "refused" && isCheckable(path));
+    const entries = await (await this.reach(location)).names(location.path);
+    const readable = entries.filter(({ path, kind }) => kind !== "refused" && isCheckable(path));
+    const sees = this.#sees;
+    if (sees === undefined || location.root !== ROOT_NAMES.output || location.path !== ".") return readable;
+    const seen: SandboxEntry[] = [];
+    for (let from = 0; from < readable.length; from += AT_ONCE) {
+      const some = readable.slice(from, from + AT_ONCE);
+      const mine = await Promise.all(
+        some.map(async ({ path }) => sessionOf(path) === undefined || sees(path.toLowerCase())),
+      );
+      seen.push(...some.filter((_, index) => mine[index]));
+    }
+    return seen;
   }
 
   /**
@@ -102,10 +135,27 @@ export class Roots {
     return nearestNames(this, location);
   }
 
-  /** Returns the sandbox of a location's root. Throws `PATH_REFUSED` for an unknown root. */
-  sandbox({ root }: Location): Sandbox {
+  /**
+   * Returns the sandbox in which the caller may read a location. Throws `SESSION_NOT_FOUND` for a session that it does not
+   * see, and `PATH_REFUSED` for an unknown root.
+   */
+  async reach(location: Location): Promise<Sandbox> {
+    const { sandbox, apart } = this.#open(location);
+    if (this.#sees === undefined) return sandbox;
+    if (location.root !== ROOT_NAMES.output) return apart;
+    const id = sessionOf(location.path);
+    if (id !== undefined && !(await this.#sees(id))) throw noSession(id, []);
+    return sandbox;
+  }
+
+  /** Returns the whole sandbox of a location's root, for the workspace itself. Throws `PATH_REFUSED` for an unknown root. */
+  sandbox(location: Location): Sandbox {
+    return this.#open(location).sandbox;
+  }
+
+  #open({ root }: Location): OpenRoot {
     const open = this.#roots.get(root);
-    if (open !== undefined) return open.sandbox;
+    if (open !== undefined) return open;
     throw new PhasegateError("PATH_REFUSED", `there is no root {${root}}`, {
       remedy: `The roots are ${[...this.#roots.keys()].map((name) => `{${name}}`).join(", ")}.`,
       details: { reason: "unknown root" },
@@ -140,6 +190,15 @@ export class Roots {
     const [nearest] = around.sort((a, b) => a.way.length - b.way.length);
     return nearest === undefined ? undefined : { root: nearest.name, path: nearest.way.split(sep).join("/") || "." };
   }
+}
+
+/**
+ * Returns the session whose folder a path of the output root is in, or leads to. Some file systems ignore case, so an id in
+ * upper case names the same folder.
+ */
+function sessionOf(path: string): string | undefined {
+  const id = path.split("/")[0]?.toLowerCase() ?? "";
+  return isSessionFolder(id) ? id : undefined;
 }
 
 function joined(folder: string, path: string): string {

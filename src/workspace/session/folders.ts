@@ -27,7 +27,7 @@ import {
 } from "./manifest.js";
 
 /** The facts of a new session. */
-export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "steps">;
+export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "owner" | "team" | "steps">;
 
 /** The remedy for a file over its limit. */
 const TOO_LONG = "Save it in parts, each in its own file.";

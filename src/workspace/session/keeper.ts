@@ -1,17 +1,22 @@
 /**
  * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of
  * this folder; what is decided where:
- * - keeper.ts: a file is written before its log entry, the last log entry before the manifest; what tools know of a client
+ * - keeper.ts: whose a session is, and who may use it; a file is written before its log entry, the last log entry before
+ *   the manifest; what tools know of a client
  * - folders.ts: ids of sessions, limits, where an output may be saved, and the errors with the call that helps
  * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
  * - machine.ts: what may happen to a recorded session, the format of its log, and its recorder: one commit per act
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { type CalledSession, type Caller, maySee, type Owner, ownedBy } from "../../ports/actor.js";
 import type { FullClock } from "../../ports/clock.js";
+import { admission, ownerFor } from "../../runtime/access.js";
+import { RecentMap } from "../../runtime/cache.js";
+import { parseSessionId } from "../../workflow/names.js";
 import type { WorkspaceLimits, WorkspaceNotifications } from "../options.js";
 import type { Roots } from "../roots/roots.js";
-import type { SessionFacts, SessionFolders } from "./folders.js";
-import type { Recorder, WorkspaceAct } from "./machine.js";
+import { noSession, type SessionFacts, type SessionFolders } from "./folders.js";
+import { type Recorder, recordedMachine, type WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";
 
 /** The options of {@link SessionKeeper}. */
@@ -21,26 +26,63 @@ interface KeeperOptions {
   readonly recorder?: Recorder | undefined;
   readonly notifications: WorkspaceNotifications;
   readonly counts: SessionCounts;
+  /** Who owns the sessions that the host creates. Default: nobody. */
+  readonly owner?: Owner | undefined;
 }
+
+/** The most sessions whose owner is kept in memory. */
+const OWNED_MAX = 10_000;
 
 /** The sessions of a workspace. */
 export class SessionKeeper {
   readonly #options: KeeperOptions;
+  /** For whom it is; for the host itself if missing. */
+  readonly #caller: Caller | undefined;
+  /** Whose the recorded sessions are: an owner never changes, so that a list of many need not read each of them again. */
+  readonly #owned: RecentMap<string, { readonly session: CalledSession; readonly isChecked: boolean }>;
 
-  constructor(options: KeeperOptions) {
-    this.#options = options;
+  constructor(options: KeeperOptions | SessionKeeper, caller?: Caller) {
+    this.#caller = caller;
+    this.#options = options instanceof SessionKeeper ? options.#options : options;
+    this.#owned = options instanceof SessionKeeper ? options.#owned : new RecentMap(OWNED_MAX);
+  }
+
+  /** Returns the sessions of one caller: those that it may not see do not exist. */
+  limitedTo(caller: Caller): SessionKeeper {
+    return new SessionKeeper(this, caller);
+  }
+
+  /** Returns true if there is a session that the caller may see. */
+  async sees(sessionId: string): Promise<boolean> {
+    return this.#caller === undefined ? this.exists(sessionId) : this.#admits(this.#caller, "readFile", sessionId);
+  }
+
+  /**
+   * Checks that the caller may do something with a session. Throws `SESSION_NOT_FOUND`, in the same words for one that
+   * does not exist and for one that the caller can't see, and `NOT_ALLOWED`.
+   */
+  async require(operation: string, sessionId: string): Promise<void> {
+    if (this.#caller === undefined || (await this.#admits(this.#caller, operation, sessionId))) return;
+    throw noSession(sessionId, []);
   }
 
   /** Creates a session; `acts` were done before it, and are recorded in it. */
   async create(wanted: string | undefined, facts: SessionFacts, acts: readonly WorkspaceAct[]): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
-    const known = { ...facts, ...workflowOf(facts, acts), ...stepsOf(acts) };
+    const described = { ...facts, ...workflowOf(facts, acts), ...stepsOf(acts) };
+    const owner = ownerFor(
+      { options: this.#options, ...(this.#caller && { caller: this.#caller }) },
+      factsOf(described),
+      "createSession",
+    );
+    const known = { ...described, ...(owner && ownedBy(owner)) };
     const manifest = await folders.create(wanted, known, async (id) => (await recorder?.knows(id)) ?? false);
     const { session_id: sessionId, workflow, agent, inputs } = manifest;
     await recorder?.open(sessionId, {
       ...(workflow === undefined ? {} : { workflow }),
       ...(agent === undefined ? {} : { agent }),
       ...(inputs === undefined ? {} : { inputs }),
+      ...(owner === undefined ? {} : { owner }),
       acts,
     });
     counts.begun(sessionId);
@@ -51,9 +93,11 @@ export class SessionKeeper {
   /** Reopens a session. */
   async reopen(sessionId: string, acts: readonly WorkspaceAct[]): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
+    await this.require("createSession", sessionId);
     await recorder?.knows(sessionId);
     const manifest = await folders.reopen(sessionId);
-    await recorder?.reopen(sessionId, acts);
+    const { owner: name, team } = manifest;
+    await recorder?.reopen(sessionId, acts, name === undefined ? undefined : { name, ...(team && { team }) });
     counts.begun(sessionId);
     notifications.notify("sessionReopened", { sessionId });
     return manifest;
@@ -62,6 +106,7 @@ export class SessionKeeper {
   /** Saves a file; the path is relative to the session's folder. */
   async save(sessionId: string, path: string, content: string) {
     const { folders, recorder, notifications } = this.#options;
+    await this.require("saveOutput", sessionId);
     // Throws if the log was changed or cannot be read: then nothing is saved.
     await recorder?.knows(sessionId);
     const saved = await folders.save(sessionId, path, content);
@@ -78,6 +123,7 @@ export class SessionKeeper {
   /** Ends a session. */
   async complete(sessionId: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
+    await this.require("completeSession", sessionId);
     await folders.requireActive(sessionId);
     // The log first: if it cannot be written, the session stays active and the call can be repeated.
     await recorder?.complete(sessionId, status, summary);
@@ -89,7 +135,8 @@ export class SessionKeeper {
   }
 
   /** Reads a session's manifest. Throws `SESSION_NOT_FOUND`. */
-  manifest(sessionId: string): Promise<Manifest> {
+  async manifest(sessionId: string): Promise<Manifest> {
+    await this.require("manifest", sessionId);
     return this.#options.folders.manifest(sessionId);
   }
 
@@ -106,6 +153,45 @@ export class SessionKeeper {
     // After the log: a step that could not be recorded was not given, so it must not become the current one.
     if (act.type === "step") await this.#options.folders.noteStep(sessionId, act.workflow, act.step);
   }
+
+  async #admits(caller: Caller, operation: string, sessionId: string): Promise<boolean> {
+    const session = await this.#called(caller, operation, sessionId);
+    return session !== undefined && admission(caller, operation)(session);
+  }
+
+  /**
+   * Returns whose a session is; undefined if there is none. The log says so; the manifest does where there is no log. A log
+   * of somebody else is not parsed, so that it takes no longer, and its damage tells nothing.
+   */
+  async #called(caller: Caller, operation: string, sessionId: string): Promise<CalledSession | undefined> {
+    const known = this.#owned.get(sessionId);
+    // What was not checked against a log can refuse, but grant nothing.
+    if (known !== undefined && (known.isChecked || !maySee(caller, operation, known.session))) return known.session;
+    let logged: CalledSession | undefined;
+    const admits = (summary: CalledSession) => {
+      logged = summary;
+      return maySee(caller, operation, summary);
+    };
+    const checked = await this.#options.recorder?.limitedTo(admits).lookAt(parseSessionId(sessionId));
+    if (logged === undefined) return this.#unlogged(sessionId);
+    this.#owned.set(sessionId, { session: logged, isChecked: checked !== undefined });
+    return logged;
+  }
+
+  async #unlogged(sessionId: string): Promise<CalledSession | undefined> {
+    try {
+      return { sessionId, ...factsOf(await this.#options.folders.manifest(sessionId)) };
+    } catch (error) {
+      if (isPhasegateError(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Returns what a rule of the host is told about a session. */
+function factsOf({ workflow, owner, team }: SessionFacts): Omit<CalledSession, "sessionId"> {
+  const of = owner === undefined ? {} : { owner, ...(team === undefined ? {} : { team }) };
+  return { kind: recordedMachine.kind, workflowType: workflow ?? "workspace", target: "", ...of };
 }
 
 /** Returns the workflow that was loaded last if none is named. */

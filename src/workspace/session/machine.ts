@@ -6,9 +6,10 @@
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import type { AuditReport, Receipt, Recorded } from "../../log/commit.js";
-import { Kernel } from "../../log/log.js";
+import { type Admits, Kernel } from "../../log/log.js";
 import type { Decision, DecisionContext, Machine } from "../../log/machine.js";
 import { type SessionKind, sessionKind } from "../../phased/log-check.js";
+import { type Owner, ownedBy, ownerSchema } from "../../ports/actor.js";
 import type { Clock } from "../../ports/clock.js";
 import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Telemetry } from "../../ports/telemetry.js";
@@ -101,6 +102,8 @@ export const recordedEventSchema = z.discriminatedUnion("type", [
     workflow: z.string().optional(),
     agent: z.string().optional(),
     inputs: sessionInputsSchema.optional(),
+    /** Whose session it is. Logs of workspaces without owners have none. */
+    owner: z.optional(ownerSchema),
   }),
   /** A connection continues the session. */
   z.object({ type: z.literal("reopened") }),
@@ -115,6 +118,8 @@ export type RecordedEvent =
       workflow?: string | undefined;
       agent?: string | undefined;
       inputs?: SessionInputs | undefined;
+      /** Whose session it is, if it has an owner. */
+      owner?: Owner | undefined;
     }
   /** A connection continues the session. */
   | { type: "reopened" }
@@ -128,6 +133,7 @@ export const recordedHeadSchema = z.object({
   status: z.enum(["active", "completed", "failed"]),
   workflow: z.string().optional(),
   agent: z.string().optional(),
+  owner: z.optional(ownerSchema),
   /** The step that was given last, if the workflow has steps. */
   step: z.string().optional(),
   /** The numbers of acts. */
@@ -146,6 +152,8 @@ export interface RecordedHead {
   workflow?: string | undefined;
   /** The name of the agent, if it gave it. */
   agent?: string | undefined;
+  /** Whose session it is, if it has an owner. */
+  owner?: Owner | undefined;
   /** The step that was given last, if the workflow has steps. */
   step?: string | undefined;
   /** How many files were read. */
@@ -167,6 +175,7 @@ export type RecordedCommand =
       readonly workflow?: string;
       readonly agent?: string;
       readonly inputs?: SessionInputs;
+      readonly owner?: Owner;
       /** The acts before there was a session. */
       readonly acts: readonly WorkspaceAct[];
     }
@@ -187,6 +196,7 @@ export const recordedMachine: Machine<RecordedCommand, RecordedEvent, RecordedHe
     target: "",
     status: head.status,
     current: head.step ?? "",
+    ...(head.owner && ownedBy(head.owner)),
     createdAt: head.createdAt,
     ...(head.completedAt === undefined ? {} : { completedAt: head.completedAt }),
   }),
@@ -229,6 +239,7 @@ function applied(head: RecordedHead, event: RecordedEvent, at: string): Recorded
         ...head,
         ...(event.workflow === undefined ? {} : { workflow: event.workflow }),
         ...(event.agent === undefined ? {} : { agent: event.agent }),
+        ...(event.owner === undefined ? {} : { owner: event.owner }),
       };
     case "reopened": {
       const { completedAt: _, ...rest } = head;
@@ -276,7 +287,11 @@ interface RecorderOptions {
 export class Recorder {
   readonly #kernel: Kernel<RecordedCommand, RecordedEvent, RecordedHead>;
 
-  constructor(options: RecorderOptions) {
+  constructor(options: RecorderOptions | Recorder, admits?: Admits) {
+    if (options instanceof Recorder) {
+      this.#kernel = admits === undefined ? options.#kernel : options.#kernel.limitedTo(admits);
+      return;
+    }
     const { storage, telemetry } = options;
     this.#kernel = new Kernel({
       ...options,
@@ -284,6 +299,11 @@ export class Recorder {
       onCommit: (commit, before) => telemetry?.committed("recorded", commit, before?.head, storage),
       onConflict: () => telemetry?.conflicted("recorded"),
     });
+  }
+
+  /** Returns this recorder for one caller: it finds the sessions that `admits` accepts. */
+  limitedTo(admits: Admits): Recorder {
+    return new Recorder(this, admits);
   }
 
   /** Returns true if there is or was a log with this id. Throws `TAMPERED` if its newest commit was changed. */
@@ -305,10 +325,11 @@ export class Recorder {
     await this.#execute(id, { type: "open", ...facts });
   }
 
-  /** Continues a log. Starts one if the session is older than its recording. */
-  async reopen(id: string, acts: readonly WorkspaceAct[]): Promise<void> {
+  /** Continues a log. Starts one if the session is older than its recording, with the owner that it has. */
+  async reopen(id: string, acts: readonly WorkspaceAct[], owner?: Owner): Promise<void> {
+    const opening: RecordedCommand = { type: "open", ...(owner && { owner }), acts };
     await this.#kernel.execute(parseSessionId(id), (current) => ({
-      command: current === undefined ? { type: "open", acts } : { type: "reopen", acts },
+      command: current === undefined ? opening : { type: "reopen", acts },
     }));
   }
 

@@ -26,6 +26,10 @@ export interface Manifest {
   agent?: string | undefined;
   /** What the user gave, by name. */
   inputs?: SessionInputs | undefined;
+  /** Who owns the session, if it has an owner. */
+  owner?: string | undefined;
+  /** The team of the owner, if they have one. */
+  team?: string | undefined;
   /** The step that was given last, by skill. */
   steps?: Record<string, string> | undefined;
   /** The saved files, in the order in which they were first saved. */
@@ -67,6 +71,8 @@ export const manifestSchema = z.object({
   workflow: z.string().optional(),
   agent: z.string().optional(),
   inputs: sessionInputsSchema.optional(),
+  owner: z.string().optional(),
+  team: z.string().optional(),
   steps: z.record(z.string(), z.string()).optional(),
   outputs: z.array(outputSchema),
   summary: z.string().optional(),

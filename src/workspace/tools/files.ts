@@ -57,7 +57,7 @@ export const readFileTool = defineTool({
 async function readPart({ roots }: Connection, location: Location, offset: number, length: number) {
   const before = Math.min(offset, CHARACTER_MAX - 1);
   try {
-    const sandbox = roots.sandbox(location);
+    const sandbox = await roots.reach(location);
     const wanted = { offset: offset - before, length: length + before };
     const { bytes, signature } = await sandbox.readPart(location.path, wanted);
     if (offset > signature.size) throw behindEnd(offset, signature.size);

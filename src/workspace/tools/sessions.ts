@@ -64,8 +64,8 @@ export const createSessionTool = defineTool({
     const kept = [...connection.kept];
     const manifest = await connection.sessions.create(id, facts, kept);
     connection.adopt(manifest.session_id, kept.length);
-    const isOther = id !== undefined && manifest.session_id !== id;
-    return { ...opened(manifest, "created"), ...(isOther ? { note: taken(id) } : {}) };
+    if (id === undefined || manifest.session_id === id) return opened(manifest, "created");
+    return { ...opened(manifest, "created"), note: taken(id, await connection.sessions.sees(id)) };
   },
 });
 
@@ -92,7 +92,8 @@ function opened(manifest: Manifest, how: SessionOpened["opened"]): SessionOpened
   };
 }
 
-function taken(id: string): string {
+function taken(id: string, isSeen: boolean): string {
+  if (!isSeen) return `${id} can't be had, so this is a new session under another id.`;
   return `${id} exists already, so this is a new session. To continue that one instead, call create_session with {"session_id": "${id}", "reopen": true}.`;
 }
 
@@ -146,7 +147,7 @@ async function ownPath(given: string, connection: Connection) {
   if (!isOutput || !isSessionFolder(id)) throw noSessionInPath(given, location, connection);
   if (!connection.owns(id)) {
     const rest = names.length === 0 ? undefined : placeFor(names.join("/"), connection.sessionId);
-    throw notOwn(id, await connection.sessions.exists(id), { rest });
+    throw notOwn(id, await connection.sessions.sees(id), { rest });
   }
   if (names.length > 0) return { id, rest: names.join("/") };
   throw new PhasegateError("INVALID_INPUT", "the path names a session and no file in it", {
@@ -227,7 +228,7 @@ export const completeSessionTool = defineTool({
     const id = given?.trim().toLowerCase() ?? connection.sessionId;
     if (id === undefined) throw noneYet();
     if (!connection.owns(id)) {
-      throw isSessionFolder(id) && (await connection.sessions.exists(id))
+      throw isSessionFolder(id) && (await connection.sessions.sees(id))
         ? notOwn(id, true, { what: "nothing was completed" })
         : noSession(id, []);
     }
@@ -332,16 +333,17 @@ function notOwn(
   id: string,
   exists: boolean,
   { what = "nothing was saved", rest }: { readonly what?: string; readonly rest?: string | undefined } = {},
-): PhasegateError<"PATH_REFUSED"> {
+): PhasegateError {
   const reason = exists ? `the session ${id} belongs to another connection` : `there is no session ${id}`;
   const call = exists ? `{"session_id": "${id}", "reopen": true}` : `{"session_id": "${id}"}`;
   const others = exists
     ? `Call create_session for a session of your own, or with ${call} to continue that one.`
     : `Call create_session with ${call}, then save again.`;
-  return new PhasegateError("PATH_REFUSED", `${what}: ${reason}`, {
-    remedy: rest === undefined || rest.startsWith("Call") ? others : `${rest} Or: ${others}`,
-    details: { reason, ...(exists ? {} : { isMistake: true }) },
-  });
+  const message = `${what}: ${reason}`;
+  const remedy = rest === undefined || rest.startsWith("Call") ? others : `${rest} Or: ${others}`;
+  return exists
+    ? new PhasegateError("PATH_REFUSED", message, { remedy, details: { reason } })
+    : new PhasegateError("SESSION_NOT_FOUND", message, { remedy, details: { sessionId: id } });
 }
 
 /** All tools of a workspace, in the order in which an agent usually needs them. */
