@@ -78,8 +78,12 @@ export interface ErrorDetails {
   IDEMPOTENCY_KEY_REUSED: { readonly key: string };
   /** Somebody else's commit came first. */
   CONFLICT: { readonly sessionId: string; readonly version?: number };
-  /** The caller has ended the call before its outcome was written: nothing was written. */
-  CANCELLED: { readonly operation: string };
+  /** The caller has ended the call before its outcome was written. */
+  CANCELLED: {
+    readonly operation: string;
+    /** The instance that waits for its decider; missing if nothing was written. */
+    readonly sessionId?: string;
+  };
   /** Too many operations at once. */
   BUSY: {
     readonly running: number;

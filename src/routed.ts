@@ -38,6 +38,8 @@ export { ROUTED_SESSIONS, type RoutedCommit } from "./routed/state/machine.js";
 export type { RoutedOperation } from "./routed/state/transition.js";
 export type {
   AdvanceRequest,
+  FollowedDecision,
+  FollowedReport,
   GateRefusal,
   ResumeRequest,
   RoutedPass,

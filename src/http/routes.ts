@@ -85,8 +85,8 @@ export function routedService(engine: RoutedEngine, options: OpenApiOptions): Se
     routes: ROUTES,
     document: routedDocument(options),
     codes: {},
-    answer: ({ call, params, actor }) =>
-      carryOut(actor === undefined ? context : { ...context, engine: engine.as(actor) }, call, params),
+    answer: ({ call, params, actor, signal }) =>
+      carryOut({ ...context, signal, ...(actor && { engine: engine.as(actor) }) }, call, params),
     reportError: (operation, error) => engine.reportError(operation, error),
   };
 }

@@ -1,14 +1,15 @@
 /**
- * A call of a tool: how it is measured, the form of its answer, and what its client learns during a call of the workflow tool,
- * over any transport. That is the progress of a gate's checks, if the client asked for it, and warnings about the session as
- * log messages. The client's cancellation ends the call.
+ * A call of a tool: how it is measured, the form of its answer, and what its client learns during a call on a workflow, over
+ * any transport. That is the progress of a gate's checks and that the decider is asked, if the client asked for it; of the
+ * workflow tool also warnings about the session, as log messages. The client's cancellation ends the call.
  */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
-import type { CheckProgress, Followed } from "../phased/verify/verify.js";
+import type { CheckProgress } from "../phased/verify/verify.js";
 import { systemClock } from "../ports/clock.js";
 import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
+import type { FollowedReport } from "../routed/types.js";
 import { isJsonObject } from "../workflow/json.js";
 import { isSessionId, shown } from "../workflow/names.js";
 
@@ -80,12 +81,22 @@ function sessionIn({ session_id: session, instance_id: instance }: Fields): stri
 /** The interval of notifications while checks run, in milliseconds: less than the time limits of clients. */
 const EVERY_MS = 10_000;
 
-/** A call that is followed for its client. */
-export interface FollowedCall extends Followed {
-  readonly ctx: ServerContext;
-  readonly sessionId: unknown;
+/** What a call tells its client, and how the client ends it. */
+interface ClientFollows extends FollowedReport {
   /** Ends the reports of progress; missing if the client asked for none. */
   readonly end?: () => void;
+}
+
+/** A call that is followed for its client. */
+export interface FollowedCall extends ClientFollows {
+  readonly ctx: ServerContext;
+  readonly sessionId: unknown;
+}
+
+/** Follows a call for the client that made it. Whoever follows it calls `end` once it has ended. */
+export function followCall(ctx: ServerContext): ClientFollows {
+  const { signal, _meta } = ctx.mcpReq;
+  return { signal, ...(_meta?.progressToken === undefined ? {} : reportProgress(ctx, _meta.progressToken)) };
 }
 
 /** Follows the calls of a server's clients. It listens to the engine once, however many calls there are. */
@@ -109,9 +120,7 @@ export class Followers {
 
   /** Follows a call on a session for the client that made it. */
   follow(ctx: ServerContext, sessionId: unknown): FollowedCall {
-    const { signal, _meta } = ctx.mcpReq;
-    const progress = _meta?.progressToken === undefined ? {} : reportProgress(ctx, _meta.progressToken);
-    const call = { ctx, sessionId, signal, ...progress };
+    const call = { ctx, sessionId, ...followCall(ctx) };
     this.calls.add(call);
     return call;
   }
@@ -129,20 +138,22 @@ interface Running {
 }
 
 /**
- * Returns a listener that sends a progress notification for each check that begins or ends, and while checks run, to a
- * client that sent a token for that. `progress` counts the checks that have ended, with a fraction that
- * grows while others run: the protocol requires that each is greater than the one before.
+ * Returns listeners that send a progress notification for each check that begins or ends, when the decider is asked, and while
+ * checks run or the decider is waited for, to a client that sent a token for that. `progress` counts the checks that have
+ * ended, with a fraction that grows while others run: the protocol requires that each is greater than the one before.
  */
 function reportProgress(ctx: ServerContext, progressToken: string | number) {
   const running: Running[] = [];
-  let [sent, done, total] = [0, 0, 0];
+  // After a conflict checks may run again: `before` counts those of the times before.
+  let [sent, before, done, total] = [0, 0, 0, 0];
+  let asked: number | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
   const send = (message: string) => {
     sent += 1;
-    const progress = done === total ? total : done + (0.99 * sent) / (sent + 1);
+    const progress = before + (done === total ? total : done + (0.99 * sent) / (sent + 1));
     // The client may disconnect at any time, which is not an error.
     ctx.mcpReq
-      .notify({ method: "notifications/progress", params: { progressToken, progress, total, message } })
+      .notify({ method: "notifications/progress", params: { progressToken, progress, total: before + total, message } })
       .catch(() => {});
   };
   const end = () => {
@@ -150,10 +161,12 @@ function reportProgress(ctx: ServerContext, progressToken: string | number) {
     timer = undefined;
   };
   const tick = () => {
+    if (asked !== undefined) return send(`the decider has not answered after ${secondsSince(asked)}`);
     const names = running.map(({ name, since }) => `${name} for ${secondsSince(since)}`);
     send(`${done} of ${total} checks have ended; running: ${names.join(", ")}`);
   };
   const onCheck = ({ verifier, field, ok, ...counts }: CheckProgress) => {
+    if (counts.done < done) before += done;
     ({ done, total } = counts);
     const name = field === undefined ? shown(verifier) : `${shown(verifier)} on ${shown(field)}`;
     if (ok === undefined) {
@@ -170,7 +183,14 @@ function reportProgress(ctx: ServerContext, progressToken: string | number) {
     const after = ended === undefined ? "" : ` after ${secondsSince(ended.since)}`;
     send(`${name} ${ok ? "passed" : "failed"}${after}: ${done} of ${total} checks have ended`);
   };
-  return { onCheck, end };
+  const onAsk = () => {
+    asked = systemClock.elapsed();
+    // The decider counts as one more check: the call has not ended while it is asked.
+    total += 1;
+    timer ??= setInterval(tick, EVERY_MS);
+    send("the decider is asked for the next step");
+  };
+  return { onCheck, onAsk, end };
 }
 
 function secondsSince(begun: number): string {

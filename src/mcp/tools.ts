@@ -20,7 +20,7 @@ import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from 
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
-import { answerCall, Followers, type WatchedTools } from "./calls.js";
+import { answerCall, Followers, followCall, type WatchedTools } from "./calls.js";
 import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
 import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
@@ -226,7 +226,9 @@ function registerTool(
         getClientCapabilities: () => server.server.getClientCapabilities(),
         createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
       };
-      const people: RoutedCallOptions = {
+      const { end, ...followed } = followCall(ctx);
+      const given: RoutedCallOptions = {
+        ...followed,
         askPerson: async (question) => {
           const about = aboutOf(question);
           const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about });
@@ -234,10 +236,14 @@ function registerTool(
           return answer;
         },
       };
-      const result = await answerCall({ tool: name, actions, input, ctx }, { telemetry }, () =>
-        during(client, () => tool.dispatch(input, people)),
-      );
-      return open.form ?? result;
+      try {
+        const result = await answerCall({ tool: name, actions, input, ctx }, { telemetry }, () =>
+          during(client, () => tool.dispatch(input, given)),
+        );
+        return open.form ?? result;
+      } finally {
+        end?.();
+      }
     },
   );
 }

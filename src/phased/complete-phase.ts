@@ -30,7 +30,7 @@ import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
 import { beginPhase } from "./verify/snapshots.js";
-import { type Followed, verifyEvidence } from "./verify/verify.js";
+import { cancelled, type Followed, verifyEvidence } from "./verify/verify.js";
 
 /** A submission of evidence. */
 export interface CompleteRequest<Phase extends number = number, Evidence = unknown> extends Followed {
@@ -117,7 +117,7 @@ function createJudge(
       const submitted = { session, structure, phase, submission, followed };
       evaluation = { dependsOn, ...(await evaluate(context, submitted, confirm)) };
     }
-    if (followed.signal?.aborted) throw cancelled();
+    if (followed.signal?.aborted) throw cancelled("completePhase");
     const { judged, payloads, snapshots, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
@@ -150,13 +150,6 @@ interface Submitted {
   readonly phase: PhaseDefinition;
   readonly submission: SafeEvidence;
   readonly followed: Followed;
-}
-
-function cancelled(): PhasegateError<"CANCELLED"> {
-  return new PhasegateError("CANCELLED", "the caller has ended the call: nothing was written", {
-    remedy: "Make the call again, with the same idempotency key.",
-    details: { operation: "completePhase" },
-  });
 }
 
 /** Takes a submission to the gate of its phase. If the phase will be left, also takes the snapshots of the next one. */
@@ -214,7 +207,7 @@ async function evaluate(
         ({ verdict }) => ({ problems: verdict.passed ? [] : verdict.problems }),
       ));
   // Before snapshots are taken: they run programs, too.
-  if (followed.signal?.aborted) throw cancelled();
+  if (followed.signal?.aborted) throw cancelled("completePhase");
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
   const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;

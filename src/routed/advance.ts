@@ -7,24 +7,26 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { PreparedOr, Unwritten } from "../log/log.js";
 import { keyedRequest } from "../log/machine.js";
+import { cancelled, type Followed } from "../phased/verify/verify.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
 import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/object-reader.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
+import type { Waiting } from "./asking.js";
 import { answerAfter, decidePending, judgeReport } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
 import { type PendingDecision, type PinnedStep, type ReportFacts, type RoutedCommand, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
-import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
+import type { AdvanceRequest, FollowedReport, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
 import { executeOn, isStillThere, resultOf } from "./views.js";
 
 /** Takes a report, and returns the next step. */
 export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
-  return take(context, id, handedIn(context, "advance", request));
+  return take(context, id, handedIn(context, "advance", request), request);
 }
 
 /** Takes the report of a client that comes back and says which step it assumes. */
@@ -38,7 +40,7 @@ export function resume(context: RoutedContext, id: string, request: ResumeReques
   }
   // One line: it is shown to people and compared with the names of steps.
   const assumedStep = singleLine(given.trim());
-  return take(context, id, { ...handedIn(context, "resume", request, assumedStep), assumedStep });
+  return take(context, id, { ...handedIn(context, "resume", request, assumedStep), assumedStep }, request);
 }
 
 /** A report as it was read, before the session is known. */
@@ -49,8 +51,16 @@ interface Handed extends HandedReport {
   readonly key?: string;
 }
 
-async function take(context: RoutedContext, instanceId: string, { key, ...handed }: Handed): Promise<RoutedResult> {
+async function take(
+  context: RoutedContext,
+  instanceId: string,
+  { key, ...handed }: Handed,
+  followed: FollowedReport,
+): Promise<RoutedResult> {
   const id = parseSessionId(instanceId);
+  const { operation } = handed;
+  const { signal, onAsk } = followed;
+  const waiting = { operation, signal, onAsk };
   const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
   let decided: number | undefined;
   const taken = await executeOn(
@@ -61,15 +71,17 @@ async function take(context: RoutedContext, instanceId: string, { key, ...handed
       decided ??= version;
       // Another report was first and led to another step: this one is not about that step.
       if (version !== decided) return { answer: { session, isOvertaken: true } };
-      return prepareReport(context, session, handed);
+      const prepared = await prepareReport(context, session, handed, followed);
+      if ("command" in prepared && signal?.aborted) throw cancelled(operation);
+      return prepared;
     },
     keyed,
     // A client that comes back with the step's details asks the person again.
     (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
   );
-  if (!("answer" in taken)) return answerOf(context, taken, taken.replayed);
+  if (!("answer" in taken)) return answerOf(context, taken, taken.replayed, waiting);
   const { session, isOvertaken } = taken.answer;
-  return isOvertaken ? overtaken(context, session, handed) : answerUnwritten(context, session, handed);
+  return isOvertaken ? overtaken(context, session, handed) : answerUnwritten(context, session, handed, waiting);
 }
 
 /** A report for which nothing is written. */
@@ -88,6 +100,7 @@ async function prepareReport(
   context: RoutedContext,
   session: RoutedSession,
   handed: HandedReport,
+  followed: Followed,
 ): Promise<PreparedOr<RoutedCommand, NotTaken>> {
   const { head } = session;
   if (head.status === "COMPLETED" || head.status === "FAILED") return nothingToWrite(session);
@@ -108,6 +121,7 @@ async function prepareReport(
     structure,
     { ...step, gate },
     details,
+    followed,
   );
   const found = verification === undefined ? {} : { verification };
   if (!verdict.passed) {
@@ -159,7 +173,12 @@ function isSilent({ operation, report }: HandedReport): boolean {
 }
 
 /** Returns the answer to a stored report: its gate's refusal, or the decision. */
-async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
+async function answerOf(
+  context: RoutedContext,
+  taken: RoutedCommit,
+  replayed: boolean,
+  waiting: Waiting,
+): Promise<RoutedResult> {
   const refused = gateRefusal(context, taken);
   if (refused !== undefined) return { ...(await resultOf(context, taken, replayed)), gate: refused };
   const answered = replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
@@ -167,7 +186,7 @@ async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: b
   if (pending === undefined) return decidedResult(context, answered, replayed);
   if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
     return resultOf(context, answered, replayed);
-  return decidedResult(context, await decidePending(context, answered, pending), replayed);
+  return decidedResult(context, await decidePending(context, answered, pending, waiting), replayed);
 }
 
 function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {
@@ -189,13 +208,14 @@ async function answerUnwritten(
   context: RoutedContext,
   session: RoutedSession,
   handed: HandedReport,
+  waiting: Waiting,
 ): Promise<RoutedResult> {
   const { head } = session;
   const { pending } = head;
   if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
     return resultOf(context, session, pending?.digest === handed.digest);
   }
-  const answered = await decidePending(context, session, pending);
+  const answered = await decidePending(context, session, pending, waiting);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
   // A client that comes back before the first step asks for it, and reports on none.
   if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);

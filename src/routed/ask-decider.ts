@@ -43,18 +43,20 @@ interface AskOptions {
   readonly deadlineMs: number;
   readonly maxContextBytes: number;
   readonly clock: FullClock;
+  /** Stops it, with the signal's reason. */
+  readonly signal: AbortSignal;
 }
 
-/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`. */
+/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`, or the reason of `signal`. */
 export async function askDecider(
   decider: StepDecider,
   request: DecisionRequest,
-  { deadlineMs, maxContextBytes, clock }: AskOptions,
+  { deadlineMs, maxContextBytes, clock, signal }: AskOptions,
 ): Promise<Decided> {
   const begun = clock.elapsed();
   const { allowed, context, workflow } = request;
   const limits = { allowed, context, maxContextBytes, steps: [...workflow.steps, { name: FINISH }] };
-  const end = deadline(clock, deadlineMs);
+  const end = deadline(clock, deadlineMs, signal);
   const spent = () => Math.round(clock.elapsed() - begun);
   try {
     const first = await bounded(decider, request, end);
@@ -96,21 +98,34 @@ export function mergeContext(
 }
 
 interface Deadline {
+  /** The decider's own. */
   readonly signal: AbortSignal;
+  /** That of those who wait. */
+  readonly waiting: AbortSignal;
   readonly passed: Promise<never>;
   clear(): void;
 }
 
-function deadline(clock: FullClock, milliseconds: number): Deadline {
+function deadline(clock: FullClock, milliseconds: number, waiting: AbortSignal): Deadline {
   const controller = new AbortController();
   let clear = () => {};
   const passed = new Promise<never>((_, reject) => {
-    clear = clock.after(milliseconds, () => {
+    const end = (why: unknown) => {
+      // The rejection comes before the signal: the decider's own error about the signal is ignored then.
+      reject(why);
       controller.abort();
-      reject(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
+    };
+    const leave = () => end(waiting.reason);
+    const cancel = clock.after(milliseconds, () => {
+      end(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
     });
+    waiting.addEventListener("abort", leave, { once: true });
+    clear = () => {
+      cancel();
+      waiting.removeEventListener("abort", leave);
+    };
   });
-  return { signal: controller.signal, passed, clear };
+  return { signal: controller.signal, waiting, passed, clear };
 }
 
 function failed(
@@ -126,12 +141,15 @@ function failed(
   });
 }
 
-/** Asks one question, ended at the deadline even if the decider ignores its signal. */
+/** Asks one question, ended at the deadline, or when nobody waits, even if the decider ignores its signal. */
 async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
+  end.waiting.throwIfAborted();
   try {
     const answer: unknown = await Promise.race([decider.decide(request, { signal: end.signal }), end.passed]);
     if (isAnswer(answer)) return answer;
   } catch (error) {
+    // A decider that was stopped has not failed.
+    end.waiting.throwIfAborted();
     // Any other code would blame the request or the storage.
     if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
     // The error may contain a key or a prompt: only the host gets it.

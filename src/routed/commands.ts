@@ -8,6 +8,7 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { AssignRequest, Keyed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/verify/require-verifiers.js";
+import { cancelled } from "../phased/verify/verify.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, ownerFor, requireOwnPlace } from "../runtime/access.js";
 import { visibleText } from "../workflow/field-types.js";
@@ -15,17 +16,18 @@ import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
+import type { Waiting } from "./asking.js";
 import { answerAfter, beginStep, decidePending } from "./decide.js";
 import type { RoutedContext } from "./options.js";
 import { type RoutedCommand, type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
-import type { RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
+import type { FollowedDecision, RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
 import { executeOn, questionOf, requireInstance, requirePlace, resultOf, viewInstance } from "./views.js";
 
 /** Starts an instance. */
 export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
   const { options, kernel } = context;
-  const { workflow, idempotencyKey } = request;
+  const { workflow, idempotencyKey, signal, onAsk } = request;
   const definition = await requireDefinition(context, workflow);
   const structure = structureOf(definition);
   await requireGates(structure, context);
@@ -40,6 +42,7 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
   const started = await kernel.execute(
     id,
     async () => {
+      if (signal?.aborted) throw cancelled("start");
       if (firstStep === undefined) return { command };
       const session = { sessionId: id, version: 1, head: { workflow: structure.name, attempts: 0 } };
       const { payloads, ...begun } = await beginStep(context, session, structure, firstStep);
@@ -47,8 +50,9 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
     },
     keyed,
   );
+  const waiting = { operation: "start", signal, onAsk } as const;
   try {
-    return await resultOf(context, await decidedFirst(context, started), started.replayed);
+    return await resultOf(context, await decidedFirst(context, started, waiting), started.replayed);
   } catch (error) {
     throw withInstance(error, started.sessionId);
   }
@@ -112,12 +116,16 @@ async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedReq
 /**
  * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or asks again.
  */
-async function decidedFirst(context: RoutedContext, started: RoutedCommit & { readonly replayed: boolean }) {
+async function decidedFirst(
+  context: RoutedContext,
+  started: RoutedCommit & { readonly replayed: boolean },
+  waiting: Waiting,
+) {
   if (started.head.pending === undefined) return started;
   const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
   const { pending, status } = answered.head;
   if (status !== "RUNNING" || pending === undefined) return answered;
-  return decidePending(context, answered, pending);
+  return decidePending(context, answered, pending, waiting);
 }
 
 /** A move with its reason. */
@@ -181,15 +189,20 @@ export async function cancel(
 }
 
 /** Retries a failed instance: an undecided report is asked about again. */
-export async function retry(context: RoutedContext, id: string, keyed: Keyed): Promise<RoutedResult> {
+export async function retry(
+  context: RoutedContext,
+  id: string,
+  { signal, onAsk, ...keyed }: Keyed & FollowedDecision,
+): Promise<RoutedResult> {
   const { maxAttemptsTotal } = context.options.limits;
-  const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed);
+  const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed, signal);
   const answered = moved.replayed ? await answerAfter(context, moved.sessionId, moved.version) : moved;
   const { pending, status } = answered.head;
   if (status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
     return resultOf(context, answered, moved.replayed);
   }
-  return resultOf(context, await decidePending(context, answered, pending), moved.replayed);
+  const decided = await decidePending(context, answered, pending, { operation: "retry", signal, onAsk });
+  return resultOf(context, decided, moved.replayed);
 }
 
 /** Hands an instance over to another owner. */
@@ -227,11 +240,19 @@ async function viewNow(
 
 type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "assign" | "delete" }>;
 
-function move(context: RoutedContext, instanceId: string, command: Move, { idempotencyKey }: Keyed) {
+function move(
+  context: RoutedContext,
+  instanceId: string,
+  command: Move,
+  { idempotencyKey }: Keyed,
+  signal?: AbortSignal,
+) {
   const id = parseSessionId(instanceId);
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
-  const prepare = (session: RoutedSession) =>
-    command.type === "retry" ? withBeginning(context, session, command) : { command };
+  const prepare = (session: RoutedSession) => {
+    if (signal?.aborted) throw cancelled(command.type);
+    return command.type === "retry" ? withBeginning(context, session, command) : { command };
+  };
   return executeOn(context, id, prepare, keyed, () => command.type === "delete");
 }
 

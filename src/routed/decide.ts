@@ -1,6 +1,6 @@
 /**
  * Has the pending report of a session decided. The decider is asked once at a time per report; concurrent
- * calls wait for its answer. A failure of the decider or of the workflow's texts is recorded before it is
+ * calls wait for its answer, and the last one that ends stops it. A failure of the decider or of the workflow's texts is recorded before it is
  * thrown. Before that, a report's details go to the gate of its step, by the same rules as the evidence of a phase: rules
  * first, verifiers only if nothing else is wrong.
  */
@@ -9,13 +9,14 @@ import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateErro
 import { type Judged, judge } from "../gate/judge.js";
 import type { Snapshot, Verification } from "../phased/state/events.js";
 import { beginPhase } from "../phased/verify/snapshots.js";
-import { verifyEvidence } from "../phased/verify/verify.js";
+import { type Followed, verifyEvidence } from "../phased/verify/verify.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject } from "../workflow/json.js";
 import { singleLine } from "../workflow/object-reader.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";
+import type { Waiting } from "./asking.js";
 import type { DecisionRequest, StepReport } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
 import {
@@ -30,21 +31,21 @@ import type { RoutedEntry } from "./state/history.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { noInstance } from "./state/transition.js";
 
-/** Has the pending report decided; returns the commit with the decision, which another process may have made. */
+/**
+ * Has the pending report decided; returns the commit with the decision, which another process may have made. Throws
+ * `CANCELLED` when the caller ends the call: the report stays pending.
+ */
 export async function decidePending(
   context: RoutedContext,
   session: RoutedSession,
   pending: PendingDecision,
+  waiting: Waiting,
 ): Promise<RoutedCommit> {
   const { asking, caller } = context;
-  const key = `${session.sessionId} ${pending.version}`;
-  let answer = asking.get(key);
-  if (answer === undefined) {
-    // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
-    answer = decide({ ...context, kernel: context.hostKernel }, session, pending).finally(() => asking.delete(key));
-    asking.set(key, answer);
-  }
-  const decided = await answer;
+  // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
+  const host = { ...context, kernel: context.hostKernel };
+  const ask = (end: AbortSignal) => decide(host, session, pending, end);
+  const decided = await asking.answer(session, pending.version, ask, waiting);
   // Meanwhile it may have been handed over to somebody else.
   const { sessionId } = session;
   if (caller !== undefined && (await context.kernel.find(sessionId)) === undefined) throw noInstance(sessionId);
@@ -96,7 +97,12 @@ export function instructionsOf({ name: workflow, steps }: RoutedDefinition, name
 /** The errors that fail an instance. An unreadable storage is not among them: the next call continues. */
 const RECORDED: ReadonlySet<ErrorCode> = new Set(["DECIDER_FAILED", "DEFINITION_UNAVAILABLE", "TOO_LARGE"]);
 
-async function decide(context: RoutedContext, session: RoutedSession, pending: PendingDecision): Promise<RoutedCommit> {
+async function decide(
+  context: RoutedContext,
+  session: RoutedSession,
+  pending: PendingDecision,
+  signal: AbortSignal,
+): Promise<RoutedCommit> {
   const { sessionId } = session;
   const structure = await context.pinned.structure(session);
   await context.approvals.check(session, structure);
@@ -107,7 +113,7 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     const definition = await loadTexts(context, structure.name);
     const request = await requestFor(context, session, pending, structure, definition);
     const { deciderDeadlineMs: deadlineMs, maxContextBytes } = context.options.limits;
-    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock });
+    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock, signal });
   } catch (error) {
     if (!isPhasegateError(error) || !RECORDED.has(error.code)) throw error;
     throw await recordFailure(context, session, pending, error, Math.round(clock.elapsed() - begun));
@@ -264,6 +270,7 @@ export async function judgeReport(
   structure: RoutedStructure,
   { name, gate }: PinnedStep & { readonly gate: FieldGate },
   evidence: JsonObject,
+  followed: Followed,
 ): Promise<JudgedReport> {
   const { enforcement, telemetry } = context.options;
   const phase = { number: numberOf(structure, name), gate };
@@ -272,7 +279,7 @@ export async function judgeReport(
   const checks = {
     enforcement,
     surroundings: () => ({ session: { ...facts, attempt } }),
-    verify: () => verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence),
+    verify: () => verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence, [], followed),
   };
   const { sessionId } = session;
   const judged = await (telemetry === undefined

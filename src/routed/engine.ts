@@ -5,6 +5,7 @@
  * - options.ts: options with their defaults, and what the operations share; types.ts: requests and results
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - decide.ts: a report must pass its step's gate; then the decider is asked once, and which of its failures are recorded
+ * - asking.ts: which calls share one question to the decider, and when it is ended
  * - ask-decider.ts: which answers of a decider are accepted, and when an answer completes the instance
  * - approvals.ts: which approvals in a log count
  * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
@@ -44,7 +45,15 @@ import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, reso
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
 import { type RoutedCommit, routedMachine } from "./state/machine.js";
 import { noInstance } from "./state/transition.js";
-import type { AdvanceRequest, ResumeRequest, RoutedResult, RoutedView, StartRoutedRequest, StepView } from "./types.js";
+import type {
+  AdvanceRequest,
+  FollowedDecision,
+  ResumeRequest,
+  RoutedResult,
+  RoutedView,
+  StartRoutedRequest,
+  StepView,
+} from "./types.js";
 import { acceptedState, lookAtInstance, requireAccepted, requireInstance, stepView, viewInstance } from "./views.js";
 
 /**
@@ -117,6 +126,7 @@ export class RoutedEngine {
    * @throws {PhasegateError} `CONFLICT` when the id was used by an instance that was deleted.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before the decision was written.
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
@@ -132,6 +142,7 @@ export class RoutedEngine {
    * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before the decision was written.
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
@@ -147,6 +158,7 @@ export class RoutedEngine {
    * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before the decision was written.
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
@@ -209,10 +221,11 @@ export class RoutedEngine {
    * @throws {PhasegateError} `INVALID_TRANSITION` when it has not failed, or can't be retried.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before the decision was written.
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
-  retry(instanceId: string, request: Keyed = {}): Promise<RoutedResult> {
+  retry(instanceId: string, request: Keyed & FollowedDecision = {}): Promise<RoutedResult> {
     return this.#operations.run("retry", (context) => retry(context, instanceId, request));
   }
 

@@ -21,6 +21,7 @@ import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { RecentMap } from "../runtime/cache.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
+import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
 import type { RoutedHead, RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
@@ -158,8 +159,8 @@ export interface RoutedContext {
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
-  /** Questions in progress, by session and pending report: concurrent callers wait for one answer. */
-  readonly asking: Map<string, Promise<RoutedCommit>>;
+  /** The questions under way. */
+  readonly asking: Asking;
   /** For whom it is done; for the host itself if missing. The kernel finds no instance that they may not see. */
   readonly caller?: Caller;
 }
@@ -187,7 +188,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
   const pinned = new PinnedStructures(kernel);
   const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
-  const asking = new Map<string, Promise<RoutedCommit>>();
+  const asking = new Asking();
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
     notifications.notify("verifying", { instanceId: sessionId, ...checks });
   const shared = { options, kernel, hostKernel: kernel, pinned, histories, beginnings, onChecks };

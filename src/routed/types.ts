@@ -4,14 +4,30 @@ import type { ApprovalRequested } from "../approval/message.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Keyed } from "../phased/commands.js";
 import type { Verification } from "../phased/state/events.js";
+import type { Followed } from "../phased/verify/verify.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { FieldGate } from "../workflow/structure.js";
 import type { RoutedStatus, StepReport } from "./decision/request.js";
 import type { RoutedOperation } from "./state/transition.js";
 
+/** How a caller follows a call that may wait for the decider, and ends it. */
+export interface FollowedDecision {
+  /**
+   * Ends the call with `CANCELLED`. Until something is written, its verifiers are stopped, and nothing is. After that it waits for
+   * the decider no longer, who is stopped if no other call waits: the report stays recorded, and the next call continues with
+   * it. No effect once the decision is written.
+   */
+  readonly signal?: AbortSignal;
+  /** Called when the call begins to wait for the decider. Must not throw. */
+  readonly onAsk?: () => void;
+}
+
+/** How a caller follows a call with a report, and ends it. */
+export interface FollowedReport extends FollowedDecision, Pick<Followed, "onCheck"> {}
+
 /** Starts an instance of a routed workflow. */
-export interface StartRoutedRequest extends Keyed {
+export interface StartRoutedRequest extends Keyed, FollowedDecision {
   /** The name of the workflow. */
   readonly workflow: string;
   /** The initial context. Default: empty. */
@@ -19,7 +35,7 @@ export interface StartRoutedRequest extends Keyed {
 }
 
 /** A client's report on its step. */
-export interface AdvanceRequest extends Keyed {
+export interface AdvanceRequest extends Keyed, FollowedReport {
   /** `status` is required; `step_id`, if present, must name the current step; all other keys are stored. */
   readonly report: StepReport;
   /** Merged into the context before the decider is asked. */

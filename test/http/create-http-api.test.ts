@@ -8,9 +8,33 @@ import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import type { RoutedCall } from "../../src/tools/routed/requests.js";
 import { RoutedFolders } from "../../src/workflow/files/routed-workflow.js";
 import { GATED } from "../support/gated-garden.js";
-import { DONE, ROUTED, served } from "./call-api.js";
+import { DONE, posting, ROUTED, served } from "./call-api.js";
 
 describe("the routes of the specification", () => {
+  it("end when the client goes away: the decider is stopped, and the same request continues", async () => {
+    const client = new AbortController();
+    let stopped = false;
+    const { api, send, post, start } = served([
+      (_, signal) => {
+        signal.addEventListener("abort", () => (stopped = true));
+        client.abort();
+        return new Promise(() => {});
+      },
+      "Sow",
+    ]);
+    const instance_id = await start();
+    const body = { instance_id, report: DONE, idempotency_key: "once" };
+    const request = new Request("http://localhost/workflows/advance", { ...posting(body), signal: client.signal });
+    const answered = await api(request);
+    expect([answered.status, await answered.json()]).toMatchObject([
+      409,
+      { error_code: "CANCELLED", details: { instance_id } },
+    ]);
+    expect(stopped).toBe(true);
+    expect((await send(`/workflows/status?instance_id=${instance_id}`)).body).toMatchObject({ status: "RUNNING" });
+    expect((await post("advance", body)).body).toMatchObject({ next_step: { step_name: "Sow" } });
+  });
+
   it("list, start, advance and resume a workflow to its end", async () => {
     const { send, post } = served([
       "Sow",

@@ -3,6 +3,7 @@
  * it is optional: a field that the schema does not know must not open the gate. What is recorded is bounded, so that a
  * commit stays small.
  */
+import { PhasegateError } from "../../errors.js";
 import { checksOf, wholeChecks } from "../../gate/check-gate.js";
 import type { Verified } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
@@ -42,6 +43,14 @@ export interface Followed {
   readonly signal?: AbortSignal;
   /** Called when a check of the gate begins and when it ends. Must not throw. */
   readonly onCheck?: (progress: CheckProgress) => void;
+}
+
+/** Returns the error of a call that has ended before anything was written. */
+export function cancelled(operation: string): PhasegateError<"CANCELLED"> {
+  return new PhasegateError("CANCELLED", "the caller has ended the call: nothing was written", {
+    remedy: "Make the call again, with the same idempotency key.",
+    details: { operation },
+  });
 }
 
 /** What verification needs of a workflow; steps have no phases before them. */

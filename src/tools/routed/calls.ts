@@ -6,7 +6,7 @@ import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
 import type { RoutedEngine } from "../../routed/engine.js";
-import type { RoutedQuestion } from "../../routed/types.js";
+import type { FollowedReport, RoutedQuestion } from "../../routed/types.js";
 import { nearest } from "../../workflow/names.js";
 import type { PersonsAnswer } from "../dispatch.js";
 import { type ObjectSchema, publishedSchema } from "../wire.js";
@@ -149,8 +149,11 @@ function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
   return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
 }
 
-/** The options that a host adds to a call. */
-export interface RoutedCallOptions {
+/**
+ * The options that a host adds to a call. `signal` and `onAsk` are those of the calls that may ask the decider: start,
+ * advance, resume and retry. `onCheck` is that of advance and resume.
+ */
+export interface RoutedCallOptions extends FollowedReport {
   /** Asks a person, if one is present; returns undefined if there is no answer. */
   readonly askPerson?: (question: RoutedQuestion) => Promise<PersonsAnswer | undefined>;
 }

@@ -179,6 +179,7 @@ function detailsOf(context: RoutedContext, error: AnyPhasegateError): WireObject
       };
     case "DEFINITION_UNAVAILABLE":
     case "TOO_LARGE":
+    case "CANCELLED":
       return { instance_id: error.details.sessionId };
     case "STORAGE_FAILED":
       return { outcome: error.details.outcome };

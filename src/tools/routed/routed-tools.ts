@@ -11,7 +11,7 @@ import type * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { RoutedMove } from "../../routed/commands.js";
 import type { RoutedEngine } from "../../routed/engine.js";
-import type { AdvanceRequest, RoutedResult, RoutedView } from "../../routed/types.js";
+import type { AdvanceRequest, FollowedDecision, RoutedResult, RoutedView } from "../../routed/types.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { type Action, action, dispatch, type Product, readCall } from "../dispatch.js";
 import { ifAllowed, keyed, maxCharsFor, type ObjectSchema, type ShrinkRules, type WireObject } from "../wire.js";
@@ -123,16 +123,16 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
     REQUESTS.start,
     async (context, { workflow_name: workflow, context: initial, idempotency_key: key }) => {
       const begun = { workflow, ...(initial === undefined ? {} : { context: initial }), ...keyed(key) };
-      return resultOnWire(context, await context.engine.start(begun));
+      return resultOnWire(context, await context.engine.start({ ...begun, ...decisionOf(context) }));
     },
   ),
   advance: action(REQUESTS.advance, async (context: RoutedContext, params) => {
     const { instance_id: id } = params;
-    return moved(context, () => context.engine.advance(id, reported(params)));
+    return moved(context, () => context.engine.advance(id, reported(context, params)));
   }),
   resume: action(REQUESTS.resume, async (context: RoutedContext, params) => {
     const { instance_id: id, assumed_current_step_name: assumedStep } = params;
-    return moved(context, () => context.engine.resume(id, { ...reported(params), assumedStep }));
+    return moved(context, () => context.engine.resume(id, { ...reported(context, params), assumedStep }));
   }),
   status: action(
     REQUESTS.status,
@@ -146,7 +146,7 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
     return viewOnWire(context, await context.engine.cancel(params.instance_id, move(params)));
   }),
   retry: action(REQUESTS.retry, async (context: RoutedContext, { instance_id: id, idempotency_key: key }) => {
-    return moved(context, () => context.engine.retry(id, keyed(key)));
+    return moved(context, () => context.engine.retry(id, { ...keyed(key), ...decisionOf(context) }));
   }),
   history: action(
     REQUESTS.history,
@@ -263,12 +263,17 @@ async function withPerson(
 
 type Params<C extends RoutedCall> = z.infer<(typeof REQUESTS)[C]>;
 
-function reported({
-  report,
-  context_updates: contextUpdates,
-  idempotency_key: key,
-}: Omit<Params<"advance">, "instance_id">): AdvanceRequest {
-  return { report, ...(contextUpdates === undefined ? {} : { contextUpdates }), ...keyed(key) };
+function reported(
+  context: RoutedContext,
+  { report, context_updates: contextUpdates, idempotency_key: key }: Omit<Params<"advance">, "instance_id">,
+): AdvanceRequest {
+  const { onCheck } = context;
+  const updates = contextUpdates === undefined ? {} : { contextUpdates };
+  return { report, ...updates, ...keyed(key), ...decisionOf(context), ...(onCheck && { onCheck }) };
+}
+
+function decisionOf({ signal, onAsk }: RoutedContext): FollowedDecision {
+  return { ...(signal && { signal }), ...(onAsk && { onAsk }) };
 }
 
 /** Returns the state of an instance with its instructions, if the workflow's texts can be read. */

@@ -1,0 +1,79 @@
+/**
+ * The questions to the decider that are under way. Callers who wait for the decision on one report share one question. A
+ * caller that ends its call leaves the question to the others: only the last one ends it.
+ */
+import { PhasegateError } from "../errors.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
+
+/** A call that waits for a decision. */
+export interface Waiting {
+  /** The operation that was called. */
+  readonly operation: "start" | "advance" | "resume" | "retry";
+  readonly signal: AbortSignal | undefined;
+  readonly onAsk: (() => void) | undefined;
+}
+
+/** A question that was asked once, and how many calls wait for its answer. */
+interface Question {
+  readonly answer: Promise<RoutedCommit>;
+  readonly end: AbortController;
+  waiting: number;
+}
+
+/** Asks each question once at a time. */
+export class Asking {
+  readonly #questions = new Map<string, Question>();
+
+  /**
+   * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does, until its
+   * signal aborts. Throws `CANCELLED` when the caller ends the call.
+   */
+  async answer(
+    { sessionId }: Pick<RoutedSession, "sessionId">,
+    version: number,
+    ask: (end: AbortSignal) => Promise<RoutedCommit>,
+    { operation, signal, onAsk }: Waiting,
+  ): Promise<RoutedCommit> {
+    if (signal?.aborted) throw leftPending(operation, sessionId);
+    const key = `${sessionId} ${version}`;
+    const known = this.#questions.get(key);
+    // One that was ended is not waited for: usually it has no answer.
+    const question = known === undefined || known.end.signal.aborted ? this.#ask(key, ask) : known;
+    question.waiting += 1;
+    let leave = () => {};
+    const left = new Promise<never>((_, reject) => {
+      leave = () => {
+        question.waiting -= 1;
+        const error = leftPending(operation, sessionId);
+        // The last caller waits until the question has ended: if the decider has answered just before, its answer counts.
+        if (question.waiting === 0) question.end.abort(error);
+        else reject(error);
+      };
+    });
+    signal?.addEventListener("abort", leave, { once: true });
+    try {
+      onAsk?.();
+      return await Promise.race([question.answer, left]);
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  #ask(key: string, ask: (end: AbortSignal) => Promise<RoutedCommit>): Question {
+    const end = new AbortController();
+    const forget = () => {
+      if (this.#questions.get(key) === question) this.#questions.delete(key);
+    };
+    const question: Question = { answer: ask(end.signal).finally(forget), end, waiting: 0 };
+    this.#questions.set(key, question);
+    return question;
+  }
+}
+
+/** The error of a call that has ended while it waited. What it has reported stays pending, or what another call has. */
+function leftPending(operation: string, sessionId: RoutedSession["sessionId"]): PhasegateError<"CANCELLED"> {
+  return new PhasegateError("CANCELLED", "the caller has ended the call before the next step was decided", {
+    remedy: "Make the call again, with the same idempotency key, or resume the instance: what is recorded is kept.",
+    details: { operation, sessionId },
+  });
+}

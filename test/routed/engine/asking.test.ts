@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { Asking } from "../../../src/routed/asking.js";
+import type { RoutedCommit } from "../../../src/routed/state/machine.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
+import { failure } from "../../support/failure.js";
+
+const session = { sessionId: parseSessionId("one") };
+const waiting = { operation: "advance", signal: undefined, onAsk: undefined } as const;
+
+/** Counts questions. Each is answered with an error when it is ended, and otherwise never. */
+function questions() {
+  const seen = { asked: 0 };
+  const ask = (end: AbortSignal) =>
+    new Promise<RoutedCommit>((_, reject) => {
+      seen.asked += 1;
+      end.addEventListener("abort", () => reject(end.reason));
+    });
+  return { seen, ask };
+}
+
+it("a question that was ended is not joined, even before it is forgotten; the next one is shared", async () => {
+  const asking = new Asking();
+  const { seen, ask } = questions();
+  const callers = [new AbortController(), new AbortController(), new AbortController()];
+  const [first, second, third] = callers.map(({ signal }) => ({ ...waiting, signal }));
+  const one = failure(asking.answer(session, 2, ask, first ?? waiting));
+  callers[0]?.abort();
+  const two = failure(asking.answer(session, 2, ask, second ?? waiting));
+  expect(await one).toMatchObject({ code: "CANCELLED", details: { operation: "advance", sessionId: "one" } });
+  expect(seen.asked).toBe(2);
+  const three = failure(asking.answer(session, 2, ask, third ?? waiting));
+  expect(seen.asked).toBe(2);
+  for (const caller of callers) caller.abort();
+  for (const end of [two, three]) expect(await end).toMatchObject({ code: "CANCELLED" });
+});
+
+it("questions on different reports are asked apart", async () => {
+  const asking = new Asking();
+  const { seen, ask } = questions();
+  const caller = new AbortController();
+  const ended = [2, 3].map((version) =>
+    failure(asking.answer(session, version, ask, { ...waiting, signal: caller.signal })),
+  );
+  expect(seen.asked).toBe(2);
+  caller.abort();
+  for (const end of ended) expect(await end).toMatchObject({ code: "CANCELLED" });
+});
