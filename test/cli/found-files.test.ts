@@ -227,7 +227,7 @@ describe("files as people write them", () => {
     expect(of("fileRead")).toMatchObject([{ path: "{bundle-root}/a.md", bytes: 7 }]);
     expect(of("refused").map(({ operation, code, sessionId }) => [operation, code, sessionId])).toEqual([
       ["read_file", "PATH_REFUSED", undefined],
-      ["save_output", "PATH_REFUSED", undefined],
+      ["save_output", "SESSION_NOT_FOUND", undefined],
       ["read_file", "PATH_REFUSED", session_id],
     ]);
     expect(of("security")).toHaveLength(1);
