@@ -22,14 +22,12 @@ import type { SessionHead } from "./state/head.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** What the operations of an engine share. */
-export interface EngineContext {
+export interface EngineContext extends Pick<VerifyContext, "beginnings" | "onChecks"> {
   readonly options: ResolvedOptions;
   readonly kernel: PhasedKernel;
   readonly workflows: WorkflowList;
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;
-  readonly beginnings: VerifyContext["beginnings"];
-  readonly onChecks: VerifyContext["onChecks"];
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvalGuard: PhasedGuard;
   readonly notifications: Notifications;

@@ -147,15 +147,13 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
 }
 
 /** What the operations of a routed engine share. */
-export interface RoutedContext {
+export interface RoutedContext extends Pick<VerifyContext, "beginnings" | "onChecks"> {
   readonly options: ResolvedRoutedOptions;
   readonly kernel: RoutedKernel;
   /** The host's, which finds all instances. */
   readonly hostKernel: RoutedKernel;
   readonly pinned: PinnedStructures;
   readonly histories: Histories;
-  readonly beginnings: VerifyContext["beginnings"];
-  readonly onChecks: VerifyContext["onChecks"];
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
