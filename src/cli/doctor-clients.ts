@@ -11,7 +11,7 @@ import { findJson, jsonProblem } from "../setup/json-text.js";
 import type { Piece } from "../setup/pieces.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { ServerCommand } from "./mcp-probe.js";
-import { serveOptions } from "./serve.js";
+import { serveOptions } from "./serve-options.js";
 import { parseState } from "./state.js";
 import type { TrustOptions, VerifierOptions } from "./trust.js";
 

@@ -2,6 +2,7 @@
  * Load, decide, append, notify: makes the sessions of any machine durable. The entry file of this folder;
  * what is decided where:
  * - log.ts: if a session has changed since it was read, the command is decided again, at most 100 times
+ * - session-log.ts: a commit is checked before it is returned, and a whole log in order
  * - commit.ts: what a commit's hash covers, when a log counts as tampered with, and that folds over logs are cached
  * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys, and the one it began with; how
  *   old formats are read. A refused call leaves no commit, so its repetition is carried out
@@ -13,11 +14,8 @@ import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type AuditReport,
-  audit,
   type CommitBody,
   type Current,
-  checkPayload,
-  checkSummary,
   commitHash,
   type Executed,
   freeze,
@@ -25,12 +23,11 @@ import {
   type Newest,
   type Receipt,
   type Recorded,
-  readCommit,
   recordedOf,
   summaryOf,
-  tampered,
 } from "./commit.js";
 import { addKey, findKey, type KeyedRequest, type Machine } from "./machine.js";
+import { SessionLog } from "./session-log.js";
 
 /** The parts of a kernel. */
 export interface KernelOptions<Command, Event, Head> {
@@ -333,75 +330,6 @@ export class Kernel<Command, Event, Head> {
         details: { sessionId: commit.sessionId, version: commit.version },
         cause: error,
       });
-    }
-  }
-}
-
-/** Where the commits of sessions are read from, and how. */
-interface LogSource<Event, Head> {
-  readonly storage: StorageAdapter;
-  readonly machine: Machine<never, Event, Head>;
-  readonly hashKey?: Uint8Array;
-}
-
-/** Reads the commits of sessions from a store; each is checked before it is returned. */
-export class SessionLog<Event, Head> {
-  readonly #source: LogSource<Event, Head>;
-
-  constructor(source: LogSource<Event, Head>) {
-    this.#source = source;
-  }
-
-  /** Checks and reads a commit of a session. */
-  read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
-    const { machine, hashKey } = this.#source;
-    return readCommit(machine, sessionId, commit, hashKey);
-  }
-
-  /** Returns one commit of a session. */
-  async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
-    for await (const commit of this.#source.storage.log(id, { after: version - 1, limit: 1 })) {
-      if (commit.version === version) return recordedOf(this.read(id, commit));
-    }
-    throw tampered({ sessionId: id, version }, "it is missing");
-  }
-
-  /** Yields all commits in order, or those after `after`, each checked against the one before it. */
-  async *all(id: SessionId, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
-    for await (const { made } of this.#inOrder(id, after)) yield recordedOf(made);
-  }
-
-  async *#inOrder(
-    id: SessionId,
-    after?: Receipt,
-  ): AsyncGenerator<{ readonly commit: Commit; readonly made: Made<Event, Head> }> {
-    let previous: Receipt | undefined = after;
-    const options = after === undefined ? {} : { after: after.version };
-    for await (const commit of this.#source.storage.log(id, options)) {
-      if (commit.version !== (previous?.version ?? 0) + 1 || commit.previousHash !== (previous?.hash ?? "")) {
-        throw tampered(commit, "it does not follow the one before it");
-      }
-      yield { commit, made: this.read(id, commit) };
-      previous = commit;
-    }
-  }
-
-  /** Checks a whole log; see {@link Kernel.audit}. */
-  async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
-    // Read before the log: a commit that is appended meanwhile must not look missing.
-    const hinted = (await this.#source.storage.hint?.(id)) ?? 0;
-    return audit(this.#complete(id), receipt, hinted);
-  }
-
-  async *#complete(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {
-    const { machine, storage } = this.#source;
-    for await (const { commit, made } of this.#inOrder(id)) {
-      checkSummary(commit, made.newest.summary);
-      const recorded = recordedOf(made);
-      for (const hash of recorded.events.flatMap((event) => machine.payloadsOf(event))) {
-        checkPayload(recorded, hash, await storage.payload(id, hash));
-      }
-      yield recorded;
     }
   }
 }

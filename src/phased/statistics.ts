@@ -5,8 +5,8 @@
  */
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { SessionLog } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
+import { SessionLog } from "../log/session-log.js";
 import { turns } from "../ports/clock.js";
 import type { Changes, SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
 import { requireAccess } from "../runtime/access.js";

@@ -1,0 +1,184 @@
+/** The options of `phasegate serve`, one by one: names, help, variables and defaults. serve.ts says which belong together. */
+import { InvalidArgumentError, Option } from "commander";
+import { LIVING, type LivingStatus, type Retention } from "../phased/options.js";
+import { ACTION_NAMES, type Action, isAction } from "../tools/phased/actions.js";
+import { listenOptions } from "./listen-options.js";
+import {
+  age,
+  attemptOptions,
+  includeRootOption,
+  limit,
+  logLevelOption,
+  notEmpty,
+  port,
+  repeated,
+  startersOption,
+  stateOption,
+  toolName,
+} from "./options.js";
+import { projectOption, trustOptions, verifierOptions } from "./trust.js";
+
+/** Returns the options, in the order in which the help lists them. */
+export function serveOptions(): Option[] {
+  return [
+    ...folderOptions(),
+    ...routedOptions(),
+    ...listenOptions(),
+    ...workspaceOptions(),
+    ...verifierOptions(),
+    ...toolOptions(),
+    ...approvalOptions(),
+    ...limitOptions(),
+  ];
+}
+
+function folderOptions(): Option[] {
+  return [
+    new Option("--workflows <dir...>", "folders of phased workflows; of two with the same name, the first counts")
+      .env("PHASEGATE_WORKFLOWS")
+      .argParser(repeated),
+    startersOption(),
+    new Option("--standards <dir...>", "folders of Markdown files that agents may search, by the tool search_standards")
+      .env("PHASEGATE_STANDARDS")
+      .argParser(repeated),
+    stateOption(),
+    projectOption(),
+    logLevelOption(),
+  ];
+}
+
+function toolOptions(): Option[] {
+  return [
+    new Option("--tool-name <name>", "name of the MCP tool for phased workflows")
+      .env("PHASEGATE_TOOL_NAME")
+      .argParser(toolName)
+      .default("pos_workflow"),
+    new Option("--actions <list>", "actions that agents may use, joined by ','; all but delete_session if not given")
+      .env("PHASEGATE_ACTIONS")
+      .argParser(actionList),
+    new Option("--enforcement <how>", "how to treat gate files with strict: false: as strict, or as they are written")
+      .env("PHASEGATE_ENFORCEMENT")
+      .choices(["strict", "as-defined"])
+      .default("strict"),
+    new Option(
+      "--agent-sync <what>",
+      "plan syncs that agents may request: those that remove nothing from gates and tasks, or any",
+    )
+      .env("PHASEGATE_AGENT_SYNC")
+      .choices(["keeps-gates", "any"])
+      .default("keeps-gates"),
+    new Option(
+      "--claims <how>",
+      "how agents claim what no verifier or approval backs: as true, or with a proof that says where it can be seen",
+    )
+      .env("PHASEGATE_CLAIMS")
+      .choices(["plain", "backed"])
+      .default("plain"),
+    limit("--poll <seconds>", "interval of the checks for changed workflows; 0 for never", "POLL", 5, 0),
+  ];
+}
+
+function approvalOptions(): Option[] {
+  return [
+    ...trustOptions(),
+    // Not from the environment: a variable with the value "false" would count as set.
+    new Option(
+      "--allow-unsigned-approvals",
+      "let the MCP client's user approve without a signature; recorded as unsigned",
+    ),
+  ];
+}
+
+function limitOptions(): Option[] {
+  return [
+    ...attemptOptions(),
+    limit("--max-check-time <seconds>", "time for all checks of one gate together", "MAX_CHECK_TIME", 120),
+    limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", "MAX_SESSIONS", 100, 0),
+    limit(
+      "--max-evidence <bytes>",
+      "maximum size of one submission, in bytes of JSON",
+      "MAX_EVIDENCE",
+      10 * 1024 * 1024,
+    ),
+    new Option(
+      "--cleanup-after <ages>",
+      "delete phased sessions without a commit for this long: 7d, or by status: completed=7d,failed=30d; never if not given",
+    )
+      .env("PHASEGATE_CLEANUP_AFTER")
+      .argParser(retention),
+    limit("--max-tokens <n>", "maximum size of an answer, in tokens of 4 characters", "MAX_TOKENS", 6000, 1000),
+  ];
+}
+
+/** Reads one age for sessions of every status, or ages by status. */
+function retention(value: string): Retention {
+  const parts = value.includes("=") ? value.split(",") : LIVING.map((status) => `${status}=${value}`);
+  const ages = new Map<LivingStatus, number>();
+  for (const part of parts) {
+    const [name = "", given = "", ...more] = part.split("=");
+    const status = LIVING.find((known) => known === name.trim());
+    if (status === undefined || more.length > 0 || ages.has(status)) {
+      throw new InvalidArgumentError(`Write STATUS=AGE once for each of ${LIVING.join(", ")}, or a single age.`);
+    }
+    ages.set(status, age(given));
+  }
+  if (ages.get("active") === 0 || ages.get("paused") === 0) {
+    throw new InvalidArgumentError("Of age 0 are also sessions at work. Leave the option out to delete none.");
+  }
+  return Object.fromEntries(ages);
+}
+
+function actionList(value: string): Action[] {
+  const names = value.split(",").map((name) => name.trim());
+  const unknown = names.filter((name) => !isAction(name));
+  if (unknown.length === 0) return names.filter(isAction);
+  throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${ACTION_NAMES.join(", ")}.`);
+}
+
+function routedOptions(): Option[] {
+  return [
+    new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty),
+    includeRootOption(),
+    new Option(
+      "--decider <who>",
+      "what picks the next step; if not given, gemini if GEMINI_API_KEY is set, else sampling (the client's model)",
+    ).choices(["gemini", "sampling", "linear"]),
+    new Option("--first-step <how>", "how an instance starts: with the first step, or with the decider's choice")
+      .choices(["first", "decider"])
+      .default("first"),
+    new Option("--routed-tools <how>", "one MCP tool per call, or a single one for all calls")
+      .choices(["separate", "single"])
+      .default("separate"),
+    new Option(
+      "--http <port>",
+      "serve phased or routed workflows over plain HTTP on 127.0.0.1, instead of MCP",
+    ).argParser(port),
+    new Option(
+      "--inspector [port]",
+      "serve a page for people as well: on a port of 127.0.0.1, or without one at /inspector of --listen, behind its login",
+    ).argParser(port),
+    new Option("--log-dir <dir>", "folder for log files, which are written in addition to stderr")
+      .env("ORCHESTRATOR_LOG_DIR")
+      .argParser(notEmpty),
+  ];
+}
+
+function workspaceOptions(): Option[] {
+  return [
+    new Option("--bundle <dir>", "folder of workflows that the client's model reads and follows by itself")
+      .env("PHASEGATE_BUNDLE")
+      .argParser(notEmpty),
+    new Option("--core <dir>", "folder of files that the workflows in --bundle share")
+      .env("PHASEGATE_CORE")
+      .argParser(notEmpty),
+    new Option("--output <dir>", "folder that the workflows in --bundle save to, with a folder for each session")
+      .env("PHASEGATE_OUTPUT")
+      .argParser(notEmpty),
+    new Option(
+      "--read-root <name=dir...>",
+      "more folders that the workflows in --bundle may read, as {name}/…; for files that they find in {project-root}",
+    )
+      .env("PHASEGATE_READ_ROOTS")
+      .argParser(repeated),
+  ];
+}

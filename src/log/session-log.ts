@@ -1,0 +1,85 @@
+/** The commits of sessions as they are read from a store: one, all in order, or all with everything that they refer to. */
+import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
+import type { SessionId } from "../workflow/names.js";
+import {
+  type AuditReport,
+  audit,
+  checkPayload,
+  checkSummary,
+  type Made,
+  type Receipt,
+  type Recorded,
+  readCommit,
+  recordedOf,
+  tampered,
+} from "./commit.js";
+import type { Machine } from "./machine.js";
+
+/** Where the commits of sessions are read from, and how. */
+interface LogSource<Event, Head> {
+  readonly storage: StorageAdapter;
+  readonly machine: Machine<never, Event, Head>;
+  readonly hashKey?: Uint8Array;
+}
+
+/** Reads the commits of sessions from a store; each is checked before it is returned. */
+export class SessionLog<Event, Head> {
+  readonly #source: LogSource<Event, Head>;
+
+  constructor(source: LogSource<Event, Head>) {
+    this.#source = source;
+  }
+
+  /** Checks and reads a commit of a session. */
+  read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
+    const { machine, hashKey } = this.#source;
+    return readCommit(machine, sessionId, commit, hashKey);
+  }
+
+  /** Returns one commit of a session. */
+  async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
+    for await (const commit of this.#source.storage.log(id, { after: version - 1, limit: 1 })) {
+      if (commit.version === version) return recordedOf(this.read(id, commit));
+    }
+    throw tampered({ sessionId: id, version }, "it is missing");
+  }
+
+  /** Yields all commits in order, or those after `after`, each checked against the one before it. */
+  async *all(id: SessionId, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
+    for await (const { made } of this.#inOrder(id, after)) yield recordedOf(made);
+  }
+
+  async *#inOrder(
+    id: SessionId,
+    after?: Receipt,
+  ): AsyncGenerator<{ readonly commit: Commit; readonly made: Made<Event, Head> }> {
+    let previous: Receipt | undefined = after;
+    const options = after === undefined ? {} : { after: after.version };
+    for await (const commit of this.#source.storage.log(id, options)) {
+      if (commit.version !== (previous?.version ?? 0) + 1 || commit.previousHash !== (previous?.hash ?? "")) {
+        throw tampered(commit, "it does not follow the one before it");
+      }
+      yield { commit, made: this.read(id, commit) };
+      previous = commit;
+    }
+  }
+
+  /** Checks a whole log; its summaries and payloads, a receipt, and the hint of the store. */
+  async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
+    // Read before the log: a commit that is appended meanwhile must not look missing.
+    const hinted = (await this.#source.storage.hint?.(id)) ?? 0;
+    return audit(this.#complete(id), receipt, hinted);
+  }
+
+  async *#complete(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {
+    const { machine, storage } = this.#source;
+    for await (const { commit, made } of this.#inOrder(id)) {
+      checkSummary(commit, made.newest.summary);
+      const recorded = recordedOf(made);
+      for (const hash of recorded.events.flatMap((event) => machine.payloadsOf(event))) {
+        checkPayload(recorded, hash, await storage.payload(id, hash));
+      }
+      yield recorded;
+    }
+  }
+}
