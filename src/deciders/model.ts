@@ -8,7 +8,7 @@
  * - linear.ts: deciders without a model
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { systemClock } from "../ports/clock.js";
+import { pause, systemClock } from "../ports/clock.js";
 import { buildDecisionPrompt, type DecisionPrompt } from "../routed/decision/prompt.js";
 import {
   type DeciderAnswer,
@@ -130,7 +130,8 @@ async function askTwice(question: ModelQuestion, attempts: Attempt[]): Promise<D
   if ("answer" in first) return withUsage(first.answer, attempts);
   const delay = retryDelay(first.failure, settings.maxRetryAfterMs);
   if (delay === undefined) throw first.failure;
-  await pause(delay, signal);
+  if (delay > 0) await pause(systemClock, delay, signal);
+  throwIfAborted(signal);
   const second = await attempt({ ...question, request: withProblem(request, first.failure) }, 2);
   attempts.push(second);
   if ("answer" in second) return withUsage(second.answer, attempts);
@@ -141,7 +142,7 @@ async function askTwice(question: ModelQuestion, attempts: Attempt[]): Promise<D
 async function attempt({ client, request, signal, settings }: ModelQuestion, number: number): Promise<Attempt> {
   const { timeoutMs, maxPromptTokens: maxTokens } = settings;
   const prompt = buildDecisionPrompt(request, maxTokens === undefined ? {} : { maxTokens });
-  await pause(0, signal);
+  throwIfAborted(signal);
   const begun = systemClock.elapsed();
   const made = await bounded((own) => client.ask(prompt, own), { signal, timeoutMs }).then(
     (reply) => read(reply, settings),
@@ -159,23 +160,6 @@ async function attempt({ client, request, signal, settings }: ModelQuestion, num
     milliseconds: Math.round(systemClock.elapsed() - begun),
   });
   return made;
-}
-
-/** Waits. Rejects with a `RequestFailure` when the signal is aborted. */
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  throwIfAborted(signal);
-  if (milliseconds <= 0) return;
-  await new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      cancel();
-      reject(new RequestFailure("aborted"));
-    };
-    const cancel = systemClock.after(milliseconds, () => {
-      signal.removeEventListener("abort", abort);
-      resolve();
-    });
-    signal.addEventListener("abort", abort, { once: true });
-  });
 }
 
 function throwIfAborted(signal: AbortSignal): void {

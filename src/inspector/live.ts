@@ -4,7 +4,7 @@
  * read everything anew.
  */
 import { type Actor, actorKey } from "../ports/actor.js";
-import type { FullClock } from "../ports/clock.js";
+import { type FullClock, pause } from "../ports/clock.js";
 import { isSessionId } from "../workflow/names.js";
 import { findIn } from "./sessions.js";
 import type { Change, Source } from "./sources.js";
@@ -126,13 +126,13 @@ export class Live {
     const begun = this.#sources.map(
       (source) => new Promise<void>((resolve) => this.#follow(source, signal, resolve).catch(report)),
     );
-    this.#watching = { end, ready: Promise.race([Promise.all(begun), this.#wait(READY_MS, signal)]) };
+    this.#watching = { end, ready: Promise.race([Promise.all(begun), pause(this.#clock, READY_MS, signal)]) };
     this.#beat(signal).catch(report);
   }
 
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#wait(BEAT_MS, signal);
+      await pause(this.#clock, BEAT_MS, signal);
       if (signal.aborted) return;
       this.#send({ id: "", text: ": beat" });
       // Not awaited: a login that does not answer holds up no other page.
@@ -162,24 +162,8 @@ export class Live {
         if (!signal.aborted) this.#report(error);
       }
       onReady();
-      await this.#wait(AGAIN_MS, signal);
+      await pause(this.#clock, AGAIN_MS, signal);
     }
-  }
-
-  /** Waits, or until the last page is closed: no timer keeps the process alive. */
-  #wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const end = () => {
-        cancel();
-        resolve();
-      };
-      const cancel = this.#clock.after(milliseconds, () => {
-        signal.removeEventListener("abort", end);
-        resolve();
-      });
-      signal.addEventListener("abort", end, { once: true });
-    });
   }
 
   async #watch(kind: Kind, list: Source["list"], changes: AsyncIterable<Change>, signal: AbortSignal): Promise<void> {
@@ -190,7 +174,7 @@ export class Live {
     const tell = async () => {
       isTelling = true;
       while (changed.size > 0 && !signal.aborted) {
-        await this.#wait(GATHER_MS, signal);
+        await pause(this.#clock, GATHER_MS, signal);
         const all = [...changed];
         changed.clear();
         if (signal.aborted) break;

@@ -12,7 +12,7 @@ import {
   McpServer,
 } from "@modelcontextprotocol/server";
 import type { Actor } from "../ports/actor.js";
-import { systemClock } from "../ports/clock.js";
+import { pause, systemClock } from "../ports/clock.js";
 import type { Login } from "../ports/login.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
 import {
@@ -239,7 +239,7 @@ class Endpoint {
       }
       const refused = read && this.#overQuota(actor.name, read);
       if (refused !== undefined) {
-        await heldBack(request.signal);
+        await pause(systemClock, HELD_MS, request.signal);
         done();
         return refused;
       }
@@ -377,17 +377,4 @@ class Endpoint {
     }
     return undefined;
   }
-}
-
-/** Waits until a refusal is sent, or the client has gone. */
-function heldBack(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const cancel = systemClock.after(HELD_MS, end);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }

@@ -47,10 +47,19 @@ export function fullClock(clock: Clock): FullClock {
   };
 }
 
-/** Waits. */
-export function pause(clock: Pick<FullClock, "after">, milliseconds: number): Promise<void> {
+/** Waits; less if the signal aborts. */
+export function pause(clock: Pick<FullClock, "after">, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    clock.after(milliseconds, resolve);
+    const end = () => {
+      cancel();
+      resolve();
+    };
+    const cancel = clock.after(milliseconds, () => {
+      signal?.removeEventListener("abort", end);
+      resolve();
+    });
+    signal?.addEventListener("abort", end, { once: true });
   });
 }
 
