@@ -4,10 +4,10 @@
  *
  * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; logins.ts: people with tokens of their own
  * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
- * - sources.ts: the engines behind it; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
+ * - sources.ts: the engines behind it, and what they do without a commit; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
- * - live.ts: the stream of changes; activity.ts: what happens without a commit
+ * - live.ts: the stream of changes
  * - page/: the page's sources, which run in the browser
  */
 import { existsSync } from "node:fs";
@@ -20,7 +20,6 @@ import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clo
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
-import { Activities } from "./activity.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere, sharedInbox, waitingOf } from "./inbox.js";
@@ -39,7 +38,7 @@ import {
   segmentsOf,
 } from "./requests.js";
 import { findIn, listSessions, type StatisticsRead, statisticsOf } from "./sessions.js";
-import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
+import { Activities, type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
 import type { About, ApiError, HostAction, Inbox, Kind, LoginAnswer, SessionDetail } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 

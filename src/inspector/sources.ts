@@ -1,17 +1,20 @@
 /**
  * The engines behind an inspector. Each kind of session is listed, watched and shown by its own engine; recorded sessions
- * have none, and are read from their storage.
+ * have none, and are read from their storage. What happens in sessions without a commit, checks that run and repeated calls
+ * that were answered again, no storage knows: it is known of the sessions that the inspector's own process works on.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
 import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
+import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { type Actor, byOwner, type Caller, maySee } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
 import type { SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { listSeen, seenQuery } from "../runtime/access.js";
+import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type RecordedCommit,
@@ -21,7 +24,7 @@ import {
   recordedEntries,
   recordedMachine,
 } from "../workspace/session/machine.js";
-import type { Kind } from "./wire.js";
+import type { Activity, Kind } from "./wire.js";
 
 /** What an inspector shows: at least one kind of sessions. */
 export interface InspectorSources {
@@ -133,4 +136,54 @@ export class RecordedReader {
 export interface RecordedSession extends Receipt {
   readonly head: RecordedHead;
   readonly entries: readonly RecordedEntry[];
+}
+
+/** Limits of how many sessions, and of how many commits of one, repeated calls are remembered. */
+const [SESSIONS, COMMITS] = [1000, 100];
+
+/** Listens to engines for what happens without a commit. */
+export class Activities {
+  readonly #verifying = new Map<string, readonly string[]>();
+  readonly #replays = new RecentMap<string, Map<number, number>>(SESSIONS);
+  readonly #onChange: (kind: Kind, sessionId: string) => void;
+  readonly #stops: readonly (() => void)[];
+
+  constructor({ engine, routed }: InspectorSources, onChange: (kind: Kind, sessionId: string) => void) {
+    this.#onChange = onChange;
+    this.#stops = [
+      engine?.on("verifying", (checks) => this.#check("phased", checks.sessionId, checks)),
+      routed?.on("verifying", (checks) => this.#check("routed", checks.instanceId, checks)),
+      engine?.on("replayed", ({ sessionId, version }) => this.#replay("phased", sessionId, version)),
+      routed?.on("replayed", ({ instanceId, version }) => this.#replay("routed", instanceId, version)),
+    ].filter((stop) => stop !== undefined);
+  }
+
+  /** Returns what is known of a session. */
+  of(sessionId: string): Activity {
+    const verifying = this.#verifying.get(sessionId);
+    const replays = this.#replays.get(sessionId);
+    return {
+      ...(verifying && { verifying }),
+      ...(replays && { replays: Object.fromEntries(replays) }),
+    };
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+  }
+
+  #check(kind: Kind, sessionId: string, { running }: RunningChecks): void {
+    if (running.length > 0) this.#verifying.set(sessionId, running);
+    else this.#verifying.delete(sessionId);
+    this.#onChange(kind, sessionId);
+  }
+
+  #replay(kind: Kind, sessionId: string, version: number): void {
+    const own = this.#replays.get(sessionId) ?? new Map<number, number>();
+    own.set(version, (own.get(version) ?? 0) + 1);
+    const [oldest] = own.keys();
+    if (own.size > COMMITS && oldest !== undefined) own.delete(oldest);
+    this.#replays.set(sessionId, own);
+    this.#onChange(kind, sessionId);
+  }
 }

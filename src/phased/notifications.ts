@@ -1,4 +1,4 @@
-/** The notifications of an engine. They come at most once and after the commit; the log is the record. */
+/** The notifications of an engine. They come at most once, and those of a commit after it; the log is the record. */
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { ownedBy } from "../ports/actor.js";

@@ -1,5 +1,5 @@
 /**
- * Notifications to a host's listeners. They come at most once and after the commit; the log is the record.
+ * Notifications to a host's listeners. They come at most once, and those of a commit after it; the log is the record.
  * A listener that fails stops neither the others nor the call. The table of error codes decides who is notified
  * of an error: the caller alone, listeners of `security`, or listeners of `internalError`.
  */
