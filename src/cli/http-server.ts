@@ -51,16 +51,29 @@ export interface HttpServing {
 }
 
 /** What is served over HTTP: phased sessions, with the options of their tool, or routed ones. */
-type HttpServed =
-  | { readonly engine: Engine; readonly tool: WorkflowToolOptions; readonly maxBodyBytes: number }
+export type HttpServed =
+  | { readonly engine: Engine; readonly tool: WorkflowToolOptions }
   | { readonly routed: RoutedEngine };
 
-/** Serves sessions of one kind on 127.0.0.1. Rejects if the port is not available. */
-export function serveHttp(served: HttpServed, port: number, log: Logger, times: HttpTimes): Promise<HttpServing> {
+/**
+ * Serves sessions of one kind on 127.0.0.1. Rejects if the port is not available. `maxBodyBytes` is for phased sessions, whose
+ * evidence must fit.
+ */
+export function serveHttp(
+  served: HttpServed,
+  port: number,
+  log: Logger,
+  times: HttpTimes,
+  maxBodyBytes?: number,
+): Promise<HttpServing> {
   const api =
     "routed" in served
       ? createHttpApi(served.routed, { authorize: isLocal })
-      : createHttpApi(served.engine, { ...served, authorize: isLocal });
+      : createHttpApi(served.engine, {
+          tool: served.tool,
+          ...(maxBodyBytes && { maxBodyBytes }),
+          authorize: isLocal,
+        });
   return listen(api, "--http", port, log, times);
 }
 

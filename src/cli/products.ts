@@ -26,12 +26,12 @@ import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { RecentMap } from "../runtime/cache.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { Action } from "../tools/phased/actions.js";
-import type { WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import type { HttpServed } from "./http-server.js";
 import type { ListenOptions } from "./listen-options.js";
 import {
   type LogFiles,
@@ -135,7 +135,7 @@ export interface Served {
   /** The engine of routed workflows. */
   readonly routed?: RoutedEngine;
   /** What can be served over plain HTTP. */
-  readonly http?: { readonly engine: Engine; readonly tool: WorkflowToolOptions } | { readonly routed: RoutedEngine };
+  readonly http?: HttpServed;
   /** Ends what the product does by itself, before the storage is closed. */
   close?(): Promise<void>;
 }

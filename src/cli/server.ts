@@ -174,7 +174,7 @@ async function begin(
     return connect(served, client, maxBodyBytes, terminal, log);
   }
   const { serveHttp } = await import("./http-server.js");
-  return serveHttp("routed" in one ? one : { ...one, maxBodyBytes }, http, log, { drain: DRAIN_MS });
+  return serveHttp(one, http, log, { drain: DRAIN_MS }, maxBodyBytes);
 }
 
 function connect(
