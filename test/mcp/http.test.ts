@@ -2,6 +2,7 @@ import { defineWorkflow, type Engine, type EngineOptions, MemoryStorage } from "
 import { registerWorkflowTool } from "phasegate/mcp";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { endless } from "../support/endless.js";
 import { makeEngine } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { readResource } from "./connect-in-memory.js";
@@ -24,20 +25,6 @@ const checked = defineWorkflow({
 });
 
 const quick = { verify: async () => ({ ok: true, message: "fine" }) };
-
-/** A verifier that never ends by itself, and tells when it was stopped. */
-function endless() {
-  const seen = { begun: 0, stopped: 0 };
-  const verify = (_: unknown, { signal }: { readonly signal: AbortSignal }) =>
-    new Promise<never>((_resolve, reject) => {
-      seen.begun += 1;
-      signal.addEventListener("abort", () => {
-        seen.stopped += 1;
-        reject(new Error("stopped"));
-      });
-    });
-  return { seen, verify };
-}
 
 /** Serves an engine to everybody as the same operator. */
 function serveEngine(engine: Engine) {

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { RoutedEngine } from "../../src/routed/engine.js";
 import type { RoutedEngineOptions } from "../../src/routed/options.js";
 import { type Move, routed, Script } from "../routed/engine/garden.js";
+import { endless } from "../support/endless.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
 import { connectRouted } from "./connect-routed.js";
 import { connectTo, GENERATIONS, type Generation, serveMcp, until } from "./http-server.js";
@@ -17,20 +18,6 @@ const gate = {
 const dug = { status: "success", details: { depth: 20 } };
 
 const quick = { verify: async () => ({ ok: true, message: "fine" }) };
-
-/** What never ends by itself, and tells when it was stopped. */
-function endless() {
-  const seen = { begun: 0, stopped: 0 };
-  const run = (signal: AbortSignal) =>
-    new Promise<never>((_resolve, reject) => {
-      seen.begun += 1;
-      signal.addEventListener("abort", () => {
-        seen.stopped += 1;
-        reject(new Error("stopped"));
-      });
-    });
-  return { seen, run };
-}
 
 /** Starts an instance whose first step has two checks. */
 async function gated(moves: readonly Move[], slow: NonNullable<RoutedEngineOptions["verifiers"]>[string]) {

@@ -1,6 +1,7 @@
 import { defineWorkflow, type EngineOptions } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { endless } from "../support/endless.js";
 import { failure } from "../support/failure.js";
 import { makeEngine } from "../support/make-engine.js";
 
@@ -44,23 +45,13 @@ describe("a call that its caller follows", () => {
 
   it("is ended by its signal: its verifiers are stopped, and nothing is written", async () => {
     const caller = new AbortController();
-    let stopped = false;
-    const slow = {
-      verify: (_: unknown, { signal }: { signal: AbortSignal }) =>
-        new Promise<never>((_resolve, reject) => {
-          signal.addEventListener("abort", () => {
-            stopped = true;
-            reject(new Error("stopped"));
-          });
-          caller.abort();
-        }),
-    };
-    const { engine, sessionId } = await verified({ quick, slow });
+    const { seen, verify } = endless(() => caller.abort());
+    const { engine, sessionId } = await verified({ quick, slow: { verify } });
     const errors: unknown[] = [];
     engine.on("internalError", (error) => errors.push(error));
     const request = { phase: 1, evidence: EVIDENCE, idempotencyKey: "once", signal: caller.signal };
     expect(await failure(engine.completePhase(sessionId, request))).toMatchObject({ code: "CANCELLED" });
-    expect(stopped).toBe(true);
+    expect(seen).toEqual({ begun: 1, stopped: 1 });
     expect(errors).toEqual([]);
     expect(await engine.commits(sessionId)).toHaveLength(1);
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true, versions: 1 });

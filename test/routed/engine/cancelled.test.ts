@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import type { RoutedEngineOptions } from "../../../src/routed/options.js";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
+import { endless } from "../../support/endless.js";
 import { failure } from "../../support/failure.js";
 import { DEPTH_GATE, gardenWith } from "../../support/gated-garden.js";
 import { DONE, type Move, routed, Script } from "./garden.js";
@@ -75,23 +76,13 @@ describe("a report that its caller follows", () => {
 
   it.each(["advance", "resume"] as const)("by %s stops its verifiers, and writes nothing", async (operation) => {
     const client = caller();
-    let stopped = false;
-    const bed = {
-      verify: (_: unknown, { signal }: { signal: AbortSignal }) =>
-        new Promise<never>((_resolve, reject) => {
-          signal.addEventListener("abort", () => {
-            stopped = true;
-            reject(new Error("stopped"));
-          });
-          client.abort();
-        }),
-    };
-    const { engine, id, decider } = await started(["Sow"], { workflows, verifiers: { bed } });
+    const { seen, verify } = endless(() => client.abort());
+    const { engine, id, decider } = await started(["Sow"], { workflows, verifiers: { bed: { verify } } });
     const errors: unknown[] = [];
     engine.on("internalError", (error) => errors.push(error));
     const call = { ...DUG, assumedStep: "Dig", idempotencyKey: "once", signal: client.signal };
     expect(await failure(engine[operation](id, call))).toMatchObject({ code: "CANCELLED", details: { operation } });
-    expect({ stopped, errors, asked: decider.requests }).toEqual({ stopped: true, errors: [], asked: [] });
+    expect({ ...seen, errors, asked: decider.requests }).toEqual({ begun: 1, stopped: 1, errors: [], asked: [] });
     expect(await engine.status(id)).toMatchObject({ status: "RUNNING", version: 1 });
   });
 
