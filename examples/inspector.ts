@@ -35,7 +35,8 @@ engine.on("waiverRequested", ({ reason, link }) => postToChat(`${reason} ${link}
 
 const { sessionId } = await engine.start({ workflowType: "write_note", target: "notes/a.md" });
 await engine.completePhase(sessionId, { phase: 1, evidence: { text: "Lunch is at noon." } });
-assert.deepEqual(posted, [`May this be sent? https://tools.example.com/inspector/sessions/${sessionId}?answer=1`]);
+const link = `https://tools.example.com/inspector/sessions/${sessionId}?answer=`;
+assert.ok(posted[0]?.startsWith(`May this be sent? ${link}`)); // …and what names the request
 
 // #region node
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -4,7 +4,12 @@
  * without them, Node's HTTP is not needed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import {
+  type AddressInfo,
+  createServer as createSocketServer,
+  type Socket,
+  type Server as SocketServer,
+} from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
@@ -17,6 +22,10 @@ import type { WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
 const HOST = "127.0.0.1";
+/** The same machine in IPv6: the name `localhost` may lead to either. */
+const HOST_V6 = "::1";
+/** How many free ports are tried until one is free in IPv6, too. */
+const PORTS_TRIED = 10;
 /** Host names of this machine. Other names are refused: a web page may have pointed its own name here (DNS rebinding). */
 const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
 const METHODS_WITHOUT_BODY = new Set(["GET", "HEAD"]);
@@ -77,6 +86,18 @@ export function serveHttp(
   return listen(api, "--http", port, log, times);
 }
 
+/** Where a server listens. */
+interface Listening {
+  /** Default: 127.0.0.1. */
+  readonly host?: string;
+  /**
+   * True to be reached as `localhost`, for browsers: passkeys work under names only. The name may lead to `::1`, where another
+   * program could take the same port and get what is meant for this server, so it listens there, too.
+   */
+  readonly isLocalhost?: boolean;
+  readonly maxConnections?: number;
+}
+
 /** Listens, by default on 127.0.0.1. Rejects if the port is not available; `option` is what it was given by. */
 export async function listen(
   handler: Handler,
@@ -84,7 +105,7 @@ export async function listen(
   port: number,
   log: Logger,
   { headers = 10_000, request = 60_000, drain }: HttpTimes,
-  { host = HOST, maxConnections = MAX_CONNECTIONS }: { readonly host?: string; readonly maxConnections?: number } = {},
+  { host = HOST, isLocalhost = false, maxConnections = MAX_CONNECTIONS }: Listening = {},
 ): Promise<HttpServing> {
   const server = createServer({
     headersTimeout: headers,
@@ -92,6 +113,7 @@ export async function listen(
     connectionsCheckingInterval: Math.min(1000, headers),
   });
   server.maxConnections = maxConnections;
+  const twin = isLocalhost ? createSocketServer((socket) => server.emit("connection", socket)) : undefined;
   const connections = new Connections(server, drain, log);
   server.on("request", (incoming, outgoing) => {
     connections.answering(incoming, outgoing);
@@ -106,20 +128,55 @@ export async function listen(
     if (connections.isAnswering(socket)) socket.destroy();
     else refuse(socket, refusalOf(error));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(portFailure(option, port, cause))).listen(port, host, resolve);
+  const bound = await bind(server, twin, port, host).catch((cause: unknown) => {
+    throw portFailure(option, port, cause);
   });
   // From now on these are connections that could not be accepted, for example because too many files are open.
-  server.on("error", (err) => log.warn({ err }, "connection"));
-  const address = server.address();
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${isAddress(address) ? address.port : port}`;
+  for (const one of bound.servers) one.on("error", (err) => log.warn({ err }, "connection"));
+  const url = `http://${isLocalhost ? "localhost" : host.includes(":") ? `[${host}]` : host}:${bound.port}`;
   log.info({ url }, "listening");
-  return { url, ended: connections.ended, close: () => connections.end() };
+  return { url, ...connections.of(bound.servers) };
+}
+
+/** The servers that listen on a port. */
+interface Bound {
+  readonly port: number;
+  readonly servers: readonly SocketServer[];
+}
+
+/** Takes a port, and the same one in IPv6 for the twin. Of free ports, one that is free for both. */
+async function bind(server: Server, twin: SocketServer | undefined, port: number, host: string): Promise<Bound> {
+  for (let tries = 1; ; tries += 1) {
+    const at = await take(server, port, host);
+    if (twin === undefined) return { port: at, servers: [server] };
+    try {
+      await take(twin, at, HOST_V6);
+      return { port: at, servers: [server, twin] };
+    } catch (error) {
+      // Where there is no IPv6, no other program has it either.
+      if (WITHOUT_IPV6.has(errnoOf(error) ?? "")) return { port: at, servers: [server] };
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      if (port !== 0 || tries === PORTS_TRIED) throw error;
+    }
+  }
+}
+
+const WITHOUT_IPV6: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
+
+/** Returns the port that was taken. */
+function take(server: SocketServer, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      const address = server.address();
+      resolve(isAddress(address) ? address.port : port);
+    });
+  });
 }
 
 /** The connections of a server, with the requests on them that are being answered. */
 class Connections {
-  readonly ended: Promise<"closed" | "abandoned">;
   readonly #server: Server;
   readonly #drainMs: number;
   readonly #log: Logger;
@@ -135,9 +192,13 @@ class Connections {
       this.#open.set(socket, new Set());
       socket.once("close", () => this.#open.delete(socket));
     });
-    this.ended = new Promise((resolve) => {
-      server.once("close", () => resolve(this.#abandoned ? "abandoned" : "closed"));
-    });
+  }
+
+  /** Returns how the servers end on which these connections come. Each knows its own alone. */
+  of(servers: readonly SocketServer[]): Pick<HttpServing, "ended" | "close"> {
+    const closed = servers.map((one) => new Promise<void>((resolve) => one.once("close", resolve)));
+    const ended = Promise.all(closed).then(() => (this.#abandoned ? "abandoned" : "closed"));
+    return { ended, close: () => this.#end(servers, ended) };
   }
 
   /** Counts a request as under way until its answer is sent or its connection is closed. */
@@ -159,15 +220,15 @@ class Connections {
    * Closes the connections without a complete request: Node would wait for these without a time limit. The others are
    * closed when they are answered, or when the time for that has passed.
    */
-  end(): void {
-    this.#server.close();
+  #end(servers: readonly SocketServer[], ended: Promise<unknown>): void {
+    for (const one of servers) one.close();
     for (const socket of this.#open.keys()) this.#closeUnused(socket);
     const timer = setTimeout(() => {
       this.#abandoned = true;
       this.#log.warn({ connections: this.#open.size }, "some requests were not answered in time");
       this.#server.closeAllConnections();
     }, this.#drainMs);
-    this.#server.once("close", () => clearTimeout(timer));
+    ended.then(() => clearTimeout(timer));
   }
 
   #closeUnused(socket: Duplex): void {
@@ -175,7 +236,7 @@ class Connections {
   }
 }
 
-function portFailure(option: string, port: number, cause: Error): CommandFailure {
+function portFailure(option: string, port: number, cause: unknown): CommandFailure {
   const isTaken = errnoOf(cause) === "EADDRINUSE";
   const message = isTaken ? `port ${port} is in use` : `port ${port} is not available`;
   return new CommandFailure(message, EXIT.environment, `Give another port, or ${option} 0 for any free one.`, {

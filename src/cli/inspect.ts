@@ -184,13 +184,19 @@ export async function serveInspector(engines: Engines, { option, port, ...inspec
   const token = given === "" ? randomBytes(32).toString("base64url") : given;
   const inspector = inspectorOver(engines, inspected, { access: { token } });
   const { log } = inspected;
-  const serving = await listen((request) => inspector.fetch(request), option, port, log, { drain: DRAIN_MS });
+  const serving = await listen(
+    (request) => inspector.fetch(request),
+    option,
+    port,
+    log,
+    { drain: DRAIN_MS },
+    { isLocalhost: true },
+  );
   const close = () => {
     inspector.close();
     serving.close();
   };
-  // A name, not an address: passkeys work under names only.
-  const url = `${serving.url.replace("127.0.0.1", "localhost")}/#token=${token}`;
+  const url = `${serving.url}/#token=${token}`;
   return { url, ended: serving.ended, close };
 }
 

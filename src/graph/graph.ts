@@ -140,36 +140,57 @@ export function routedGraph(definition: Pick<RoutedDefinition, "steps"> | undefi
 const CHARACTER = 7.2;
 const LINE = 18;
 const PADDING = 12;
+const MARGIN = 8;
+/** How far an arrow from a node to itself goes out: less than the space between two nodes. */
+const LOOP = 18;
 /** Maximum number of characters of a label that are drawn. */
 const LABEL_MAX = 40;
 
 /** Returns a graph with the places of its nodes and arrows. */
 export function draw({ nodes, edges }: Graph): Drawing {
   const layered = new Layered({ multigraph: true });
-  layered.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 36, marginx: 8, marginy: 8 });
+  layered.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 36, marginx: MARGIN, marginy: MARGIN });
   for (const { id, label, gate = "" } of nodes) {
     const characters = Math.min(LABEL_MAX, Math.max(label.length, gate.length));
     const height = (gate === "" ? 1 : 2) * LINE + PADDING;
     layered.setNode(id, { width: characters * CHARACTER + 2 * PADDING, height });
   }
   for (const [index, { from, to, label }] of edges.entries()) {
+    if (from === to) continue;
     const size = label === undefined ? {} : { width: Math.min(LABEL_MAX, label.length) * CHARACTER, height: LINE };
     layered.setEdge(from, to, { ...size, labelpos: "c" }, String(index));
   }
   layout(layered);
-  const { width = 0, height = 0 } = layered.graph();
-  return {
-    width,
-    height,
-    nodes: nodes.map((node) => {
-      const { x = 0, y = 0, width = 0, height = 0 } = layered.node(node.id);
-      return { ...node, x: x - width / 2, y: y - height / 2, width, height };
-    }),
-    edges: edges.map((edge, index) => {
-      const { points = [] } = layered.edge(edge.from, edge.to, String(index));
-      return { ...edge, points: points.map(({ x, y }: Point) => ({ x, y })) };
-    }),
+  const boxOf = (id: string): Box => {
+    const { x = 0, y = 0, width = 0, height = 0 } = layered.node(id);
+    return { x: x - width / 2, y: y - height / 2, width, height };
   };
+  const pointsOf = ({ from, to }: GraphEdge, index: number): readonly Point[] => {
+    if (from === to) return loopAt(boxOf(from));
+    const { points = [] } = layered.edge(from, to, String(index));
+    return points.map(({ x, y }: Point) => ({ x, y }));
+  };
+  const drawn = edges.map((edge, index) => ({ ...edge, points: pointsOf(edge, index) }));
+  const { width = 0, height = 0 } = layered.graph();
+  const right = Math.max(0, ...drawn.flatMap(({ points }) => points.map(({ x }) => x)));
+  return {
+    width: Math.max(width, right + MARGIN),
+    height,
+    nodes: nodes.map((node) => ({ ...node, ...boxOf(node.id) })),
+    edges: drawn,
+  };
+}
+
+/** An arrow from a node to itself, on its right. Dagre places such arrows beside the drawing where it runs from top to bottom. */
+function loopAt({ x, y, width, height }: Box): readonly Point[] {
+  const [right, above, below] = [x + width, y + height * 0.25, y + height * 0.75];
+  const out = right + LOOP;
+  return [
+    { x: right, y: above },
+    { x: out, y: above },
+    { x: out, y: below },
+    { x: right, y: below },
+  ];
 }
 
 /** Returns a graph in the language of Mermaid. */

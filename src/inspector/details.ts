@@ -1,18 +1,24 @@
 /** One session as the page shows it: phases with their states, attempts, commits, and the way through a routed workflow. */
+import { isPhasegateError } from "../errors.js";
+import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
-import type { ListedSession } from "../phased/lists.js";
+import { BROKEN, type ListedSession } from "../phased/lists.js";
 import type { SessionEvent } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { SessionCommit } from "../phased/watch.js";
+import type { Actor } from "../ports/actor.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { RoutedView } from "../routed/types.js";
+import { canonicalJson, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { FINISH } from "../workflow/routed-definition.js";
+import type { TaskDefinition } from "../workflow/structure.js";
 import { differencesOf } from "./differences.js";
 import { evidenceOf, notThere, waitingIn, waitingInstance } from "./inbox.js";
-import type { RecordedReader } from "./sources.js";
+import { placeIn } from "./sessions.js";
+import { type InspectorSources, RecordedReader, type Source } from "./sources.js";
 import type {
   AttemptDetail,
   AttemptLine,
@@ -23,15 +29,37 @@ import type {
   PhaseLine,
   RecordedDetail,
   RoutedDetail,
+  SessionDetail,
 } from "./wire.js";
 
 const PAGE = 50;
 
+/** Returns a session of any kind, as `actor` may see it; of one that can't be shown, why. */
+export async function detailOf(
+  { engine, routed, recorded }: InspectorSources,
+  sources: readonly Source[],
+  id: string,
+  actor: Actor | undefined,
+): Promise<SessionDetail | undefined> {
+  const { kind, summary, damage } = await placeIn(sources, id);
+  if (summary === undefined) return { kind: "broken", ...damage };
+  try {
+    if (kind === "phased") return engine && (await phasedDetail(engine, summary));
+    if (kind === "routed") return routed && (await routedDetail(routed, summary));
+    return recorded && (await recordedDetail(new RecordedReader(recorded, actor), summary));
+  } catch (error) {
+    // What a list shows is the newest commit: an older one may be damaged.
+    if (!isPhasegateError(error) || !BROKEN.has(error.code)) throw error;
+    return { kind: "broken", sessionId: id, code: error.code, message: error.message };
+  }
+}
+
 /** Returns a phased session. */
-export async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
+async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
   const { sessionId } = summary;
   const [state, attempts] = [await engine.getState(sessionId), await engine.history(sessionId)];
-  const phases = state.structure.phases.map(({ number }) => phaseLine(state, attempts, number));
+  const passed = await passedAttempts(engine, state, attempts);
+  const phases = state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number)));
   const waiting = await waitingIn(engine, state, attempts);
   return {
     kind: "phased",
@@ -42,6 +70,7 @@ export async function phasedDetail(engine: Engine, summary: ListedSession): Prom
     revision: state.head.revision,
     options: await engine.getOptions(sessionId),
     phases,
+    may: mayOf(state),
     drawing: draw(phasedPath(state)),
     notices: noticesOf(state),
     ...(state.plan === undefined ? {} : { plan: state.plan }),
@@ -60,33 +89,66 @@ export function phasedPath({ structure, currentPhase, completedPhases, skippedPh
   });
 }
 
-function phaseLine(state: StateView, attempts: readonly PhaseAttempt[], number: number): PhaseLine {
+/** Returns the last passed attempt of each phase; of a phase of a plan with the evidence, which claims its tasks. */
+async function passedAttempts(
+  engine: Engine,
+  { sessionId, structure, completedPhases }: StateView,
+  attempts: readonly PhaseAttempt[],
+): Promise<ReadonlyMap<number, PhaseAttempt>> {
+  const last = new Map<number, number>();
+  for (const [index, { phase, status }] of attempts.entries())
+    if ((status === "completed" || status === "overridden") && completedPhases.includes(phase)) last.set(phase, index);
+  const planned = structure.phases.flatMap(({ number, gate }) =>
+    gate.kind === "plan" ? (last.get(number) ?? []) : [],
+  );
+  const all = planned.length === 0 ? attempts : await engine.history(sessionId, { evidence: planned });
+  return new Map([...last].flatMap(([phase, index]) => (all[index] === undefined ? [] : [[phase, all[index]]])));
+}
+
+function phaseLine(
+  state: StateView,
+  attempts: readonly PhaseAttempt[],
+  number: number,
+  passed: PhaseAttempt | undefined,
+): PhaseLine {
   const phase = state.structure.phases.find((one) => one.number === number);
   const own = attempts.filter((attempt) => attempt.phase === number && attempt.status !== "rolled_back");
   const [first, last] = [own[0], own.at(-1)];
   const isNow = number === state.currentPhase && state.status !== "completed";
   const isDone = state.completedPhases.includes(number);
-  const tasks = isNow
-    ? state.tasks.map(({ number, name, done, closed }) => ({
-        number,
-        name,
-        state: done ? ("done" as const) : closed === undefined ? ("open" as const) : ("closed" as const),
-      }))
-    : (phase?.tasks ?? []).map(({ number, name }) => ({
-        number,
-        name,
-        state: isDone ? ("done" as const) : ("open" as const),
-      }));
+  const tasks: PhaseLine["tasks"] = isNow
+    ? state.tasks.map(({ number, name, done, closed }) => ({ number, name, state: done ? "done" : (closed ?? "open") }))
+    : (phase?.tasks ?? []).map((task) => ({ number: task.number, name: task.name, state: taskState(task, passed) }));
   return {
     number,
     name: phase?.name ?? "",
     state: stateOf(state, number, last),
     waived: state.waivedPhases.includes(number),
     tasks,
-    attempts: own.filter(({ status, problems }) => status !== "active" || problems !== undefined).length,
+    attempts: own.filter(
+      ({ status, problems }) => status !== "active" || problems !== undefined || (isNow && state.awaitingApproval),
+    ).length,
     ...(first === undefined ? {} : { startedAt: first.startedAt }),
     ...(isDone && last?.completedAt !== undefined ? { completedAt: last.completedAt } : {}),
   };
+}
+
+/** Returns what was said of a task when its phase was left: by a note, or for a plan by the evidence, which must claim it. */
+function taskState(
+  { number, plan }: TaskDefinition,
+  passed: PhaseAttempt | undefined,
+): PhaseLine["tasks"][number]["state"] {
+  if (passed === undefined) return "open";
+  const { tasks, evidence = {}, waived = [] } = passed;
+  if (tasks?.done.includes(number) || (plan && claimedIds(evidence).includes(plan.id))) return "done";
+  if (plan && waived.some(({ fields }) => fields.includes(`${TASKS_FIELD}.${plan.id}`))) return "waived";
+  return tasks?.givenUp.includes(number) ? "given_up" : "open";
+}
+
+/** Returns what the workflow allows the host at the current phase. */
+function mayOf({ structure, currentPhase }: StateView): PhasedDetail["may"] {
+  const phase = structure.phases.find(({ number }) => number === currentPhase);
+  return { skip: phase?.skippable === true, override: phase?.gate.allowOverride === true };
 }
 
 function stateOf(state: StateView, number: number, last: PhaseAttempt | undefined): PhaseLine["state"] {
@@ -126,8 +188,28 @@ export async function attemptOf(engine: Engine, sessionId: string, index: number
   const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
   const [now, then] = await evidenceOf(engine, sessionId, [index, before]);
   const differences = then === undefined || now === undefined ? {} : { differences: differencesOf(then, now) };
-  const hash = now === undefined ? {} : { evidence: now };
-  return { ...attempt, index, ...hash, ...differences };
+  const evidence = now === undefined ? {} : { evidence: now };
+  const artifact = await artifactOf(engine, sessionId, attempt, now);
+  return { ...attempt, index, ...evidence, ...differences, ...(artifact === undefined ? {} : { artifact }) };
+}
+
+/** Returns what later phases get of a passed attempt, if that is not its evidence. */
+async function artifactOf(
+  engine: Engine,
+  sessionId: string,
+  { phase, status, completedAt }: PhaseAttempt,
+  evidence: JsonObject | undefined,
+): Promise<JsonValue | undefined> {
+  if (status !== "completed" || evidence === undefined) return undefined;
+  try {
+    const found = await engine.artifact(sessionId, phase);
+    if (found?.at !== completedAt || found === undefined) return undefined;
+    return canonicalJson(found.artifact) === canonicalJson(evidence) ? undefined : found.artifact;
+  } catch (error) {
+    // A sync has removed the phase, or the host does not accept the approval that it passed with.
+    if (isPhasegateError(error, "PHASE_OUT_OF_RANGE") || isPhasegateError(error, "PHASE_LOCKED")) return undefined;
+    throw error;
+  }
 }
 
 /** Returns a page of a session's log, newest first. */
@@ -162,7 +244,7 @@ function noteOf(event: SessionEvent): string | undefined {
 }
 
 /** Returns a routed session. */
-export async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
+async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
   const { sessionId } = summary;
   const [view, entries] = [await routed.status(sessionId), await routed.history(sessionId)];
   const waiting = waitingInstance(view);
@@ -196,7 +278,7 @@ async function pathOf(routed: RoutedEngine, view: RoutedView, entries: readonly 
 }
 
 /** Returns a recorded session. */
-export async function recordedDetail(reader: RecordedReader, summary: ListedSession): Promise<RecordedDetail> {
+async function recordedDetail(reader: RecordedReader, summary: ListedSession): Promise<RecordedDetail> {
   const found = await reader.read(summary.sessionId);
   if (found === undefined) throw notThere("it is gone", summary.sessionId);
   const { head, version, hash, entries } = found;

@@ -151,7 +151,10 @@ export async function waitingIn(
   }
   const { fields, reason, requirements } = waiver ?? { fields: [], reason: "", requirements: [] };
   const asked = fields.map((name, index) => ({ name, text: requirements[index] ?? "" }));
-  return { ...common, what: "waiver", question: reason, fields: asked, verification: [], warnings: [] };
+  const verification = attempts[before]?.verification ?? [];
+  const [evidence] = before === -1 ? [] : await evidenceOf(engine, sessionId, [before]);
+  const submitted = evidence === undefined ? {} : { evidence };
+  return { ...common, what: "waiver", question: reason, fields: asked, ...submitted, verification, warnings: [] };
 }
 
 function beforeOf(attempt: PhaseAttempt | undefined): Pick<Waiting, "before"> {

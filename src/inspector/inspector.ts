@@ -14,13 +14,12 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Approvers, Invitations } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
-import type { ListedSession } from "../phased/lists.js";
 import { type Access, type Actor, byOwner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
-import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
+import { attemptOf, attemptsOf, commitsOf, detailOf } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere, sharedInbox, waitingOf } from "./inbox.js";
 import { ActorStreams, Live } from "./live.js";
@@ -37,9 +36,9 @@ import {
   originOf,
   segmentsOf,
 } from "./requests.js";
-import { findIn, listSessions, type StatisticsRead, statisticsOf } from "./sessions.js";
+import { kindOf, listSessions, placeIn, type StatisticsRead, statisticsOf } from "./sessions.js";
 import { Activities, type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
-import type { About, ApiError, HostAction, Inbox, Kind, LoginAnswer, SessionDetail } from "./wire.js";
+import type { About, ApiError, HostAction, Inbox, LoginAnswer } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 
 /** Options of an inspector. */
@@ -261,12 +260,15 @@ async function session(
 ): Promise<Response> {
   const id = parseSessionId(given);
   const { engine, routed, recorded } = app.options;
-  const { kind, summary } = await found(app, id);
   if (part === "audit") {
+    // Of a damaged session, too: the audit says where its log is damaged.
+    const { kind } = await placeIn(app.sources, id);
     const report = kind === "phased" ? engine?.audit(id) : kind === "routed" ? routed?.audit(id) : undefined;
     return json(await (report ?? (recorded && new RecordedReader(recorded, app.actor).audit(id))));
   }
-  if (part === undefined) return json({ ...(await detail(app, kind, summary)), ...app.activities.of(id) });
+  if (part === undefined)
+    return json({ ...(await detailOf(app.options, app.sources, id, app.actor)), ...app.activities.of(id) });
+  const kind = await kindOf(app.sources, id);
   if (part === "waiting") {
     const waiting = await waitingOf(app.options, kind, id);
     if (waiting === undefined) throw notThere("it waits for nobody", id);
@@ -276,23 +278,6 @@ async function session(
   if (part === "commits") return json(await commitsOf(engine, id, before));
   if (part !== "attempts") return refuse(NOT_FOUND);
   return json(index === undefined ? await attemptsOf(engine, id, before) : await attemptOf(engine, id, Number(index)));
-}
-
-async function detail({ options, actor }: App, kind: Kind, summary: ListedSession): Promise<SessionDetail | undefined> {
-  const { engine, routed, recorded } = options;
-  if (kind === "phased") return engine && phasedDetail(engine, summary);
-  if (kind === "routed") return routed && routedDetail(routed, summary);
-  return recorded && recordedDetail(new RecordedReader(recorded, actor), summary);
-}
-
-/** Finds a session among all kinds. One that can't be shown is refused with its own error. */
-async function found({ sources }: App, id: string): Promise<{ readonly kind: Kind; readonly summary: ListedSession }> {
-  for (const { kind, list } of sources) {
-    const { summary, damage } = await findIn(list, id);
-    if (summary !== undefined) return { kind, summary };
-    if (damage !== undefined) throw notThere(damage.message, id);
-  }
-  throw notThere("there is none", id);
 }
 
 async function write(host: App, path: string, request: Request): Promise<Response> {
@@ -332,20 +317,20 @@ async function write(host: App, path: string, request: Request): Promise<Respons
   if (part === "challenge") {
     const body = await bodyOf(request, challengeBody);
     const at = { origin: originOf(request), clock: app.clock };
-    return json(await challengeFor(app.options, app.approvers(), (await found(app, id)).kind, id, body, at));
+    return json(await challengeFor(app.options, app.approvers(), await kindOf(app.sources, id), id, body, at));
   }
   if (part === "answer") {
     const said = await bodyOf(request, answerBody);
     if (said.signature === undefined && app.options.unsigned !== true) return refuse(UNSIGNED);
     const by = said.signature === undefined ? (app.actor?.name ?? said.by) : said.by;
-    return json(await answer(app.options, (await found(app, id)).kind, id, { ...said, by }));
+    return json(await answer(app.options, await kindOf(app.sources, id), id, { ...said, by }));
   }
   const body = await bodyOf(request, actionBody);
   if (app.options.actions?.includes(body.action) !== true) {
     const remedy = "Ask an operator, or the host: `phasegate inspect --allow-actions`.";
     return refuse({ status: 403, code: "NOT_ALLOWED", message: `${body.action} is switched off here.`, remedy });
   }
-  return json(await act(app.options, (await found(app, id)).kind, id, { ...body, by: app.actor?.name ?? body.by }));
+  return json(await act(app.options, await kindOf(app.sources, id), id, { ...body, by: app.actor?.name ?? body.by }));
 }
 
 const UNSIGNED: Refusal = {

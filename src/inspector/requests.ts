@@ -6,7 +6,7 @@ import { readText } from "../runtime/body.js";
 
 const BODY_MAX = 64 * 1024;
 
-/** The bodies of requests, as wire.ts has their types. */
+/** The bodies of requests. */
 export const loginBody = z.object({ token: z.string().check(z.maxLength(16_384)) });
 const name = z.string().check(z.maxLength(200));
 const text = z.string().check(z.maxLength(2000));
@@ -14,6 +14,7 @@ const challenge = {
   decision: z.enum(["approve", "deny"]),
   by: name,
   note: z.optional(text),
+  // The request that the person has seen.
   request: name,
 };
 export const challengeBody = z.object(challenge);
@@ -21,6 +22,7 @@ export const answerBody = z.object({
   ...challenge,
   what: z.enum(["approval", "waiver"]),
   evidenceHash: z.optional(name),
+  // The signature of the challenge; missing for an answer that is not signed.
   signature: z.optional(signatureSchema),
 });
 export const invitationBody = z.object({ invitation: name, response: z.optional(z.unknown()) });
@@ -28,8 +30,12 @@ export const actionBody = z.object({
   action: z.enum(["retry", "skip", "override", "pause", "resume", "delete"]),
   by: name,
   note: text,
+  // The phase that the person has seen.
   phase: z.optional(z.int()),
 });
+export type ChallengeBody = Readonly<z.infer<typeof challengeBody>>;
+export type AnswerBody = Readonly<z.infer<typeof answerBody>>;
+export type ActionBody = Readonly<z.infer<typeof actionBody>>;
 
 /** Reads a body, up to a limit, and checks it. */
 export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {

@@ -11,8 +11,9 @@ import { LIVING } from "../phased/options.js";
 import type { StatisticsCursor } from "../phased/statistics.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { filterOf, isChosen } from "./filter.js";
+import { notThere } from "./inbox.js";
 import type { InspectorSources, Source } from "./sources.js";
-import type { SessionFilter, SessionList, StatisticsView } from "./wire.js";
+import type { Kind, SessionFilter, SessionList, StatisticsView } from "./wire.js";
 
 const PAGE = 50;
 const PAGE_MAX = 200;
@@ -96,6 +97,29 @@ export async function findIn(
     cursor = page.cursor;
   } while (cursor !== undefined);
   return {};
+}
+
+/** A session's kind, and its line in a list or why it has none. */
+type Place = { readonly kind: Kind } & (
+  | { readonly summary: ListedSession; readonly damage?: never }
+  | { readonly summary?: never; readonly damage: BrokenSession }
+);
+
+/** Finds a session among all kinds. */
+export async function placeIn(sources: readonly Source[], id: string): Promise<Place> {
+  for (const { kind, list } of sources) {
+    const { summary, damage } = await findIn(list, id);
+    if (summary !== undefined) return { kind, summary };
+    if (damage !== undefined) return { kind, damage };
+  }
+  throw notThere("there is none", id);
+}
+
+/** Returns the kind of a session. One that can't be shown is refused with its own error. */
+export async function kindOf(sources: readonly Source[], id: string): Promise<Kind> {
+  const { kind, damage } = await placeIn(sources, id);
+  if (damage !== undefined) throw notThere(damage.message, id);
+  return kind;
 }
 
 interface Merged {
@@ -187,7 +211,7 @@ export async function statisticsOf(
   workflowType: string | undefined,
   read: StatisticsRead,
 ): Promise<StatisticsView> {
-  if (engine === undefined) return { workflows: [], unapproved: 0, days: [], plotted: 0 };
+  if (engine === undefined) return { workflows: [], unapproved: 0, broken: [], days: [], plotted: 0 };
   const only = workflowType === undefined ? {} : { workflowType };
   const { cursor } = read;
   const found = await engine.statistics({ ...only, ...(cursor && { cursor }) }).catch((error: unknown) => {
@@ -196,7 +220,8 @@ export async function statisticsOf(
     return engine.statistics(only);
   });
   read.cursor = found.cursor;
-  return { workflows: found.workflows, unapproved: found.unapproved, ...(await daysOf(engine, only)) };
+  const { workflows, unapproved, broken = [] } = found;
+  return { workflows, unapproved, broken, ...(await daysOf(engine, only)) };
 }
 
 async function daysOf(

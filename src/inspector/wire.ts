@@ -4,7 +4,6 @@
  */
 
 import type { ApprovalAudit } from "../approval/guard.js";
-import type { ApprovalSignature } from "../approval/message.js";
 import type { RegistrationOptions } from "../approval/passkey.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Drawing } from "../graph/graph.js";
@@ -19,6 +18,8 @@ import type { RoutedPass } from "../routed/types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
 
+/** The bodies of `POST api/sessions/ID/challenge`, `…/answer` and `…/action`, as they are checked. */
+export type { ActionBody, AnswerBody, ChallengeBody } from "./requests.js";
 /** What the answers are made of. */
 export type {
   AttemptNote,
@@ -79,7 +80,15 @@ export interface SessionList {
 }
 
 /** `GET api/sessions/ID`. */
-export type SessionDetail = PhasedDetail | RoutedDetail | RecordedDetail;
+export type SessionDetail = ShownDetail | BrokenDetail;
+
+/** A session that can be shown. */
+export type ShownDetail = PhasedDetail | RoutedDetail | RecordedDetail;
+
+/** A session that can't be shown, and why. Its log can be audited. */
+export interface BrokenDetail extends BrokenSession {
+  readonly kind: "broken";
+}
 
 /** What happens in a session without a commit, as far as the inspector's own process does it. */
 export interface Activity {
@@ -105,6 +114,8 @@ export interface PhasedDetail extends Detail {
   readonly revision: string;
   readonly options: JsonObject;
   readonly phases: readonly PhaseLine[];
+  /** What the workflow lets the host do at the current phase. */
+  readonly may: { readonly skip: boolean; readonly override: boolean };
   readonly drawing: Drawing;
   readonly plan?: { readonly path: string; readonly changed?: string; readonly unreadable?: string };
   readonly awaiting?: Waiting;
@@ -121,7 +132,7 @@ export interface PhaseLine {
   readonly tasks: readonly {
     readonly number: number;
     readonly name: string;
-    readonly state: "done" | "open" | "closed";
+    readonly state: "done" | "open" | "given_up" | "waived";
   }[];
   /** The numbers of its attempts so far. */
   readonly attempts: number;
@@ -148,6 +159,8 @@ export interface AttemptDetail extends AttemptLine {
   readonly evidence?: JsonObject;
   /** What changed since the attempt before at the same phase; missing for the first one. */
   readonly differences?: readonly Difference[];
+  /** What later phases get of the phase, where that is not the evidence itself: the output of the gate's schema. */
+  readonly artifact?: JsonValue;
 }
 
 /** A value that is not as it was. Long texts are given as a difference of lines. */
@@ -219,8 +232,9 @@ export interface WaitingLine {
 export interface Waiting extends WaitingLine {
   /** What is to be waived, and what the gate says of it. */
   readonly fields?: readonly { readonly name: string; readonly text: string }[];
-  /** Only for an approval: the hash of the evidence, and the evidence itself. */
+  /** Only for an approval: the hash of the evidence. */
   readonly evidenceHash?: string;
+  /** What is to be approved; for a waiver, what was submitted last. */
   readonly evidence?: JsonObject;
   /** What changed since the last refusal. */
   readonly differences?: readonly Difference[];
@@ -272,7 +286,11 @@ export interface DiagnosticText {
 }
 
 /** `GET api/workflows/TYPE`. */
+export type WorkflowView = WorkflowDetail | Extract<WorkflowLine, { readonly status: "broken" }>;
+
+/** A workflow without errors. */
 export interface WorkflowDetail {
+  readonly status: "ready";
   readonly kind: Kind;
   readonly type: string;
   readonly name: string;
@@ -305,6 +323,8 @@ export interface GateLine {
 export interface StatisticsView {
   readonly workflows: readonly WorkflowStatistics[];
   readonly unapproved: number;
+  /** Sessions that can't be read, and count nowhere. */
+  readonly broken: readonly BrokenSession[];
   /** Sessions started and completed a day, oldest first. */
   readonly days: readonly { readonly day: string; readonly started: number; readonly completed: number }[];
   /** The number of sessions that the days count: the newest, if there are more. */
@@ -314,16 +334,7 @@ export interface StatisticsView {
 /** `GET api/sessions/ID/audit`. */
 export type AuditView = AuditReport & ApprovalAudit<ApprovedPass | RoutedPass>;
 
-/** The body of `POST api/sessions/ID/challenge`. */
-export interface ChallengeBody {
-  readonly decision: "approve" | "deny";
-  readonly by: string;
-  readonly note?: string | undefined;
-  /** The request that the person has seen. */
-  readonly request: string;
-}
-
-/** Its answer: what the passkey of `by` signs. */
+/** The answer to `POST api/sessions/ID/challenge`: what the passkey of `by` signs. */
 export interface Challenge {
   readonly signedAt: string;
   /** In base64url. */
@@ -331,14 +342,6 @@ export interface Challenge {
   readonly rpId: string;
   /** The ids of the person's passkeys, in base64url. */
   readonly credentials: readonly string[];
-}
-
-/** The body of `POST api/sessions/ID/answer`. */
-export interface AnswerBody extends ChallengeBody {
-  readonly what: "approval" | "waiver";
-  readonly evidenceHash?: string | undefined;
-  /** The signature of the challenge; missing for an answer that is not signed. */
-  readonly signature?: ApprovalSignature | undefined;
 }
 
 /** The answer to `POST api/passkeys/begin`, whose body is `{invitation}`. */
@@ -359,14 +362,6 @@ export interface RegistrationBody {
 
 /** What the host may do with a session. */
 export type HostAction = "retry" | "skip" | "override" | "pause" | "resume" | "delete";
-
-/** The body of `POST api/sessions/ID/action`. */
-export interface ActionBody {
-  readonly action: HostAction;
-  readonly by: string;
-  readonly note: string;
-  readonly phase?: number | undefined;
-}
 
 /** The answer to `POST api/login`, which also sets a cookie. */
 export interface LoginAnswer {

@@ -4,7 +4,15 @@ import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { InspectorSources } from "./sources.js";
-import type { DiagnosticText, GateLine, WorkflowDetail, WorkflowLine, WorkflowList } from "./wire.js";
+import type {
+  DiagnosticText,
+  GateLine,
+  Kind,
+  WorkflowDetail,
+  WorkflowLine,
+  WorkflowList,
+  WorkflowView,
+} from "./wire.js";
 
 /** Returns the source text of a diagnostic around its line, for people. */
 export type CodeFrame = (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;
@@ -14,8 +22,7 @@ export async function workflowsOf({ engine, routed }: InspectorSources, frame: C
   const items: WorkflowLine[] = [];
   for (const listing of (await engine?.listWorkflows()) ?? []) {
     const { type, diagnostics } = listing;
-    if (listing.status === "broken")
-      items.push({ status: "broken", kind: "phased", type, diagnostics: await textsOf(diagnostics, type, frame) });
+    if (listing.status === "broken") items.push(await brokenWorkflow("phased", type, diagnostics, frame));
     else {
       const { name, description, phases } = listing.definition.structure;
       items.push({
@@ -31,8 +38,7 @@ export async function workflowsOf({ engine, routed }: InspectorSources, frame: C
   }
   for (const listing of (await routed?.listWorkflows()) ?? []) {
     const { name: type, diagnostics } = listing;
-    if (listing.status === "broken")
-      items.push({ status: "broken", kind: "routed", type, diagnostics: await textsOf(diagnostics, type, frame) });
+    if (listing.status === "broken") items.push(await brokenWorkflow("routed", type, diagnostics, frame));
     else {
       const { goal = "", steps } = listing.definition;
       items.push({
@@ -49,12 +55,12 @@ export async function workflowsOf({ engine, routed }: InspectorSources, frame: C
   return { items };
 }
 
-/** Returns one workflow; undefined if there is none that can be read. */
+/** Returns one workflow, a broken one with its diagnostics; undefined if there is none. */
 export async function workflowOf(
   { engine, routed }: InspectorSources,
   type: string,
   frame: CodeFrame,
-): Promise<WorkflowDetail | undefined> {
+): Promise<WorkflowView | undefined> {
   const phased = (await engine?.listWorkflows())?.find((one) => one.type === type);
   if (phased?.status === "ready") {
     return phasedWorkflow(phased.definition.structure, await textsOf(phased.diagnostics, type, frame));
@@ -63,14 +69,24 @@ export async function workflowOf(
   if (instance?.status === "ready") {
     return routedWorkflow(instance.definition, await textsOf(instance.diagnostics, type, frame));
   }
-  return undefined;
+  if (phased !== undefined) return brokenWorkflow("phased", type, phased.diagnostics, frame);
+  return instance && brokenWorkflow("routed", type, instance.diagnostics, frame);
+}
+
+async function brokenWorkflow(
+  kind: Kind,
+  type: string,
+  diagnostics: readonly Diagnostic[],
+  frame: CodeFrame,
+): Promise<Extract<WorkflowLine, { readonly status: "broken" }>> {
+  return { status: "broken", kind, type, diagnostics: await textsOf(diagnostics, type, frame) };
 }
 
 function phasedWorkflow(structure: WorkflowStructure, diagnostics: readonly DiagnosticText[]): WorkflowDetail {
   const { type, name, description, version, phases } = structure;
   const graph = phasedGraph(structure);
   return {
-    ...{ kind: "phased", type, name, description, version, diagnostics },
+    ...{ status: "ready", kind: "phased", type, name, description, version, diagnostics },
     ...pictures(graph),
     phases: phases.map((phase) => ({
       number: phase.number,
@@ -85,7 +101,15 @@ function phasedWorkflow(structure: WorkflowStructure, diagnostics: readonly Diag
 function routedWorkflow(definition: RoutedDefinition, diagnostics: readonly DiagnosticText[]): WorkflowDetail {
   const { name, goal = "", revision, steps } = definition;
   return {
-    ...{ kind: "routed", type: name, name, description: goal, version: revision.slice(0, 12), diagnostics },
+    ...{
+      status: "ready",
+      kind: "routed",
+      type: name,
+      name,
+      description: goal,
+      version: revision.slice(0, 12),
+      diagnostics,
+    },
     ...pictures(routedGraph(definition)),
     phases: steps.map((step, index) => ({
       number: index + 1,

@@ -132,7 +132,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
       const { sessionId, head, events, at } = commit;
       const { workflowType, target, owner } = head;
       const of = { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
-      const link = options.inspectorUrl === undefined ? {} : linkTo(options.inspectorUrl, sessionId);
+      const link = linkTo(options.inspectorUrl, commit);
       for (const event of events) announce(notifications, of, event, head.createdAt, link);
       options.telemetry?.committed("phased", commit, before?.head, options.storage);
     },

@@ -90,7 +90,7 @@ export class RoutedNotifications extends Notifier<RoutedNotificationMap> {}
 /** Notifies the host of the events in a commit. */
 export function announceRouted(
   notifications: RoutedNotifications,
-  { sessionId, at, head, events }: RoutedCommit,
+  { sessionId, at, head, events, hash }: RoutedCommit,
   inspectorUrl: string | undefined,
 ): void {
   const about = { instanceId: sessionId, workflow: head.workflow, ...(head.owner && ownedBy(head.owner)), at };
@@ -112,7 +112,7 @@ export function announceRouted(
       }
       case "approval_requested": {
         const { step, prompt, evidenceHash } = event;
-        const link = linkTo(inspectorUrl, sessionId);
+        const link = linkTo(inspectorUrl, { sessionId, hash });
         notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash, ...link });
         break;
       }

@@ -73,11 +73,13 @@ export class Notifier<Names extends Failures> {
   }
 }
 
-/** Returns the link to what a session asks a person, on the inspector's page; nothing if it is not known where that is. */
-export function linkTo(inspectorUrl: string | undefined, sessionId: string): { readonly link?: string } {
-  return inspectorUrl === undefined
-    ? {}
-    : { link: `${inspectorUrl}/sessions/${encodeURIComponent(sessionId)}?answer=1` };
+/** Returns the link to a request on the inspector's page, by the hash of its commit; nothing if the host names no page. */
+export function linkTo(
+  inspectorUrl: string | undefined,
+  { sessionId, hash }: { readonly sessionId: string; readonly hash: string },
+): { readonly link?: string } {
+  if (inspectorUrl === undefined) return {};
+  return { link: `${inspectorUrl}/sessions/${encodeURIComponent(sessionId)}?answer=${hash}` };
 }
 
 /** Who is notified of an error in addition to the caller. */

@@ -134,7 +134,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     await press("Escape");
     await expect.poll(focused).toBe("Pause…");
 
-    await tab.visit(`sessions/${ids.waiver}?answer=1`);
+    await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.getWaiver(ids.waiver))?.request}`);
     await page.waitForFunction(() => document.activeElement?.id === "waiting");
     for (let step = 0; step < 20 && (await page.evaluate(() => document.activeElement?.tagName)) !== "INPUT"; step += 1)
       await press("Tab");

@@ -113,6 +113,11 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.visit("workflows");
       await expect.poll(() => page.locator(".workflows").innerText()).toMatch(/half_done\s+broken/);
       await expect.poll(() => page.locator(".diagnostics").innerText()).toContain('there is no "phases/2/phase.md"');
+      await page.getByRole("link", { name: "half_done" }).click();
+      await page.getByText("No session can start on it until this is mended.").waitFor();
+      await page.getByText('there is no "phases/2/phase.md"').waitFor();
+      await picture(page, "workflow-broken");
+      await page.goBack();
       await page.getByRole("link", { name: "Release" }).click();
       await settled(page);
       await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
@@ -168,11 +173,14 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     });
 
     it("what a session waits for under its deep link, with the focus on it", async () => {
-      await tab.visit(`sessions/${ids.waiver}?answer=1`);
+      await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.getWaiver(ids.waiver))?.request}`);
       await tab.page.waitForFunction(() => document.activeElement?.id === "waiting");
       await expect
         .poll(() => tab.page.locator(".waiting").innerText())
-        .toMatch(/No tool measures this language\..*coverage/s);
+        .toMatch(/No tool measures this language\..*coverage.*9bd0c11/s);
+      // A request that was answered meanwhile.
+      await tab.visit(`sessions/${ids.waiver}?answer=${"0".repeat(64)}`);
+      await tab.page.getByText("The request that this link leads to does not wait any more.").waitFor();
     });
 
     it("that there is nothing under a wrong URL, and no session of an unknown id", async () => {
@@ -421,6 +429,11 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await expect.poll(() => broken.locator("li").count()).toBe(3);
       await expect.poll(() => broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
       await picture(tab.page, "broken");
+      await broken.getByRole("link").first().click();
+      await tab.page.getByText("This session can’t be shown: APPROVAL_REFUSED").waitFor();
+      await tab.page.getByRole("button", { name: "Run the audit" }).click();
+      await tab.page.getByText("not accepted").first().waitFor();
+      await picture(tab.page, "broken-session");
       await before.close();
       expect(tab.problems).toEqual([]);
     });
@@ -457,6 +470,15 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(await page.locator("body").innerText()).not.toContain("src/");
       await page.goto(`${world.origin}/inspector/#token=wrong`);
       await page.getByRole("heading", { name: "Log in" }).waitFor();
+      // The URL with the token, pasted into the tab that asks for it.
+      await page.evaluate((hash) => {
+        location.hash = hash;
+      }, new URL(world.url).hash);
+      await page.getByRole("link", { name: "src/new-thing.ts" }).waitFor();
+      expect(page.url()).not.toContain("token");
+      // An old URL does not end the login of this browser.
+      await page.goto(`${world.origin}/inspector/#token=old`);
+      await page.getByRole("link", { name: "src/new-thing.ts" }).waitFor();
       await context.close();
     });
 

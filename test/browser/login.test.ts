@@ -62,7 +62,7 @@ describe.skipIf(REASON !== "")(`the page behind a login${REASON}`, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Sessions" }).waitFor();
     problems.splice(0);
-    await tab.visit(`sessions/${sessionId}?answer=1`);
+    await tab.visit(`sessions/${sessionId}?answer=${(await world.engine.getApproval(sessionId))?.request}`);
     const answer = page.getByRole("form", { name: "Your answer" });
     expect(await answer.getByLabel("Your name").count()).toBe(0);
     await answer.getByRole("button", { name: "Approve" }).click();

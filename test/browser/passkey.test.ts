@@ -65,7 +65,12 @@ describe.skipIf(REASON !== "")(`approval by passkey${REASON}`, () => {
 
     const url = await inspect(["--state", state, "--approvers", approvers]);
     const { origin } = new URL(url);
-    const page = await (await browser.newContext()).newPage();
+    const context = await browser.newContext();
+    const waiting = await context.newPage();
+    await waiting.goto(url);
+    await waiting.getByRole("link", { name: /^Inbox/ }).click();
+    await waiting.getByText("no approver has a passkey").waitFor();
+    const page = await context.newPage();
     const problems: string[] = [];
     page.on("console", (message) => {
       if (message.type() === "error") problems.push(message.text());
@@ -77,9 +82,13 @@ describe.skipIf(REASON !== "")(`approval by passkey${REASON}`, () => {
     await page.getByRole("heading", { name: "Your passkey is registered" }).waitFor();
     await expect.poll(() => page.locator("strong").innerText()).toBe("ann");
 
-    await page.goto(url);
-    await page.reload();
-    await page.getByRole("link", { name: /^Inbox/ }).click();
+    // A tab that was open before knows the approver when it is looked at.
+    await waiting.bringToFront();
+    await waiting.evaluate(() => dispatchEvent(new Event("focus")));
+    await waiting.getByRole("option", { name: "ann" }).waitFor({ state: "attached" });
+
+    await page.bringToFront();
+    await page.getByRole("link", { name: "Go to the inbox" }).click();
     await page.getByText("Is the plan good enough to build?").waitFor();
     await page.getByLabel("Your name").selectOption("ann");
     await page.getByRole("button", { name: "Approve" }).click();

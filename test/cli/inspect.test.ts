@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { access, chmod, readdir, readFile, stat } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
@@ -34,6 +36,13 @@ async function inspect(args: readonly string[], env: Readonly<Record<string, str
     (await fetch(`${origin}/api/${path}`, { headers: { cookie } })).json();
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   return { child, origin, token, cookie, get, ended };
+}
+
+/** Returns a server that has taken a port, as another program would. */
+async function listens(host: string, port: number): Promise<Server> {
+  const server = createServer().listen(port, host);
+  await once(server, "listening");
+  return server;
 }
 
 describe("phasegate inspect", () => {
@@ -72,6 +81,27 @@ describe("phasegate inspect", () => {
     expect(await ended).toBe(0);
     await expect(reader?.read()).resolves.toMatchObject({ done: true });
     await storage.close?.();
+  });
+
+  it("is the only one on its port, also where `localhost` leads to IPv6", async ({ skip }) => {
+    const state = join(await temporaryFolder(), "state");
+    await (await FileStorage.open(state)).close?.();
+    const hasIpv6 = await listens("::1", 0).then(
+      (server) => server.close(),
+      () => undefined,
+    );
+    skip(hasIpv6 === undefined, "this machine has no IPv6, and no second address that another program could take");
+    const { origin, child, ended } = await inspect(["--state", state]);
+    const port = Number(new URL(origin).port);
+    for (const name of ["127.0.0.1", "[::1]", "localhost"])
+      expect((await fetch(`http://${name}:${port}/`)).status, name).toBe(200);
+    for (const host of ["127.0.0.1", "::1"]) await expect(listens(host, port)).rejects.toThrow("EADDRINUSE");
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+
+    const taken = await listens("::1", port);
+    await expect(inspect(["--state", state, "--port", String(port)])).rejects.toThrow("it has ended with 3");
+    taken.close();
   });
 
   it("shows broken workflows with the code around their errors, as `phasegate validate` does", async () => {

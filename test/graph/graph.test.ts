@@ -77,6 +77,18 @@ describe("a drawing", () => {
     expect(edges.every(({ points }) => points.length >= 2)).toBe(true);
   });
 
+  it("has an arrow from a step to itself beside the step, and nothing outside of it", () => {
+    const { width, nodes, edges } = draw(
+      routedGraph({ steps: [step("Dig", ["Dig", "Sow"]), step("Sow", ["FINISH"])] }),
+    );
+    const [dig] = nodes;
+    const right = (dig?.x ?? 0) + (dig?.width ?? 0);
+    const points = edges.find(({ from, to }) => from === to)?.points ?? [];
+    expect(points.map(({ x }) => x - right)).toEqual([0, expect.any(Number), expect.any(Number), 0]);
+    expect(points[1]?.x).toBeGreaterThan(right);
+    for (const { x } of edges.flatMap((edge) => edge.points)) expect(x).toBeLessThan(width);
+  });
+
   it("of no phases is empty", () => {
     expect(draw(phasedGraph({ phases: [] }))).toMatchObject({ nodes: [], edges: [] });
   });

@@ -14,6 +14,7 @@ import type {
   Waiting,
   WorkflowDetail,
   WorkflowList,
+  WorkflowView,
 } from "../../src/inspector/wire.js";
 import { askingFiles } from "../support/approvals.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
@@ -282,9 +283,12 @@ describe("a link in a notification", () => {
     await engine.requestWaiver(other.sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
     const { instanceId } = await routed.start({ workflow: "GARDEN" });
     await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
-    expect(links).toEqual(
-      [one.sessionId, other.sessionId, instanceId].map((id) => `${ORIGIN}/tools/sessions/${id}?answer=1`),
-    );
+    const requests = [
+      [one.sessionId, (await engine.getApproval(one.sessionId))?.request],
+      [other.sessionId, (await engine.getWaiver(other.sessionId))?.request],
+      [instanceId, (await routed.status(instanceId)).awaiting?.request],
+    ];
+    expect(links).toEqual(requests.map(([id, request]) => `${ORIGIN}/tools/sessions/${id}?answer=${request}`));
     for (const link of links) {
       const page = await send(String(link).slice(ORIGIN.length + 1));
       expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -324,6 +328,15 @@ describe("workflows", () => {
     ]);
     expect(asking.mermaid).toContain("flowchart TD");
     await expect(get("workflows/none")).rejects.toThrow("404");
+  });
+
+  it("that are broken have a page, too, with what is wrong", async () => {
+    const content = new MemoryContent({ sources: { bad: { "metadata.json": "{" } } });
+    const { get } = await makeHouse({ engine: createEngine({ storage: new MemoryStorage(), content }) });
+    expect(await get<WorkflowView>("workflows/bad")).toMatchObject({
+      status: "broken",
+      diagnostics: [{ severity: "error", place: expect.stringContaining("metadata.json") }],
+    });
   });
 });
 

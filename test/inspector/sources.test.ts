@@ -4,7 +4,7 @@ import { createInspector } from "phasegate/inspector";
 import { createRoutedEngine } from "phasegate/routed";
 import type { Verifier } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
-import type { LiveMessage, SessionDetail } from "../../src/inspector/wire.js";
+import type { LiveMessage, ShownDetail } from "../../src/inspector/wire.js";
 import { failure } from "../support/failure.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
 import { makeHouse, ORIGIN } from "./house.js";
@@ -53,7 +53,7 @@ describe("what happens without a commit", () => {
   it("is shown of a phased session: its checks while they run, and the commits that were answered again", async () => {
     const { engine, get, begun, release } = await makeHeld();
     const { sessionId } = await engine.start({ workflowType: "checked", target: "src/a.ts" });
-    const detail = () => get<SessionDetail>(`sessions/${sessionId}`);
+    const detail = () => get<ShownDetail>(`sessions/${sessionId}`);
     expect(await detail()).not.toHaveProperty("verifying");
     const request = { phase: 1, evidence: { summary: "done" }, idempotencyKey: "once" };
     const submitting = engine.completePhase(sessionId, request);
@@ -74,7 +74,7 @@ describe("what happens without a commit", () => {
     const report = { step_id: "Dig", status: "success", details: { depth: 2 } };
     const advancing = routed.advance(instanceId, { report });
     await begun;
-    const detail = () => get<SessionDetail>(`sessions/${instanceId}`);
+    const detail = () => get<ShownDetail>(`sessions/${instanceId}`);
     expect(await detail()).toMatchObject({ verifying: ["held"], replays: { 1: 1 } });
     release();
     await advancing;
@@ -93,7 +93,7 @@ describe("what happens without a commit", () => {
     // A check that does not stop at once says no more.
     release();
     await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(await get<SessionDetail>(`sessions/${sessionId}`)).not.toHaveProperty("verifying");
+    expect(await get<ShownDetail>(`sessions/${sessionId}`)).not.toHaveProperty("verifying");
   });
 
   it("is told to pages whose people may see the session, and to no others", async () => {
@@ -138,7 +138,7 @@ describe("what happens without a commit", () => {
       await engine.pause(sessionId, pause);
       await engine.resume(sessionId, {});
     }
-    const { replays = {} } = await get<SessionDetail>(`sessions/${sessionId}`);
+    const { replays = {} } = await get<ShownDetail>(`sessions/${sessionId}`);
     expect(Object.keys(replays)).toHaveLength(100);
     expect(replays).not.toHaveProperty("2");
     expect(replays).toHaveProperty("202", 1);

@@ -1,7 +1,7 @@
 /** What the host may do with a session, if it is switched on: each asks who does it and why, before it is done. */
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { ActionBody, SessionDetail } from "../wire.js";
+import type { ActionBody, ShownDetail } from "../wire.js";
 import { NameField, nameIn } from "./answer.js";
 import { about, asFailure, type Failure, post } from "./api.js";
 import { go, href } from "./router.js";
@@ -25,13 +25,15 @@ const WORDS: Readonly<Record<Action, readonly [button: string, question: string,
 };
 
 /** The actions that a session in its state has. */
-function possible({ kind, summary: { status } }: SessionDetail): readonly Action[] {
-  if (kind === "recorded") return [];
-  const isPhased = kind === "phased";
+function possible(detail: ShownDetail): readonly Action[] {
+  const { status } = detail.summary;
+  if (detail.kind === "recorded") return [];
+  const isPhased = detail.kind === "phased";
+  const may = isPhased ? detail.may : { skip: false, override: false };
   const wanted: readonly (readonly [Action, boolean])[] = [
     ["retry", status === "failed" || (isPhased && status === "active")],
-    ["skip", isPhased && status === "active"],
-    ["override", isPhased && status === "active"],
+    ["skip", may.skip && status === "active"],
+    ["override", may.override && status === "active"],
     ["pause", status === "active"],
     ["resume", status === "paused"],
     ["delete", true],
@@ -40,7 +42,7 @@ function possible({ kind, summary: { status } }: SessionDetail): readonly Action
 }
 
 /** The buttons, and the dialog that they open. */
-export function Actions({ detail, onDone }: { readonly detail: SessionDetail; readonly onDone: () => void }) {
+export function Actions({ detail, onDone }: { readonly detail: ShownDetail; readonly onDone: () => void }) {
   const actions = possible(detail);
   const asked = useSignal<Action>("pause");
   // The phase that the person sees when the dialog opens: the session may go on meanwhile.

@@ -2,7 +2,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { About, AnswerBody, Waiting, WaitingLine } from "../wire.js";
-import { about, asFailure, type Failure, post } from "./api.js";
+import { about, asFailure, type Failure, post, readAbout } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
 import { sign } from "./passkey.js";
 import { Line, Long, line } from "./text.js";
@@ -65,7 +65,7 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
         </Part>
       )}
       {evidence !== undefined && (
-        <Part title="Evidence">
+        <Part title={what === "approval" ? "Evidence" : "Evidence that was refused last"}>
           <Tree value={evidence} />
         </Part>
       )}
@@ -79,33 +79,39 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
   );
 }
 
-/** The names to choose from; none if any name may be given. */
-function namesFor({ approvers }: Waiting, known: About["approvers"]): readonly string[] {
-  const names = known.map(({ name }) => name);
+/** The names to choose from: where answers must be signed, those with a passkey. None if any name may be given. */
+function namesFor({ approvers }: Waiting, { approvers: known, unsigned }: About): readonly string[] {
+  const names = known.filter(({ keys }) => unsigned || keys.includes("passkey")).map(({ name }) => name);
   if (approvers === undefined) return names;
-  return names.length === 0 ? approvers : approvers.filter((name) => names.includes(name));
+  return known.length === 0 ? approvers : approvers.filter((name) => names.includes(name));
 }
 
 /** The form for the answer. */
 export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: () => void }) {
   const { what, sessionId, request, evidenceHash } = waiting;
   const { approvers, unsigned } = about.value;
-  const names = namesFor(waiting, approvers);
+  const names = namesFor(waiting, about.value);
   const state = useSignal<{ readonly isSending?: boolean; readonly error?: Failure }>({});
   const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // Who may approve may have changed since the page was opened. What is known is shown if that can't be read.
+    readAbout().catch(() => undefined);
+  }, []);
   const [yes, no] = what === "approval" ? ["Approve", "Deny"] : ["Grant the waiver", "Deny the waiver"];
 
   if (!unsigned && !approvers.some(({ keys }) => keys.includes("passkey"))) {
     return (
       <p class="notice">
-        This host counts signed answers alone. Sign one with your key: <code>phasegate approve --key</code>.
+        This host counts signed answers alone, and no approver has a passkey. Sign one with your key:{" "}
+        <code>phasegate {what === "approval" ? "approve" : "waive"} --key</code>.
       </p>
     );
   }
   if (names.length === 0 && (waiting.approvers ?? []).length > 0 && approvers.length > 0) {
     return (
       <p class="notice">
-        Only {line((waiting.approvers ?? []).join(", "), 200)} may answer, and this host has no key of theirs.
+        Only {line((waiting.approvers ?? []).join(", "), 200)} may answer, and this host has no{" "}
+        {unsigned ? "key" : "passkey"} of theirs.
       </p>
     );
   }

@@ -10,8 +10,13 @@ import { base } from "./router.js";
 /** Whether the server answers this browser: unknown until the first answer. */
 export const login = signal<"unknown" | "done" | "needed">("unknown");
 
-/** What the inspector can do; the same as long as the page is open. */
+/** What the inspector can do, and who may approve, as it was read last. */
 export const about = signal<About>({ kinds: [], actions: [], approvers: [], unsigned: false, title: "" });
+
+/** Reads that again. */
+export async function readAbout(): Promise<void> {
+  about.value = await get<About>("about");
+}
 
 /** The requests that wait for a person: their number, and the sessions that may have one. */
 export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> } | undefined>(undefined);
@@ -77,7 +82,7 @@ async function request<T>(path: string, options: RequestInit): Promise<T> {
     const remedy = "Check that the inspector is running.";
     throw new Failure(0, { code: "UNREACHABLE", message: "The server does not answer.", remedy });
   }
-  if (response.status === 401) login.value = "needed";
+  if (response.status === 401 && path !== "login") login.value = "needed";
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
   if (!isJson)
     throw new Failure(response.status, { code: "NOT_JSON", message: `The server answers ${response.status}.` });

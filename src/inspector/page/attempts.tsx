@@ -162,7 +162,7 @@ function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "a
         </Part>
       )}
       <Loading of={detail} what="the evidence">
-        {({ evidence, differences }) => (
+        {({ evidence, differences, artifact }) => (
           <>
             {differences !== undefined && (
               <Part title="Changed since the attempt before">
@@ -172,6 +172,11 @@ function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "a
             <Part title="Evidence">
               {evidence === undefined ? <p class="quiet">Nothing was submitted.</p> : <Tree value={evidence} />}
             </Part>
+            {artifact !== undefined && (
+              <Part title="Artifact: what later phases get, as the gate’s schema has made it">
+                <Tree value={artifact} />
+              </Part>
+            )}
           </>
         )}
       </Loading>

@@ -92,7 +92,7 @@ function Whole({ line: { sessionId, request }, onDone }: { readonly line: Waitin
           <Matter waiting={whole} />
           <AnswerForm waiting={whole} onDone={onDone} />
           <p>
-            <a href={href(["sessions", sessionId], { answer: "1" })}>Open the session</a>
+            <a href={href(["sessions", sessionId], { answer: request })}>Open the session</a>
           </p>
         </>
       )}

@@ -12,7 +12,7 @@
 import { useSignal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import type { About, Inbox as Items } from "../wire.js";
+import type { Inbox as Items } from "../wire.js";
 import {
   about,
   asFailure,
@@ -25,6 +25,7 @@ import {
   noteInbox,
   onMessage,
   openStream,
+  readAbout,
   waiting,
 } from "./api.js";
 import { Inbox } from "./inbox.js";
@@ -164,13 +165,21 @@ function App() {
   );
 }
 
+/** Returns a secret that the URL has brought after its `#`. */
+function secretIn(name: "token" | "invite"): string | null {
+  return new URLSearchParams(location.hash.slice(1)).get(name);
+}
+
 async function begin(): Promise<void> {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  const token = secretIn("token");
   if (token !== null) {
     history.replaceState(null, "", location.pathname + location.search);
-    await logIn(token);
+    await logIn(token).catch((error: unknown) => {
+      // The URL may be an old one, and the cookie of this browser a new one: the next request tells.
+      if (asFailure(error).status !== 401) throw error;
+    });
   }
-  about.value = await get<About>("about");
+  await readAbout();
   await openStream(isAllowed);
   login.value = "done";
   const count = async () => {
@@ -186,12 +195,14 @@ async function begin(): Promise<void> {
     }, wait);
   };
   onMessage((message) => changesInbox(message) && countSoon(500));
+  // Somebody may have registered a passkey while this page was not looked at.
+  addEventListener("focus", () => void isAllowed());
   countSoon(0);
 }
 
 async function isAllowed(): Promise<boolean> {
   try {
-    about.value = await get<About>("about");
+    await readAbout();
     return true;
   } catch {
     return false;
@@ -199,6 +210,10 @@ async function isAllowed(): Promise<boolean> {
 }
 
 followLinks();
+// A URL with a secret, pasted into a tab that shows the page already.
+addEventListener("hashchange", () => {
+  if ((secretIn("token") ?? secretIn("invite")) !== null) location.reload();
+});
 const app = document.getElementById("app");
-const invitation = new URLSearchParams(location.hash.slice(1)).get("invite");
+const invitation = secretIn("invite");
 if (app !== null) render(invitation === null ? <App /> : <Invitation secret={invitation} />, app);

@@ -52,7 +52,10 @@ export function Invitation({ secret }: { readonly secret: string }) {
           You can approve as <strong>{line(name, 200)}</strong> with this device from now on.
         </p>
         <p>
-          <a href={href(["inbox"])}>Go to the inbox</a>
+          {/* With a target the page is loaded anew: this one is the invitation's. */}
+          <a href={href(["inbox"])} target="_self">
+            Go to the inbox
+          </a>
         </p>
       </main>
     );

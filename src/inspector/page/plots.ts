@@ -3,6 +3,16 @@ import uPlot from "uplot";
 import type { StatisticsView } from "../wire.js";
 
 const DAY_MS = 86_400_000;
+const DAY_S = 86_400;
+/** The days between two dates of the axis. */
+const DAYS = [1, 2, 7, 14, 30, 91, 182, 365];
+const date = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** Returns the date of a moment in seconds since 1970: `3 Nov`. */
+function dateOf(seconds: number): string {
+  return date.format(new Date(seconds * 1000));
+}
+
 /** As many days are shown at least. */
 const DAYS_MIN = 14;
 
@@ -40,7 +50,10 @@ export function plotDays(element: HTMLElement, given: StatisticsView["days"]): (
       ...size(),
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
       scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-      axes: [axis, { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000], size: 60 }],
+      axes: [
+        { ...axis, incrs: DAYS.map((days) => days * DAY_S), values: (_, days) => days.map(dateOf) },
+        { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000], size: 60 },
+      ],
       series: [
         { label: "day", value: "{YYYY}-{MM}-{DD}" },
         { label: "started", stroke: resolved("--accent"), width: 2 },

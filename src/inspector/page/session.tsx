@@ -1,7 +1,7 @@
 /** One session: what it is, where it stands, what it waits for; phased ones with their phases as a timeline. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { LiveMessage, PhasedDetail, PhaseLine, SessionDetail } from "../wire.js";
+import type { BrokenDetail, LiveMessage, PhasedDetail, PhaseLine, SessionDetail, ShownDetail } from "../wire.js";
 import { Actions } from "./actions.js";
 import { WaitingNow } from "./answer.js";
 import { onMessage, useData } from "./api.js";
@@ -9,7 +9,7 @@ import { Attempts } from "./attempts.js";
 import { Picture } from "./graph.js";
 import { Audit, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
-import { href, place } from "./router.js";
+import { go, href, hrefWith, place } from "./router.js";
 import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js";
 import { Tree } from "./tree.js";
 import { announce, Copy, Heading, Loading, Tabs } from "./view.js";
@@ -28,16 +28,16 @@ export function Session({ id }: { readonly id: string }) {
   );
   const session = useData<SessionDetail>(`sessions/${encodeURIComponent(id)}`, isAbout);
   const { data } = session;
-  const title = data === undefined ? id : data.summary.target === "" ? id : data.summary.target;
+  const summary = data?.kind === "broken" ? undefined : data?.summary;
   const now =
-    data &&
-    `${data.summary.status}, ${String(data.summary.current)}${data.summary.waitsFor ? `, waits for ${data.summary.waitsFor.join(", ")}` : ""}`;
+    summary &&
+    `${summary.status}, ${String(summary.current)}${summary.waitsFor ? `, waits for ${summary.waitsFor.join(", ")}` : ""}`;
   useEffect(() => {
     if (now !== undefined) announce(line(now));
   }, [now]);
   return (
     <>
-      <Heading title={title} />
+      <Heading title={summary === undefined || summary.target === "" ? id : summary.target} />
       <Loading of={session} what="the session">
         {(detail) => (
           <>
@@ -46,33 +46,7 @@ export function Session({ id }: { readonly id: string }) {
                 This session is gone, or can’t be shown any more. What you see is how it was.
               </p>
             )}
-            <Facts detail={detail} />
-            <Actions detail={detail} onDone={session.reload} />
-            {detail.unapproved !== undefined && (
-              <p class="notice notice-bad">
-                A gate was passed with an approval that this host does not accept: {line(detail.unapproved, 1000)}
-              </p>
-            )}
-            {detail.kind === "routed" && detail.reason !== undefined && (
-              <p class="notice">{line(detail.reason, 1000)}</p>
-            )}
-            {detail.kind === "phased" &&
-              detail.notices.map((text) => (
-                <p class="notice" key={text}>
-                  {line(text, 1000)}
-                </p>
-              ))}
-            {detail.kind !== "recorded" && detail.awaiting !== undefined && (
-              <WaitingNow
-                waiting={detail.awaiting}
-                isWanted={place.value.query.has("answer")}
-                onDone={session.reload}
-                key={detail.awaiting.request}
-              />
-            )}
-            {detail.kind === "phased" && <Phased detail={detail} />}
-            {detail.kind === "routed" && <Routed detail={detail} />}
-            {detail.kind === "recorded" && <Recorded detail={detail} />}
+            {detail.kind === "broken" ? <Broken detail={detail} /> : <Shown detail={detail} onDone={session.reload} />}
           </>
         )}
       </Loading>
@@ -80,7 +54,68 @@ export function Session({ id }: { readonly id: string }) {
   );
 }
 
-function Facts({ detail }: { readonly detail: SessionDetail }) {
+/** A session that can't be shown: why, and the audit, which tells where its log is damaged. */
+function Broken({ detail: { sessionId, code, message } }: { readonly detail: BrokenDetail }) {
+  return (
+    <>
+      <div class="notice notice-bad">
+        <p>
+          This session can’t be shown: <code>{code}</code>
+        </p>
+        <Long text={message} />
+      </div>
+      <h2>Audit</h2>
+      <Audit id={sessionId} version={0} />
+    </>
+  );
+}
+
+function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDone: () => void }) {
+  const awaiting = detail.kind === "recorded" ? undefined : detail.awaiting;
+  /** The request that a link leads to. */
+  const wanted = place.value.query.get("answer");
+  const answered = () => {
+    go(hrefWith({ answer: undefined }), { replace: true });
+    onDone();
+  };
+  return (
+    <>
+      {wanted !== null && awaiting?.request !== wanted && (
+        <p class="notice" role="status">
+          The request that this link leads to does not wait any more.
+          {awaiting === undefined ? " Nothing else waits here." : " Another one waits now."}
+        </p>
+      )}
+      <Facts detail={detail} />
+      <Actions detail={detail} onDone={onDone} />
+      {detail.unapproved !== undefined && (
+        <p class="notice notice-bad">
+          A gate was passed with an approval that this host does not accept: {line(detail.unapproved, 1000)}
+        </p>
+      )}
+      {detail.kind === "routed" && detail.reason !== undefined && <p class="notice">{line(detail.reason, 1000)}</p>}
+      {detail.kind === "phased" &&
+        detail.notices.map((text) => (
+          <p class="notice" key={text}>
+            {line(text, 1000)}
+          </p>
+        ))}
+      {awaiting !== undefined && (
+        <WaitingNow
+          waiting={awaiting}
+          isWanted={awaiting.request === wanted}
+          onDone={answered}
+          key={awaiting.request}
+        />
+      )}
+      {detail.kind === "phased" && <Phased detail={detail} />}
+      {detail.kind === "routed" && <Routed detail={detail} />}
+      {detail.kind === "recorded" && <Recorded detail={detail} />}
+    </>
+  );
+}
+
+function Facts({ detail }: { readonly detail: ShownDetail }) {
   const { summary, version, hash } = detail;
   const { sessionId, workflowType, owner, team, status, createdAt, updatedAt, completedAt } = summary;
   return (
@@ -258,9 +293,11 @@ function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; read
           <ul class="tasks">
             {tasks.map(({ number, name, state }) => (
               <li key={number} class={`task-${state}`}>
-                <span aria-hidden="true">{{ done: "✓", closed: "–", open: "○" }[state]}</span>
-                <span class="unseen">{state}: </span>
+                <span aria-hidden="true">{{ done: "✓", given_up: "–", waived: "–", open: "○" }[state]}</span>
+                {(state === "done" || state === "open") && <span class="unseen">{state}: </span>}
                 <Line text={name} />
+                {state === "given_up" && <span class="quiet"> given up</span>}
+                {state === "waived" && <span class="quiet"> waived</span>}
               </li>
             ))}
           </ul>

@@ -182,8 +182,9 @@ function Rows() {
   const first = Math.min(range.value.first, Math.max(0, end - 1));
   const isNearEnd = end >= rows.length - AROUND;
   useEffect(() => {
-    if (isNearEnd && rows.length > 0 && error === undefined) readMore();
-  }, [isNearEnd, rows.length, error]);
+    if (isNearEnd && cursor !== undefined && error === undefined) readMore();
+    // A page may have brought no rows, where filters are applied to a part of the sessions at a time: then the next one is read.
+  }, [isNearEnd, cursor, error]);
   if (rows.length === 0) return <NoRows />;
   return (
     <>
@@ -304,22 +305,12 @@ function moveFocus(event: KeyboardEvent): void {
 function NoRows() {
   const { cursor, isReading, error, query, broken } = listed.value;
   if (error !== undefined) return <Failed error={error} reload={() => readList(query)} />;
-  if (isReading)
+  if (isReading || cursor !== undefined)
     return (
       <p class="loading" role="status">
-        Reading the sessions…
+        {cursor === undefined ? "Reading the sessions…" : "Nothing found yet. Searching older sessions…"}
       </p>
     );
-  if (cursor !== undefined) {
-    return (
-      <Empty>
-        <p>Nothing found yet. There are older sessions.</p>
-        <button type="button" onClick={readMore}>
-          Continue the search
-        </button>
-      </Empty>
-    );
-  }
   if (query !== "") {
     return (
       <Empty>
@@ -347,7 +338,10 @@ function Broken() {
       <ul>
         {broken.map(({ sessionId, code, message }) => (
           <li key={sessionId}>
-            <Line text={sessionId} code /> <code class="state-failed">{code}</code>
+            <a href={href(["sessions", sessionId])}>
+              <Line text={sessionId} code />
+            </a>{" "}
+            <code class="state-failed">{code}</code>
             <p>{line(message, 1000)}</p>
           </li>
         ))}

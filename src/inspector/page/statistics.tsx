@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../wire.js";
 import { useData } from "./api.js";
-import { go, hrefWith, place } from "./router.js";
+import { go, href, hrefWith, place } from "./router.js";
 import { WorkflowSelect } from "./sessions.js";
 import { counted, duration, Line, number, Some } from "./text.js";
 import { Empty, Heading, Loading } from "./view.js";
@@ -24,13 +24,19 @@ export function Statistics() {
         </button>
       </search>
       <Loading of={statistics} what="the logs">
-        {({ days, workflows, unapproved, plotted }) =>
-          workflows.length === 0 ? (
+        {({ days, workflows, unapproved, broken, plotted }) =>
+          workflows.length + broken.length === 0 ? (
             <Empty>
               <p>There are no phased sessions to count.</p>
             </Empty>
           ) : (
             <>
+              {broken.length > 0 && (
+                <p class="notice notice-bad">
+                  {counted(broken.length, "session")} can’t be read, and {broken.length === 1 ? "counts" : "count"}{" "}
+                  nowhere: <BrokenLinks items={broken} />
+                </p>
+              )}
               {unapproved > 0 && (
                 <p class="notice">
                   {counted(unapproved, "session")} passed a gate with an approval that this host does not accept. Each
@@ -45,6 +51,24 @@ export function Statistics() {
           )
         }
       </Loading>
+    </>
+  );
+}
+
+const LINKED = 10;
+
+function BrokenLinks({ items }: { readonly items: StatisticsView["broken"] }) {
+  return (
+    <>
+      {items.slice(0, LINKED).map(({ sessionId }, index) => (
+        <span key={sessionId}>
+          {index > 0 && ", "}
+          <a href={href(["sessions", sessionId])}>
+            <Line text={sessionId} code max={80} />
+          </a>
+        </span>
+      ))}
+      {items.length > LINKED && `, and ${number(items.length - LINKED)} more`}
     </>
   );
 }

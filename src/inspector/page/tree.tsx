@@ -1,6 +1,6 @@
 /** JSON as a tree, and what changed between two submissions. */
 import { useSignal } from "@preact/signals";
-import type { Difference, JsonObject, JsonValue } from "../wire.js";
+import type { Difference, JsonValue } from "../wire.js";
 import { counted, Line, Long, line, number, Some, visible } from "./text.js";
 
 /** Members of an object this deep are shown when it is opened. */
@@ -9,9 +9,10 @@ const OPEN_DEPTH = 2;
 const OPEN_MEMBERS = 40;
 
 /** A value as a tree. */
-export function Tree({ value }: { readonly value: JsonObject }) {
+export function Tree({ value }: { readonly value: JsonValue }) {
+  if (typeof value !== "object" || value === null) return <Scalar value={value} />;
   const members = Object.entries(value);
-  if (members.length === 0) return <p class="quiet">Nothing: an empty object.</p>;
+  if (members.length === 0) return <p class="quiet">Nothing: an empty {Array.isArray(value) ? "list" : "object"}.</p>;
   return <Members members={members} depth={0} />;
 }
 

@@ -81,10 +81,8 @@ export function Failed({
 }) {
   return (
     <div class="notice notice-bad" role="alert">
-      <p>
-        {line(error.message, 1000)}
-        {error.remedy !== undefined && ` ${line(error.remedy, 1000)}`}
-      </p>
+      <p>{line(error.message, 1000)}</p>
+      {error.remedy !== undefined && <p>{line(error.remedy, 1000)}</p>}
       {reload !== undefined && (
         <button type="button" onClick={reload}>
           Try again

@@ -1,5 +1,5 @@
 /** The workflows that there are, and one of them: phases, gates, documents, and the drawing. */
-import type { DiagnosticText, GateLine, WorkflowDetail, WorkflowList } from "../wire.js";
+import type { DiagnosticText, GateLine, WorkflowDetail, WorkflowList, WorkflowView } from "../wire.js";
 import { useData } from "./api.js";
 import { Picture } from "./graph.js";
 import { href } from "./router.js";
@@ -45,7 +45,10 @@ export function Workflows() {
                   ) : (
                     <>
                       <p>
-                        <Line text={item.type} code max={120} /> <State of="broken" />
+                        <a href={href(["workflows", item.type])}>
+                          <Line text={item.type} code max={120} />
+                        </a>{" "}
+                        <State of="broken" />
                       </p>
                       <Diagnostics items={item.diagnostics} />
                     </>
@@ -82,40 +85,57 @@ function Diagnostics({ items }: { readonly items: readonly DiagnosticText[] }) {
 /** The view of one workflow. */
 export function Workflow({ type }: { readonly type: string }) {
   const path = `workflows/${encodeURIComponent(type)}`;
-  const workflow = useData<WorkflowDetail>(path);
+  const workflow = useData<WorkflowView>(path);
+  const { data } = workflow;
   return (
     <>
-      <Heading title={workflow.data?.name ?? type} />
+      <Heading title={data?.status === "ready" ? data.name : type} />
       <Loading of={workflow} what="the workflow">
-        {({ kind, type, description, version, drawing, mermaid, svg, diagnostics, phases }) => (
-          <>
-            <p class="quiet">
-              <Line text={type} code max={120} /> {kind}, version <Line text={version} max={60} />.{" "}
-              <a href={href(["sessions"], { workflow: type })}>Its sessions</a>
-            </p>
-            {description !== "" && <Long text={description} />}
-            {diagnostics.length > 0 && <Diagnostics items={diagnostics} />}
-            <div class="columns columns-right">
-              <section aria-labelledby="phases">
-                <h2 id="phases">{kind === "routed" ? "Steps" : "Phases"}</h2>
-                <ol class="definitions">
-                  {phases.map((phase) => (
-                    <Definition phase={phase} key={phase.number} />
-                  ))}
-                </ol>
-              </section>
-              <section aria-labelledby="graph">
-                <h2 id="graph">Graph</h2>
-                <Picture drawing={drawing} label="What may follow what" />
-                <div class="buttons">
-                  <Copy text={mermaid} label="Copy as Mermaid" />
-                  <Copy text={svg} label="Copy SVG" />
-                </div>
-              </section>
-            </div>
-          </>
-        )}
+        {(view) =>
+          view.status === "ready" ? (
+            <Ready workflow={view} />
+          ) : (
+            <>
+              <p>
+                <State of="broken" /> No session can start on it until this is mended.
+              </p>
+              <Diagnostics items={view.diagnostics} />
+            </>
+          )
+        }
       </Loading>
+    </>
+  );
+}
+
+function Ready({ workflow }: { readonly workflow: WorkflowDetail }) {
+  const { kind, type, description, version, drawing, mermaid, svg, diagnostics, phases } = workflow;
+  return (
+    <>
+      <p class="quiet">
+        <Line text={type} code max={120} /> {kind}, version <Line text={version} max={60} />.{" "}
+        <a href={href(["sessions"], { workflow: type })}>Its sessions</a>
+      </p>
+      {description !== "" && <Long text={description} />}
+      {diagnostics.length > 0 && <Diagnostics items={diagnostics} />}
+      <div class="columns columns-right">
+        <section aria-labelledby="phases">
+          <h2 id="phases">{kind === "routed" ? "Steps" : "Phases"}</h2>
+          <ol class="definitions">
+            {phases.map((phase) => (
+              <Definition phase={phase} key={phase.number} />
+            ))}
+          </ol>
+        </section>
+        <section aria-labelledby="graph">
+          <h2 id="graph">Graph</h2>
+          <Picture drawing={drawing} label="What may follow what" />
+          <div class="buttons">
+            <Copy text={mermaid} label="Copy as Mermaid" />
+            <Copy text={svg} label="Copy SVG" />
+          </div>
+        </section>
+      </div>
     </>
   );
 }

@@ -41,6 +41,8 @@ export interface PhaseAttempt {
   readonly proofs?: readonly Proof[];
   /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
+  /** The numbers of the tasks that are noted as done or given up. Missing if there are none, and once the attempt has failed. */
+  readonly tasks?: { readonly done: readonly number[]; readonly givenUp: readonly number[] };
   /** What people and agents have noted during the attempt, oldest first. */
   readonly notes?: readonly AttemptNote[];
   /** The evidence of the submission that ended the attempt, or that waits for an approval; only on request. */
@@ -104,7 +106,7 @@ type Open = { phase: number; attempt: number; startedAt: string };
 /** The findings of a gate at the end of an attempt. */
 type Findings = Pick<
   SubmittedAttempt,
-  "problems" | "verification" | "waived" | "proofs" | "reason" | "by" | "notes" | "submitted"
+  "problems" | "verification" | "waived" | "proofs" | "reason" | "by" | "tasks" | "notes" | "submitted"
 >;
 
 /** Returns every attempt at every phase in the order in which they began; the last one may be in progress. */
@@ -120,9 +122,10 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
   /** What was found and noted since the open attempt began. */
   let asked: Pick<Findings, "submitted"> = {};
   let notes: AttemptNote[] = [];
+  const tasks = new NotedTasks();
   const noted = () => (notes.length === 0 ? {} : { notes });
   const close = (at: string, status: PhaseAttempt["status"], findings: Findings = {}) => {
-    const found = { ...findings, ...noted() };
+    const found = { ...findings, ...noted(), ...(status === "failed" ? {} : tasks.view()) };
     if (open !== undefined) attempts.add(closed(open, at, status, { ...found, ...hidden(structure, open.phase) }));
     open = undefined;
     asked = {};
@@ -137,8 +140,14 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
       case "plan_synced":
         structure = event.structure;
         asked = {};
+        if (event.type !== "started") tasks.keep(event.tasks);
+        break;
+      case "task_completed":
+      case "task_given_up":
+        tasks.note(event);
         break;
       case "phase_entered":
+        tasks.keep();
         open = { phase: event.phase, attempt: 1, startedAt: at };
         break;
       case "approval_requested":
@@ -176,7 +185,34 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         break;
     }
   }
-  return open === undefined ? attempts.done : [...attempts.done, { ...open, status: "active", ...asked, ...noted() }];
+  if (open === undefined) return attempts.done;
+  return [...attempts.done, { ...open, status: "active", ...asked, ...noted(), ...tasks.view() }];
+}
+
+/** The tasks that are noted as done or given up since the phase was entered. */
+class NotedTasks {
+  #outcomes = new Map<number, "task_completed" | "task_given_up">();
+
+  note({ task, type }: EventOf<"task_completed" | "task_given_up">): void {
+    this.#outcomes.set(task, type);
+  }
+
+  /** Forgets all but those that stay, with their old and new numbers. */
+  keep(pairs: readonly (readonly [from: number, to: number])[] = []): void {
+    const before = this.#outcomes;
+    this.#outcomes = new Map();
+    for (const [from, to] of pairs) {
+      const outcome = before.get(from);
+      if (outcome !== undefined) this.#outcomes.set(to, outcome);
+    }
+  }
+
+  view(): Pick<PhaseAttempt, "tasks"> {
+    if (this.#outcomes.size === 0) return {};
+    const [done, givenUp]: [number[], number[]] = [[], []];
+    for (const [task, outcome] of this.#outcomes) (outcome === "task_completed" ? done : givenUp).push(task);
+    return { tasks: { done, givenUp } };
+  }
 }
 
 /** Returns what an event says that belongs to an attempt; undefined if it says nothing. */
