@@ -177,8 +177,17 @@ export function inspectorOver(
   });
 }
 
-/** Serves an inspector on this machine. Its URL has the secret, and is meant for people alone. */
-export async function serveInspector(engines: Engines, { option, port, ...inspected }: Served): Promise<HttpServing> {
+/** An inspector that is served. Its URL has the secret, and is meant for people alone. */
+export interface ServedInspector extends HttpServing {
+  /** The URL for a log, which an agent may be able to read: without the secret, if a variable has it. */
+  readonly logged: string;
+}
+
+/** Serves an inspector on this machine. */
+export async function serveInspector(
+  engines: Engines,
+  { option, port, ...inspected }: Served,
+): Promise<ServedInspector> {
   const { listen } = await import("./http-server.js");
   const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
   const token = given === "" ? randomBytes(32).toString("base64url") : given;
@@ -197,7 +206,8 @@ export async function serveInspector(engines: Engines, { option, port, ...inspec
     serving.close();
   };
   const url = `${serving.url}/#token=${token}`;
-  return { url, ended: serving.ended, close };
+  const logged = given === "" ? url : `${serving.url}/#token=$PHASEGATE_INSPECTOR_TOKEN`;
+  return { url, logged, ended: serving.ended, close };
 }
 
 /** Returns the folders of phased workflows. Of two with the same name, the user's comes before the starter. */

@@ -122,7 +122,7 @@ async function inspectorOf(options: ServeOptions, page: PageOf | undefined, log:
   const { framesIn, serveInspector } = await import("./inspect.js");
   const codeFrame = framesIn(options);
   const serving = await serveInspector(page.engines, { ...page.inspected, codeFrame, option: "--inspector", port });
-  log.info({ url: serving.url }, "inspector");
+  log.info({ url: serving.logged }, "inspector");
   return serving;
 }
 

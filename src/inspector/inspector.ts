@@ -22,7 +22,7 @@ import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, detailOf } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere, sharedInbox, waitingOf } from "./inbox.js";
-import { ActorStreams, Live } from "./live.js";
+import { ActorStreams, Live, Watches } from "./live.js";
 import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
 import {
   actionBody,
@@ -90,12 +90,10 @@ export function createInspector(options: InspectorOptions): Inspector {
   }
   const report = options.onError ?? (() => {});
   const clock = fullClock(options.clock ?? systemClock);
-  const live = new Live(sources, clock, report);
-  const streams = new ActorStreams(clock, report);
-  const activities = new Activities(options, (kind, sessionId) => {
-    live.touch(kind, sessionId);
-    streams.touch(kind, sessionId);
-  });
+  const watches = new Watches(sources, clock, report);
+  const live = new Live(watches, sources, { clock, report });
+  const streams = new ActorStreams(watches, clock, report);
+  const activities = new Activities(options, (kind, sessionId) => watches.touch(kind, sessionId));
   const { approvers: given = {} } = options;
   const approvers = typeof given === "function" ? given : () => given;
   const registrations = new Registrations(options.invitations, approvers, clock);

@@ -1,13 +1,14 @@
 /**
- * The stream of changes. However many pages are open, the storage has one watcher for each kind of session, and each changed
- * session is read once for all pages. Messages are numbered: a page that comes back gets what it has missed, or is told to
- * read everything anew.
+ * The stream of changes. However many pages are open, and whoever has logged in, each storage has one watcher. A changed
+ * session is read once for all pages that may see the same. Messages are numbered: a page that comes back gets what it has
+ * missed, or is told to read everything anew.
  */
-import { type Actor, actorKey } from "../ports/actor.js";
+import { type Actor, actorKey, byOwner, maySee } from "../ports/actor.js";
 import { type FullClock, pause } from "../ports/clock.js";
+import type { SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { isSessionId } from "../workflow/names.js";
 import { findIn } from "./sessions.js";
-import type { Change, Source } from "./sources.js";
+import type { Source } from "./sources.js";
 import type { Kind, LiveMessage } from "./wire.js";
 
 /** Commits that follow each other within this time are one message, in milliseconds. */
@@ -25,6 +26,74 @@ const READY_MS = 1500;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
+/** Hears of changes in all sessions. */
+interface Listener {
+  /** `summary` is the session as a commit has left it; missing if something happens without one. */
+  changed(kind: string, sessionId: string, summary?: SessionSummary): void;
+  /** Something may have been missed. */
+  reset(): void;
+}
+
+/** Watches each storage once, as long as somebody listens. */
+export class Watches {
+  readonly #storages: ReadonlySet<StorageAdapter>;
+  readonly #clock: FullClock;
+  readonly #report: (error: unknown) => void;
+  readonly #listeners = new Set<Listener>();
+  #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
+
+  constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
+    this.#storages = new Set(sources.map(({ storage }) => storage));
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  /** Resolves when nothing that is committed later is missed. */
+  async listen(listener: Listener): Promise<void> {
+    this.#listeners.add(listener);
+    if (this.#watching === undefined) {
+      const end = new AbortController();
+      const { signal } = end;
+      const begun = [...this.#storages].map(
+        (storage) => new Promise<void>((resolve) => this.#follow(storage, signal, resolve).catch(this.#report)),
+      );
+      this.#watching = { end, ready: Promise.race([Promise.all(begun), pause(this.#clock, READY_MS, signal)]) };
+    }
+    await this.#watching.ready;
+  }
+
+  leave(listener: Listener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    this.#watching?.end.abort();
+    this.#watching = undefined;
+  }
+
+  /** Tells that something happens in a session without a commit. */
+  touch(kind: Kind, sessionId: string): void {
+    for (const listener of this.#listeners) listener.changed(kind, sessionId);
+  }
+
+  /** Watches a storage until nobody listens any more. After a failure, everything is to be read anew. */
+  async #follow(storage: StorageAdapter, signal: AbortSignal, onReady: () => void): Promise<void> {
+    const reset = () => {
+      for (const listener of this.#listeners) listener.reset();
+    };
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      try {
+        if (!isFirst) reset();
+        const commits = storage.watch?.({}, { signal, onReady: isFirst ? onReady : reset }) ?? [];
+        for await (const { sessionId, summary } of commits)
+          for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary);
+      } catch (error) {
+        if (!signal.aborted) this.#report(error);
+      }
+      onReady();
+      await pause(this.#clock, AGAIN_MS, signal);
+    }
+  }
+}
+
 interface Sent {
   readonly id: string;
   readonly text: string;
@@ -32,9 +101,19 @@ interface Sent {
 
 type Page = ReadableStreamDefaultController<Uint8Array>;
 
+/** The sessions of one kind that have changed and are to be told, and whether by a commit. */
+interface Queue {
+  readonly list: Source["list"];
+  readonly changed: Map<string, boolean>;
+  isTelling: boolean;
+}
+
 /** Tells pages what changes. */
 export class Live {
+  readonly #watches: Watches;
   readonly #sources: readonly Source[];
+  /** By kind; new ones whenever somebody looks again. */
+  #queues: ReadonlyMap<string, Queue> = new Map();
   readonly #clock: FullClock;
   readonly #report: (error: unknown) => void;
   /** Tells the messages of this process from those of an earlier one. */
@@ -45,15 +124,27 @@ export class Live {
   readonly #asking = new Set<Page>();
   readonly #kept: Sent[] = [];
   #number = 0;
-  /** Takes what happens without a commit, by kind of session. */
-  readonly #touched = new Map<Kind, (sessionId: string) => void>();
-  #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
+  readonly #listener: Listener;
+  #watching: { readonly end: AbortController; readonly ready: Promise<void> } | undefined;
 
-  constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
+  /** `maySee` tells of a commit whether these pages may see its session. */
+  constructor(
+    watches: Watches,
+    sources: readonly Source[],
+    { clock, report }: { readonly clock: FullClock; readonly report: (error: unknown) => void },
+    maySee: (session: SessionSummary) => boolean = () => true,
+  ) {
+    this.#watches = watches;
     this.#sources = sources;
     this.#clock = clock;
     this.#report = report;
     this.#epoch = clock.newId();
+    this.#listener = {
+      changed: (kind, id, summary) => {
+        if (summary === undefined || maySee(summary)) this.#note(kind, id, summary !== undefined);
+      },
+      reset: () => this.#tell({ type: "reset" }),
+    };
   }
 
   /** The number of open pages. */
@@ -95,11 +186,6 @@ export class Live {
     });
   }
 
-  /** Tells that something happens in a session without a commit. */
-  touch(kind: Kind, sessionId: string): void {
-    this.#touched.get(kind)?.(sessionId);
-  }
-
   /** Ends all streams and watches. */
   close(): void {
     for (const page of this.#pages.keys()) this.#close(page);
@@ -121,13 +207,10 @@ export class Live {
   #begin(): void {
     if (this.#watching !== undefined) return;
     const end = new AbortController();
-    const { signal } = end;
-    const report = (error: unknown) => this.#report(error);
-    const begun = this.#sources.map(
-      (source) => new Promise<void>((resolve) => this.#follow(source, signal, resolve).catch(report)),
-    );
-    this.#watching = { end, ready: Promise.race([Promise.all(begun), pause(this.#clock, READY_MS, signal)]) };
-    this.#beat(signal).catch(report);
+    const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
+    this.#queues = new Map(this.#sources.map(queueOf));
+    this.#watching = { end, ready: this.#watches.listen(this.#listener) };
+    this.#beat(end.signal).catch((error: unknown) => this.#report(error));
   }
 
   async #beat(signal: AbortSignal): Promise<void> {
@@ -150,50 +233,32 @@ export class Live {
     if (may !== true) this.#close(page);
   }
 
-  /** Watches one kind of session until nobody looks any more. After a failure, pages read everything anew. */
-  async #follow({ kind, list, watch }: Source, signal: AbortSignal, onReady: () => void): Promise<void> {
-    for (let isFirst = true; !signal.aborted; isFirst = false) {
-      try {
-        const reset = () => this.#tell({ type: "reset" });
-        if (!isFirst) reset();
-        const options = { signal, onReady: isFirst ? onReady : reset };
-        if (watch !== undefined) await this.#watch(kind, list, watch(options), signal);
-      } catch (error) {
-        if (!signal.aborted) this.#report(error);
-      }
-      onReady();
-      await pause(this.#clock, AGAIN_MS, signal);
-    }
+  #note(kind: string, sessionId: string, isCommitted: boolean): void {
+    const queue = this.#queues.get(kind);
+    const signal = this.#watching?.end.signal;
+    if (queue === undefined || signal === undefined) return;
+    queue.changed.set(sessionId, isCommitted || queue.changed.get(sessionId) === true);
+    if (queue.isTelling) return;
+    this.#tellAll(queue, signal).catch((error: unknown) => {
+      queue.isTelling = false;
+      this.#report(error);
+      this.#tell({ type: "reset" });
+    });
   }
 
-  async #watch(kind: Kind, list: Source["list"], changes: AsyncIterable<Change>, signal: AbortSignal): Promise<void> {
-    /** The sessions that have changed, and whether by a commit. */
-    const changed = new Map<string, boolean>();
-    let isTelling = false;
-    // One after the other: what is read later must not be told first.
-    const tell = async () => {
-      isTelling = true;
-      while (changed.size > 0 && !signal.aborted) {
-        await pause(this.#clock, GATHER_MS, signal);
-        const all = [...changed];
-        changed.clear();
-        if (signal.aborted) break;
-        if (all.length > AT_ONCE) this.#tell({ type: "reset" });
-        else for (const [id, isCommitted] of all) await this.#tellOf(list, id, isCommitted);
-      }
-      isTelling = false;
-    };
-    const note = (sessionId: string, isCommitted: boolean) => {
-      changed.set(sessionId, isCommitted || changed.get(sessionId) === true);
-      if (isTelling) return;
-      tell().catch((error: unknown) => {
-        isTelling = false;
-        this.#report(error);
-        this.#tell({ type: "reset" });
-      });
-    };
-    this.#touched.set(kind, (sessionId) => note(sessionId, false));
-    for await (const { sessionId } of changes) note(sessionId, true);
+  /** Tells of one session after the other: what is read later must not be told first. */
+  async #tellAll(queue: Queue, signal: AbortSignal): Promise<void> {
+    const { list, changed } = queue;
+    queue.isTelling = true;
+    while (changed.size > 0 && !signal.aborted) {
+      await pause(this.#clock, GATHER_MS, signal);
+      const all = [...changed];
+      changed.clear();
+      if (signal.aborted) break;
+      if (all.length > AT_ONCE) this.#tell({ type: "reset" });
+      else for (const [id, isCommitted] of all) await this.#tellOf(list, id, isCommitted);
+    }
+    queue.isTelling = false;
   }
 
   async #tellOf(list: Source["list"], sessionId: string, isCommitted: boolean): Promise<void> {
@@ -230,22 +295,22 @@ export class Live {
     if (this.#pages.size > 0) return;
     this.#watching?.end.abort();
     this.#watching = undefined;
-    this.#touched.clear();
+    this.#watches.leave(this.#listener);
     // What is committed while nobody looks is not kept: who comes back later reads everything anew.
     this.#kept.length = 0;
     this.#number += 1;
   }
 }
 
-/** The streams of those who log in: each tells what the actor may see. Pages of one actor share a watcher. */
+/** The streams of those who log in: each tells what the actor may see. */
 export class ActorStreams {
-  readonly #clock: FullClock;
-  readonly #report: (error: unknown) => void;
+  readonly #watches: Watches;
+  readonly #with: ConstructorParameters<typeof Live>[2];
   readonly #lives = new Map<string, Live>();
 
-  constructor(clock: FullClock, report: (error: unknown) => void) {
-    this.#clock = clock;
-    this.#report = report;
+  constructor(watches: Watches, clock: FullClock, report: (error: unknown) => void) {
+    this.#watches = watches;
+    this.#with = { clock, report };
   }
 
   /** Opens a stream; `sources` are what the actor may see, and `login` tells who sends the request if it came now. */
@@ -254,18 +319,14 @@ export class ActorStreams {
     let live = this.#lives.get(key);
     if (live === undefined) {
       for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
-      live = new Live(sources, this.#clock, this.#report);
+      const sees = (session: SessionSummary) => maySee({ actor, authorize: byOwner }, "watch", session);
+      live = new Live(this.#watches, sources, this.#with, sees);
       this.#lives.set(key, live);
     }
     return live.open(request, async () => {
       const now = await login();
       return now !== undefined && actorKey(now) === key;
     });
-  }
-
-  /** Tells that something happens in a session without a commit, to those who may see the session. */
-  touch(kind: Kind, sessionId: string): void {
-    for (const live of this.#lives.values()) live.touch(kind, sessionId);
   }
 
   close(): void {

@@ -6,13 +6,13 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
-import type { Engine } from "../phased/engine.js";
+import { type Engine, storageOf } from "../phased/engine.js";
 import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { type Actor, byOwner, type Caller, maySee } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
-import type { SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
-import type { RoutedEngine } from "../routed/engine.js";
+import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { type RoutedEngine, storageOfRouted } from "../routed/engine.js";
 import { listSeen, seenQuery } from "../runtime/access.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
@@ -41,37 +41,25 @@ export interface InspectorSources {
   };
 }
 
-/** A commit that somebody has made in a session. */
-export interface Change {
-  readonly sessionId: string;
-}
-
-/** How changes are watched: until the signal aborts. */
-type Watching = WatchOptions & { readonly signal: AbortSignal };
-
 /** One kind of session. */
 export interface Source {
   readonly kind: Kind;
+  readonly storage: StorageAdapter;
   list(query: SessionQuery): Promise<SessionPage>;
-  /** Yields what changes from now on; missing if nothing tells. */
-  watch?(options: Watching): AsyncIterable<Change>;
 }
 
 /** Returns the kinds of sessions that there are; recorded ones, which have no engine, as `actor` may see them. */
 export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?: Actor): readonly Source[] {
   const sources: Source[] = [];
   if (engine !== undefined) {
-    const list = (query: SessionQuery) => engine.listSessions(query);
-    sources.push({ kind: "phased", list, watch: (options) => engine.watch({}, options) });
+    sources.push({ kind: "phased", storage: storageOf(engine), list: (query) => engine.listSessions(query) });
   }
   if (routed !== undefined) {
-    const watch = (options: WatchOptions) => routed.watch({}, options);
-    sources.push({ kind: "routed", list: (query) => routed.listInstances(query), watch });
+    sources.push({ kind: "routed", storage: storageOfRouted(routed), list: (query) => routed.listInstances(query) });
   }
   if (recorded !== undefined) {
     const reader = new RecordedReader(recorded, actor);
-    const watch = recorded.storage.watch && ((options: Watching) => reader.watch(options));
-    sources.push({ kind: "recorded", list: (query) => reader.list(query), ...(watch && { watch }) });
+    sources.push({ kind: "recorded", storage: recorded.storage, list: (query) => reader.list(query) });
   }
   return sources;
 }
@@ -97,13 +85,6 @@ export class RecordedReader {
     const page = await checkedPage(await seen.list(own), query, (id) => this.lookAt(id));
     const counted = seenQuery(this.#caller, own);
     return counted === undefined ? page : withTotal(seen, counted, page);
-  }
-
-  /** Yields what changes from now on; nothing if the storage can't be watched. */
-  async *watch(options: Watching): AsyncGenerator<Change> {
-    const caller = this.#caller;
-    for await (const commit of this.#storage.watch?.({ kind: recordedMachine.kind }, options) ?? [])
-      if (caller === undefined || maySee(caller, "watch", commit.summary)) yield commit;
   }
 
   /** Returns the entry of a session in a list; undefined if the session does not exist. */

@@ -1,7 +1,7 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
 import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
-import type { SessionQuery, WatchOptions } from "../ports/storage-adapter.js";
+import type { SessionQuery, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
@@ -20,6 +20,13 @@ import type { Statistics, StatisticsRequest } from "./statistics.js";
 import type { DocumentView, PhaseView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
 
+let storageIn: (engine: Engine) => StorageAdapter;
+
+/** Returns the storage of an engine: for the inspector, which watches it once for all engines on it. Not for hosts. */
+export function storageOf(engine: Engine): StorageAdapter {
+  return storageIn(engine);
+}
+
 /**
  * Runs phased sessions. Shows an agent only its current phase, takes evidence at the gate, and refuses every way around it.
  * The engine has no state of its own that matters: any number of engines may use one storage, and every answer is stored.
@@ -27,6 +34,10 @@ import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
  * method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED` or `INTERNAL`.
  */
 export class Engine extends SessionsById {
+  static {
+    storageIn = (engine) => engine.#options.storage;
+  }
+
   readonly #options: ResolvedOptions;
   readonly #operations: Operations<LoadedPhased>;
   readonly #notifications: Notifications;

@@ -20,7 +20,7 @@ import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
 import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee, type Owner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
-import type { SessionQuery, SessionSummary, WatchOptions } from "../ports/storage-adapter.js";
+import type { SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
 import { limitedFor, listSeen, seenQuery } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
@@ -56,6 +56,13 @@ import type {
 } from "./types.js";
 import { acceptedState, lookAtInstance, requireAccepted, requireInstance, stepView, viewInstance } from "./views.js";
 
+let storageIn: (engine: RoutedEngine) => StorageAdapter;
+
+/** Returns the storage of an engine: for the inspector, which watches it once for all engines on it. Not for hosts. */
+export function storageOfRouted(engine: RoutedEngine): StorageAdapter {
+  return storageIn(engine);
+}
+
 /**
  * Runs routed workflows: after each report a decider chooses the next step, within the transitions and gates of the
  * workflow. The engine has no state of its own that matters: any number of engines may use one storage, and a report is
@@ -65,6 +72,10 @@ import { acceptedState, lookAtInstance, requireAccepted, requireInstance, stepVi
  * exist, and with `APPROVAL_REFUSED` if it passed a gate with an approval that this host does not accept.
  */
 export class RoutedEngine {
+  static {
+    storageIn = (engine) => engine.#context.options.storage;
+  }
+
   readonly #context: RoutedContext;
   readonly #operations: Operations<RoutedContext>;
 

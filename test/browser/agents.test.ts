@@ -1,11 +1,14 @@
-/** The page of `phasegate serve --inspector` while agents work over MCP, on each storage that keeps sessions: with the built bin. */
+/** The page of `phasegate serve --inspector` while agents work over MCP, on each storage that keeps sessions: with the bin as it is packed. */
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { connectToBin } from "../cli/serve-client.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles } from "../support/approvals.js";
+import { installPacked } from "../support/install-packed.js";
 import { startPostgres } from "../support/postgres-server.js";
 import { writeFiles } from "../support/write-files.js";
 import { launch, openTab, REASON, type Tab } from "./tabs.js";
@@ -18,6 +21,8 @@ const WORKFLOWS = Object.fromEntries(
 const UNANSWERED = /net::ERR_(?:CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
 
 let browser: Browser;
+let bin: string;
+let installed: string;
 let tab: Tab | undefined;
 const afterwards: (() => Promise<void>)[] = [];
 
@@ -39,9 +44,14 @@ function freePort(): Promise<number> {
 
 describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () => {
   beforeAll(async () => {
+    installed = await mkdtemp(join(tmpdir(), "phasegate-"));
+    bin = await installPacked(installed, ["@modelcontextprotocol/server", "pg"]);
     browser = await launch();
   });
-  afterAll(() => browser?.close());
+  afterAll(async () => {
+    await browser?.close();
+    await rm(installed, { recursive: true, force: true });
+  });
   afterEach(async () => {
     await tab?.close();
     for (const end of afterwards.splice(0)) await end();
@@ -58,8 +68,8 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     const flags = ["--workflows", join(folder, "workflows"), "--state", await stateIn(folder)];
     const inspector = ["--inspector", String(port), "--allow-unsigned-approvals"];
     const env = { PHASEGATE_INSPECTOR_TOKEN: TOKEN };
-    const first = await connectToBin([...flags, ...inspector], env);
-    const second = await connectToBin(flags);
+    const first = await connectToBin([...flags, ...inspector], env, { bin });
+    const second = await connectToBin(flags, {}, { bin });
     const origin = `http://localhost:${port}`;
     tab = await openTab(browser, { origin, url: `${origin}/#token=${TOKEN}`, base: "" });
     const { page, visit, problems } = tab;
@@ -121,7 +131,7 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     await page.getByText("The connection is lost.").waitFor();
     await begin(second, "src/missed.ts");
     await submit(second, theirs, 1, { tests_pass: true, files: ["src/a.ts"] });
-    const again = await connectToBin([...flags, ...inspector], env);
+    const again = await connectToBin([...flags, ...inspector], env, { bin });
     await row("src/missed.ts").waitFor();
     await row("src/theirs.ts").getByText("approval").waitFor();
     await page.getByText("The connection is lost.").waitFor({ state: "detached" });

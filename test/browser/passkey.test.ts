@@ -1,22 +1,27 @@
-/** A person is invited, registers a passkey in a real browser, and approves what an agent has handed in: with the built bin. */
+/** A person is invited, registers a passkey in a real browser, and approves what an agent has handed in: with the bin as it is packed. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ApproversFile } from "../../src/cli/approvers-file.js";
-import { BIN, runBin } from "../cli/bin.js";
+import { runBin } from "../cli/bin.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles } from "../support/approvals.js";
+import { installPacked } from "../support/install-packed.js";
 import { launch, REASON } from "./tabs.js";
 
 let browser: Browser;
+let bin: string;
+let installed: string;
 const running: ChildProcess[] = [];
 
 /** Starts `phasegate inspect`, and returns its URL. */
 async function inspect(args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [BIN, "inspect", ...args]);
+  const child = spawn(process.execPath, [bin, "inspect", ...args]);
   running.push(child);
   return new Promise((resolve, reject) => {
     child.stdout.once("data", (chunk) => resolve(String(chunk).trim()));
@@ -38,9 +43,14 @@ async function addDevice(page: Page, isUserVerified = true): Promise<void> {
 
 describe.skipIf(REASON !== "")(`approval by passkey${REASON}`, () => {
   beforeAll(async () => {
+    installed = await mkdtemp(join(tmpdir(), "phasegate-"));
+    bin = await installPacked(installed, ["@simplewebauthn/server"]);
     browser = await launch();
   });
-  afterAll(() => browser?.close());
+  afterAll(async () => {
+    await browser?.close();
+    await rm(installed, { recursive: true, force: true });
+  });
   afterEach(() => {
     for (const child of running.splice(0)) child.kill("SIGKILL");
   });

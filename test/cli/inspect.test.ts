@@ -160,11 +160,12 @@ describe("phasegate inspect", () => {
 });
 
 describe("phasegate serve --inspector", () => {
-  it("serves the page next to the tools, and its URL is in the log", async () => {
+  /** Starts a server, and returns the URL of the page as its log has it. */
+  async function serve(env: Readonly<Record<string, string>> = {}) {
     const folder = await temporaryFolder();
     await writeFiles(join(folder, "workflows"), SMALL);
     const args = ["--workflows", join(folder, "workflows"), "--state", join(folder, "state"), "--inspector", "0"];
-    const child = spawn(process.execPath, [BIN, "serve", ...args]);
+    const child = spawn(process.execPath, [BIN, "serve", ...args], { env: { ...process.env, ...env } });
     running.push(child);
     let log = "";
     const url: string = await new Promise((resolve) => {
@@ -174,6 +175,21 @@ describe("phasegate serve --inspector", () => {
         if (found !== undefined) resolve(found);
       });
     });
+    return { child, url, log: () => log };
+  }
+
+  it("keeps a secret that a variable has out of the log", async () => {
+    const token = "0123456789abcdef0123456789abcdef";
+    const { url, log } = await serve({ PHASEGATE_INSPECTOR_TOKEN: token });
+    expect(url).toMatch(/^http:\/\/localhost:\d+\/#token=\$PHASEGATE_INSPECTOR_TOKEN$/);
+    expect(log()).not.toContain(token);
+    const headers = { "content-type": "application/json", "x-phasegate": "1" };
+    const body = JSON.stringify({ token });
+    expect((await fetch(`${new URL(url).origin}/api/login`, { method: "POST", headers, body })).status).toBe(200);
+  });
+
+  it("serves the page next to the tools, and its URL is in the log", async () => {
+    const { child, url } = await serve();
     expect((await fetch(`${new URL(url).origin}/api/sessions`)).status).toBe(401);
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.stdin.end();

@@ -79,12 +79,12 @@ async function connect(transport: Transport, options: ClientOptions, prepare: (c
 export async function connectToBin(
   args: readonly string[],
   env: Record<string, string> = {},
-  options: ClientOptions = {},
+  { bin = BIN, ...options }: ClientOptions & { readonly bin?: string } = {},
   prepare: (client: Client) => void = () => {},
 ) {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [BIN, "serve", ...args],
+    args: [bin, "serve", ...args],
     env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "", TMPDIR: tmpdir(), ...env },
     stderr: "pipe",
     maxBufferSize: MEBIBYTES_64,

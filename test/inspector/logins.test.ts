@@ -1,6 +1,6 @@
 import { createInspector } from "phasegate/inspector";
 import { createToken, createTokenLogin, tokensText } from "phasegate/login";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { About, Inbox, SessionDetail, SessionList } from "../../src/inspector/wire.js";
 import type { Role } from "../../src/ports/actor.js";
 import { Recorder } from "../../src/workspace/session/machine.js";
@@ -220,8 +220,9 @@ describe("the inspector behind a login of the server", () => {
     inspector.close();
   });
 
-  it("tells an agent of changes of its own sessions alone", async () => {
-    const { engine, inspector, send, bearer, amySession, asking } = await shared();
+  it("tells an agent of changes of its own sessions alone; the storage has one watcher for all who look", async () => {
+    const { engine, inspector, send, bearer, amySession, asking, storage } = await shared();
+    const watching = vi.spyOn(storage, "watch");
     const open = async (name: Name) => {
       const end = new AbortController();
       const { body } = await send("api/events", { headers: bearer(name), signal: end.signal });
@@ -241,6 +242,12 @@ describe("the inspector behind a login of the server", () => {
     });
     await expect.poll(() => ben.text()).toContain(asking);
     expect(ben.text()).not.toContain(amySession);
+    await engine.deleteSession(amySession, {});
+    await expect.poll(() => vera.text()).toContain('"gone"');
+    await engine.deleteSession(asking, {});
+    await expect.poll(() => ben.text()).toContain('"gone"');
+    expect(ben.text()).not.toContain(amySession);
+    expect(watching).toHaveBeenCalledTimes(1);
     inspector.close();
     await Promise.all([ben.reading, vera.reading]);
   });

@@ -1,8 +1,7 @@
-import { exec, execFileSync } from "node:child_process";
-import { mkdir, readFile, rename, symlink } from "node:fs/promises";
+import { exec } from "node:child_process";
+import { mkdir, readFile, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { parse as parseToml } from "smol-toml";
@@ -11,9 +10,9 @@ import * as z from "zod";
 import { runBin } from "../cli/bin.js";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { initialise } from "../support/a-repository.js";
+import { installPacked, PACKAGE } from "../support/install-packed.js";
 import { aProject } from "./a-project.js";
 
-const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const SDK = "node_modules/@modelcontextprotocol/server";
 
 test("the bin sets a project up; what it wrote starts the server, answers the hook, and is taken back", async () => {
@@ -74,7 +73,7 @@ const PACKED = "an agent fixes a bug through the server that a client starts fro
 // Eleven processes one after the other, on a machine that may have others to run.
 test(PACKED, { timeout: 120_000 }, async () => {
   const { root, home, write } = await aProject(FILES);
-  await installPacked(root);
+  await installPacked(root, ["@modelcontextprotocol/server"]);
   await write({ ".gitignore": "node_modules/\n" });
   const git = await initialise(root);
   const bin = join(root, "node_modules/phasegate/dist/cli/main.js");
@@ -139,22 +138,6 @@ async function connectIn(root: string, { command, args }: Configured) {
   await client.connect(new StdioClientTransport({ command, args, cwd: root, stderr: "ignore", env }));
   const ask = async (input: Answer) => answerOf(await client.callTool({ name: "pos_workflow", arguments: input }));
   return { client, ask };
-}
-
-/** Packs the package as npm publishes it, and installs it: its dependencies are those of this repository. */
-async function installPacked(root: string): Promise<void> {
-  const to = join(root, "node_modules");
-  await mkdir(to, { recursive: true });
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const packing = ["pack", "--ignore-scripts", "--json", "--pack-destination", to];
-  const [{ filename }] = JSON.parse(execFileSync(npm, packing, { cwd: PACKAGE, encoding: "utf8", stdio: "pipe" }));
-  execFileSync("tar", ["-xzf", filename], { cwd: to });
-  await rename(join(to, "package"), join(to, "phasegate"));
-  const { dependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
-  for (const name of [...Object.keys(dependencies), "@modelcontextprotocol/server"]) {
-    await mkdir(dirname(join(to, name)), { recursive: true });
-    await symlink(join(PACKAGE, "node_modules", name), join(to, name), "junction");
-  }
 }
 
 /** Returns an environment in which `node` is this one. */

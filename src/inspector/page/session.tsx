@@ -288,7 +288,7 @@ function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; read
       {tasks.length > 0 && (
         <details open={isNow && tasks.length <= 20}>
           <summary>
-            {done} of {counted(tasks.length, "task")}
+            {done} of {counted(tasks.length, "task")} noted as done
           </summary>
           <ul class="tasks">
             {tasks.map(({ number, name, state }) => (
