@@ -6,7 +6,8 @@
  *   node bench/team.mjs [--clients 200] [--minutes 10] [--servers 3] [--kill-every 60] [--greedy 60] [--think 200]
  *
  * `--greedy` are the seconds of a second part: honest clients with and without a greedy one, which is over its quota. 0
- * leaves it out. Ends with code 1 if anything was lost, done twice or shown to somebody else.
+ * leaves it out. Ends with code 1 if anything was lost, done twice or shown to somebody else, or if the memory of the server
+ * that is never killed has grown.
  */
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,9 +19,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { createEngine, MemoryContent } from "phasegate";
-import { createToken, tokensText } from "phasegate/login";
-import { PostgresStorage } from "phasegate/postgres";
+// What was built, as the servers run it: the long tests run this file where this folder has no packages of its own.
+import { createEngine, MemoryContent } from "../dist/index.js";
+import { createToken, tokensText } from "../dist/login.js";
+import { PostgresStorage } from "../dist/postgres.js";
 import { startPostgres } from "../test/support/postgres-server.ts";
 
 const BIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
@@ -34,6 +36,10 @@ const PHASES = 3;
  */
 const START_MS = 60_000;
 const ANSWER_MS = 180_000;
+/** The heap of a server, in MiB: without a limit Node lets it grow as long as the machine has memory to spare. */
+const HEAP_MIB = 192;
+/** How much more memory a server may use at the end than at the beginning, as a ratio. */
+const GROWTH = 1.2;
 /** One session in so many is tried by somebody else. */
 const FOREIGN_EVERY = 3;
 
@@ -87,7 +93,17 @@ class Server {
   constructor(root, state, port, flags) {
     this.url = `http://127.0.0.1:${port}/mcp`;
     this.args = [
-      ...[BIN, "serve", "--listen", `127.0.0.1:${port}`, "--state", state, "--project", join(root, "project")],
+      ...[
+        `--max-old-space-size=${HEAP_MIB}`,
+        BIN,
+        "serve",
+        "--listen",
+        `127.0.0.1:${port}`,
+        "--state",
+        state,
+        "--project",
+        join(root, "project"),
+      ],
       ...["--workflows", join(root, "workflows"), "--tokens", join(root, "tokens.json"), "--allow-command", "sleep"],
       ...["--max-sessions", "0", "--log-level", "warn", ...flags],
     ];
@@ -308,6 +324,7 @@ async function soak(state, agents, servers) {
   const measure = async (when) => {
     const found = await Promise.all(servers.map((server) => server.uses()));
     uses.push(`| ${when} | ${found.map((one) => (one ? `${one.mib} MiB, ${one.files}` : "down")).join(" | ")} |`);
+    return found[0]?.mib ?? 0;
   };
   const killing = (async () => {
     // The first one is never killed: what it uses must not grow.
@@ -322,11 +339,12 @@ async function soak(state, agents, servers) {
   })();
   const measuring = (async () => {
     await delay(milliseconds * 0.15);
-    await measure("begin");
+    const begin = await measure("begin");
     await delay(milliseconds * 0.4);
     await measure("middle");
     await delay(milliseconds * 0.4);
-    await measure("end");
+    const end = await measure("end");
+    if (end > begin * GROWTH) findings.fault(`the memory of server 1 has grown from ${begin} to ${end} MiB`);
   })();
   const working = agents.map((agent) => work(agent, findings, isOver));
   await Promise.all([killing, measuring, ...working]);

@@ -113,7 +113,9 @@ export async function listen(
     connectionsCheckingInterval: Math.min(1000, headers),
   });
   server.maxConnections = maxConnections;
-  const twin = isLocalhost ? createSocketServer((socket) => server.emit("connection", socket)) : undefined;
+  const connected = (socket: Socket) => server.emit("connection", socket);
+  const twin = isLocalhost ? createSocketServer({ noDelay: true }, connected) : undefined;
+  if (twin !== undefined) twin.maxConnections = maxConnections;
   const connections = new Connections(server, drain, log);
   server.on("request", (incoming, outgoing) => {
     connections.answering(incoming, outgoing);
