@@ -80,7 +80,7 @@ const support = defineRoutedWorkflow({
       name: "Answer",
       guidance: "If the customer is content, FINISH. If not, Read.",
       instructions: "Answer it.",
-      next: ["Read", "FINISH"],
+      next: ["Read", "Answer", "FINISH"],
     },
     { name: "Refund", guidance: "FINISH.", instructions: "Pay it back.", next: ["Answer", "FINISH"] },
   ],

@@ -26,10 +26,16 @@ function views(): readonly (readonly [name: string, path: string])[] {
     ["inbox", "inbox"],
     ["workflows", "workflows"],
     ["workflow", "workflows/change"],
+    ["workflow-broken", "workflows/half_done"],
+    ["workflow-routed", "workflows/SUPPORT"],
+    ["answered", `sessions/${ids.waiting}?answer=${"0".repeat(64)}`],
     ["statistics", "statistics"],
     ["nothing", "elsewhere"],
   ];
 }
+
+/** Lines of a file with a caret below the place, as the bin gives them: the caret must stay below it. */
+const FRAME = `  3 |   "name": "Half done",\n> 4 |   "phases": [{ "phase_number": 2, "phase_name": "${"long ".repeat(30)}" }]\n    |             ^`;
 
 const HOSTILE = {
   script: "<script>window.hacked = 1</script>",
@@ -44,7 +50,7 @@ const HOSTILE = {
 describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
   beforeAll(async () => {
     browser = await launch();
-    world = await inspect({ actions: ACTIONS });
+    world = await inspect({ actions: ACTIONS, codeFrame: async () => FRAME });
     ids = await populate(world);
   });
   afterAll(async () => {

@@ -6,7 +6,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { held, type Inspected, type InspectedOptions, inspect, PLANNED, populate, UNDERSTOOD } from "./inspected.js";
-import { launch, openTab, picture, REASON, settled, type Tab } from "./tabs.js";
+import { launch, openTab, picture, REASON, settled, type Tab, violations } from "./tabs.js";
 
 let browser: Browser;
 let world: Inspected;
@@ -429,11 +429,13 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await expect.poll(() => broken.locator("li").count()).toBe(3);
       await expect.poll(() => broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
       await picture(tab.page, "broken");
+      expect(await violations(tab.page)).toEqual([]);
       await broken.getByRole("link").first().click();
       await tab.page.getByText("This session can’t be shown: APPROVAL_REFUSED").waitFor();
       await tab.page.getByRole("button", { name: "Run the audit" }).click();
       await tab.page.getByText("not accepted").first().waitFor();
       await picture(tab.page, "broken-session");
+      expect(await violations(tab.page)).toEqual([]);
       await before.close();
       expect(tab.problems).toEqual([]);
     });
