@@ -199,11 +199,12 @@ class NotedTasks {
 
   /** Forgets all but those that stay, with their old and new numbers. */
   keep(pairs: readonly (readonly [from: number, to: number])[] = []): void {
+    const numbers = new Map(pairs);
     const before = this.#outcomes;
     this.#outcomes = new Map();
-    for (const [from, to] of pairs) {
-      const outcome = before.get(from);
-      if (outcome !== undefined) this.#outcomes.set(to, outcome);
+    for (const [task, outcome] of before) {
+      const now = numbers.get(task);
+      if (now !== undefined) this.#outcomes.set(now, outcome);
     }
   }
 

@@ -292,7 +292,38 @@ describe("what is said while an attempt goes on", () => {
 
   it("is nothing if nobody said anything", () => {
     const run = begin().do({ type: "completeTask", phase: 1, task: 1 }, { type: "pause" }, { type: "resume" });
-    expect(phaseHistory(run.log)).toStrictEqual([{ phase: 1, attempt: 1, status: "active", startedAt: at(1) }]);
+    const tasks = { done: [1], givenUp: [] };
+    expect(phaseHistory(run.log)).toStrictEqual([{ phase: 1, attempt: 1, status: "active", startedAt: at(1), tasks }]);
+  });
+});
+
+describe("the tasks of an attempt", () => {
+  const task = (number: number) => ({ number, name: `Task ${number}` });
+  const tasked = structureOf([1, 2].map((number) => phaseOf(number, { gate, tasks: [task(1), task(2), task(3)] })));
+  const note = (number: number, outcome: "done" | "given_up", phase = 1) =>
+    ({ type: "completeTask", phase, task: number, outcome, note: "so it is" }) as const;
+  const tasksOf = (run: Run) => phaseHistory(run.log).map(({ tasks }) => tasks);
+
+  it("are those that are noted as done or given up when it has ended, except where it has failed", () => {
+    const run = Run.started(tasked).do(note(1, "done"), note(2, "done"), submit(1, false), note(2, "given_up"));
+    expect(tasksOf(run)).toStrictEqual([undefined, { done: [1], givenUp: [2] }]);
+    run.do(submit(1), note(3, "done", 2));
+    expect(tasksOf(run)).toStrictEqual([undefined, { done: [1], givenUp: [2] }, { done: [3], givenUp: [] }]);
+    run.do({ type: "rollback", to: 1, by: "host" }, note(3, "given_up"));
+    expect(tasksOf(run).at(-1)).toStrictEqual({ done: [], givenUp: [3] });
+  });
+
+  it("are those that a migration keeps, under their new numbers", () => {
+    const run = Run.started(tasked).do(note(1, "done"), note(2, "given_up"));
+    const [first, second] = tasked.phases;
+    if (first === undefined || second === undefined) throw new Error("two phases");
+    const moved = [
+      { ...task(1), name: "Task 2" },
+      { ...task(2), name: "Another" },
+    ];
+    const structure = { ...tasked, revision: "r2", phases: [{ ...first, tasks: moved }, second] };
+    run.do({ type: "migrate", structure, by: "ann" });
+    expect(tasksOf(run)).toStrictEqual([{ done: [], givenUp: [1] }]);
   });
 });
 
