@@ -11,6 +11,7 @@ import type {
   Waiting,
 } from "../../src/inspector/wire.js";
 import { makeEngine } from "../support/make-engine.js";
+import { makePlanned } from "../support/planned.js";
 import { built } from "../support/workflows.js";
 import { makeHouse } from "./house.js";
 
@@ -76,6 +77,33 @@ describe("the tasks of a phase", () => {
     await engine.completeTask(sessionId, { phase: 1, task: 1 });
     await engine.completePhase(sessionId, { phase: 1, evidence: built });
     expect(await tasks()).toEqual(["done", "open"]);
+  });
+});
+
+describe("the tasks of a phase of a plan", () => {
+  it("are done as the evidence has claimed them; one may be waived, an optional one left out or given up", async () => {
+    const plan = "# Implementation Plan\n\n- [ ] 1. First\n\n- [ ]* 2. Second\n\n- [ ]* 3. Third\n\n- [ ] 4. Fourth\n";
+    const { engine, start } = makePlanned({
+      ...{ plan, config: { parser: "kiro" } },
+      engine: { allowUnsignedApprovals: true },
+    });
+    const { get } = await makeHouse({ engine });
+    const id = await start(1);
+    const phase = (await engine.getState(id)).currentPhase;
+    const states = async () =>
+      (await get<PhasedDetail>(`sessions/${id}`)).phases
+        .find(({ number }) => number === phase)
+        ?.tasks.map(({ name, state }) => `${name} ${state}`);
+    await engine.completeTask(id, { phase, task: 1 });
+    await engine.completeTask(id, { phase, task: 3, outcome: "given_up", note: "it is not worth it" });
+    await engine.completePhase(id, { phase, evidence: { tasks_completed: ["1"] } });
+    const asked = { phase, fields: ["tasks_completed.4"], reason: "there is no tool" };
+    const { request } = await engine.requestWaiver(id, asked);
+    expect(await states()).toEqual(["First done", "Second open", "Third given_up", "Fourth open"]);
+    await engine.waive(id, { by: "ann", request });
+    expect(await states()).toEqual(["First done", "Second open", "Third given_up", "Fourth waived"]);
+    await engine.completePhase(id, { phase, evidence: { tasks_completed: ["1"] } });
+    expect(await states()).toEqual(["First done", "Second open", "Third given_up", "Fourth waived"]);
   });
 });
 
