@@ -181,6 +181,8 @@ describe("an approval by passkey", () => {
     const word = await yes();
     const signature = { ...word.signature, more: "x".repeat(1000) };
     await engine.approve(id, { ...word, signature });
+    // The index of lists is written after the answer.
+    await engine.close();
     const entries = await readdir(state, { recursive: true, withFileTypes: true });
     const stored = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
     const texts = (await Promise.all(stored.map((path) => readFile(path, "utf8")))).join("");
