@@ -7,16 +7,16 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { Owner } from "../ports/actor.js";
-import type { FullClock } from "../ports/clock.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { ownerFor, requireOwnPlace } from "../runtime/access.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
-import { digest, type JsonObject } from "../workflow/json.js";
+import type { JsonObject } from "../workflow/json.js";
 import {
   isWorkflowType,
   nearest,
   parseRelativePath,
+  randomEnd,
   type SessionId,
   sessionIdFor,
   sessionIdPrefix,
@@ -250,7 +250,7 @@ async function appendStart(
   if (keyed !== undefined) return startKeyed(context, prepare, keyed);
   const stamp = timeStamp(clock.now());
   for (;;) {
-    const id = sessionIdFor(structure.type, target, `${stamp}_${randomSuffix(clock)}`);
+    const id = sessionIdFor(structure.type, target, `${stamp}_${randomEnd(clock)}`);
     try {
       const started = await context.kernel.execute(id, (current) =>
         current === undefined ? prepare(id) : { answer: "id in use" as const },
@@ -286,11 +286,6 @@ async function startKeyed(
 function timeStamp(now: number): string {
   const digits = new Date(now).toISOString().replace(/[^0-9]/g, "");
   return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
-}
-
-/** Returns 40 random bits in eight characters: nobody can guess the id of somebody else's session. */
-function randomSuffix({ newId }: FullClock): string {
-  return Number.parseInt(digest(newId()).slice(0, 10), 16).toString(32).padStart(8, "0");
 }
 
 function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): Pick<StartResult, "plan"> {

@@ -6,6 +6,8 @@
  */
 import { distance } from "fastest-levenshtein";
 import { PhasegateError } from "../errors.js";
+import type { FullClock } from "../ports/clock.js";
+import { digest } from "./json.js";
 
 /** A checked session id: `[a-z0-9_-]`, 1 to 128 characters, beginning with a letter or digit. */
 export type SessionId = string & { readonly [sessionIdBrand]: true };
@@ -72,6 +74,11 @@ export const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor"
  */
 export function sessionIdFor(workflowType: string, target: string, suffix: string): SessionId {
   return parseSessionId(`${sessionIdPrefix(workflowType, target)}${suffix}`);
+}
+
+/** Returns 40 random bits in eight characters: nobody can guess the id of somebody else's session. */
+export function randomEnd({ newId }: Pick<FullClock, "newId">): string {
+  return Number.parseInt(digest(newId()).slice(0, 10), 16).toString(32).padStart(8, "0");
 }
 
 /** Maximum length of the suffix that distinguishes sessions on one target. */

@@ -9,9 +9,13 @@ let made: MadeWorkspace;
 let workspace: Workspace;
 
 beforeEach(async () => {
-  made = await makeWorkspace({ clock: { now: () => BEGUN } });
+  const ids = ["one", "two", "three"];
+  made = await makeWorkspace({ clock: { now: () => BEGUN, newId: () => ids.shift() ?? "last" } });
   workspace = made.workspace;
 });
+
+/** The id that the clock gives: its time, and 40 bits of the SHA-256 of its random id. */
+const AT = "2026-01-02-030405-eq9c7b9l";
 
 async function create(on: WorkspaceConnection, request = {}): Promise<string> {
   const opened = await on.createSession(request);
@@ -25,7 +29,7 @@ describe("create_session", () => {
   it("creates a folder for its owner alone, named by the time, with a manifest", async () => {
     const request = { workflow: "intake", agent: "alex", inputs: { client: "Ann", pages: 3 } };
     const opened = await workspace.createSession(request);
-    const id = "2026-01-02-030405";
+    const id = AT;
     const at = "2026-01-02T03:04:05.000Z";
     expect(opened).toEqual({ success: true, session_id: id, opened: "created", save_to: `${id}/`, workflow: "intake" });
     expect(await manifestOf(id)).toEqual({
@@ -45,7 +49,25 @@ describe("create_session", () => {
     const again = await workspace.connect().createSession({ session_id: UUID });
     expect(again).toMatchObject({ opened: "created", note: expect.stringContaining('"reopen": true') });
     expect(again.success && again.session_id).not.toBe(UUID);
-    expect(await create(workspace.connect())).toMatch(/^[0-9a-f-]{36}$/);
+    expect(again).toMatchObject({ session_id: AT });
+  });
+  });
+
+  it("refuses an id that chance gives twice: two connections never share a session", async () => {
+    const { workspace: unlucky } = await makeWorkspace({ clock: { now: () => BEGUN, newId: () => "same" } });
+    await create(unlucky.connect());
+    expect(await unlucky.connect().createSession({})).toMatchObject({
+      success: false,
+      remedy: "Call create_session again.",
+    });
+  });
+
+  it("gives each session a random end that nobody can guess, and takes ids without one", async () => {
+    const { workspace: real } = await makeWorkspace({});
+    const ids = [await create(real.connect()), await create(real.connect())];
+    for (const id of ids) expect(id).toMatch(/^\d{4}-\d\d-\d\d-\d{6}-[0-9a-v]{8}$/);
+    expect(ids[0]?.slice(-8)).not.toBe(ids[1]?.slice(-8));
+    expect(await create(real.connect(), { session_id: "2026-01-02-030405" })).toBe("2026-01-02-030405");
   });
 
   it("returns a session of the same connection again, without creating another one", async () => {
@@ -370,8 +392,6 @@ describe("metrics", () => {
 });
 
 describe("a path to save to", () => {
-  const AT = "2026-01-02-030405";
-
   it.each([
     "{session-folder}/notes/output.md",
     "./{session-folder}/notes/output.md",

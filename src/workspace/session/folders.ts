@@ -2,16 +2,15 @@
  * The folders of sessions below the output root, each with its manifest: creating, saving, ending, and the checks of
  * where a file may be saved and how much. At the end are the errors of sessions, with the call that helps.
  */
-import { randomUUID } from "node:crypto";
 import { posix } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import type { Clock } from "../../ports/clock.js";
+import type { FullClock } from "../../ports/clock.js";
 import type { FileSignature } from "../../sandbox/read.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { Saved } from "../../sandbox/save.js";
-import { shown } from "../../workflow/names.js";
+import { randomEnd, shown } from "../../workflow/names.js";
 import type { WorkspaceLimits } from "../options.js";
 import {
   changeManifest,
@@ -38,22 +37,22 @@ const NEAR_MAX = 3;
 export class SessionFolders {
   readonly #sandbox: Sandbox;
   readonly #limits: WorkspaceLimits;
-  readonly #clock: Clock;
+  readonly #clock: FullClock;
   /** The last change of each session, which the next one waits for: two saves at once could exceed a limit together. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
-  constructor(sandbox: Sandbox, limits: WorkspaceLimits, clock: Clock) {
+  constructor(sandbox: Sandbox, limits: WorkspaceLimits, clock: FullClock) {
     this.#sandbox = sandbox;
     this.#limits = limits;
     this.#clock = clock;
   }
 
   /**
-   * Makes a session's folder and manifest. Without an id, or if it is taken, the id is the current time; if that is
-   * taken too, a UUID.
+   * Makes a session's folder and manifest. Without an id, or if it is taken, the id is the current time with a random
+   * end.
    */
   async create(wanted: string | undefined, facts: SessionFacts, isTaken: (id: string) => Promise<boolean>) {
-    const ids = [...(wanted === undefined ? [] : [wanted]), sessionIdAt(this.#clock.now()), randomUUID()];
+    const ids = [...(wanted === undefined ? [] : [wanted]), newSessionId(this.#clock)];
     for (const id of ids) {
       if ((await isTaken(id)) || !(await this.#sandbox.makeFolder(id))) continue;
       const at = this.#now();
@@ -262,17 +261,17 @@ function refusal(path: string, reason: string, remedy: string): PhasegateError<"
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const TIMESTAMP = /^\d{4}-\d{2}-\d{2}-\d{6}$/;
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}-\d{6}(?:-[0-9a-v]{8})?$/;
 
-/** Returns true if a name is a session id: a UUID in lower case, or `YYYY-MM-DD-HHMMSS`. */
+/** Returns true if a name is a session id: a UUID in lower case, or `YYYY-MM-DD-HHMMSS`, with or without a random end. */
 export function isSessionFolder(name: string): boolean {
   return UUID.test(name) || TIMESTAMP.test(name);
 }
 
-/** Builds a session id from a time (UTC): `YYYY-MM-DD-HHMMSS`. */
-function sessionIdAt(milliseconds: number): string {
-  const [date = "", time = ""] = new Date(milliseconds).toISOString().split("T");
-  return `${date}-${time.slice(0, 8).replaceAll(":", "")}`;
+/** Builds a session id from the time (UTC) and chance: `YYYY-MM-DD-HHMMSS-xxxxxxxx`. */
+function newSessionId(clock: FullClock): string {
+  const [date = "", time = ""] = new Date(clock.now()).toISOString().split("T");
+  return `${date}-${time.slice(0, 8).replaceAll(":", "")}-${randomEnd(clock)}`;
 }
 
 /** Builds the error for a session that does not exist; `near` are existing ones with similar ids. */
