@@ -250,7 +250,7 @@ async function appendStart(
   if (keyed !== undefined) return startKeyed(context, prepare, keyed);
   const stamp = timeStamp(clock.now());
   for (;;) {
-    const id = sessionIdFor(structure.type, target, `${stamp}_${randomEnd(clock)}`);
+    const id = sessionIdFor(structure.type, target, `${stamp}_${randomEnd(clock.newId())}`);
     try {
       const started = await context.kernel.execute(id, (current) =>
         current === undefined ? prepare(id) : { answer: "id in use" as const },

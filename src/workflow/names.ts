@@ -6,7 +6,6 @@
  */
 import { distance } from "fastest-levenshtein";
 import { PhasegateError } from "../errors.js";
-import type { FullClock } from "../ports/clock.js";
 import { digest } from "./json.js";
 
 /** A checked session id: `[a-z0-9_-]`, 1 to 128 characters, beginning with a letter or digit. */
@@ -76,9 +75,9 @@ export function sessionIdFor(workflowType: string, target: string, suffix: strin
   return parseSessionId(`${sessionIdPrefix(workflowType, target)}${suffix}`);
 }
 
-/** Returns 40 random bits in eight characters: nobody can guess the id of somebody else's session. */
-export function randomEnd({ newId }: Pick<FullClock, "newId">): string {
-  return Number.parseInt(digest(newId()).slice(0, 10), 16).toString(32).padStart(8, "0");
+/** Returns 40 bits of a random id in eight characters: nobody can guess the id of a session that ends with them. */
+export function randomEnd(randomId: string): string {
+  return Number.parseInt(digest(randomId).slice(0, 10), 16).toString(32).padStart(8, "0");
 }
 
 /** Maximum length of the suffix that distinguishes sessions on one target. */

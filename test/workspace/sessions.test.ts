@@ -51,7 +51,6 @@ describe("create_session", () => {
     expect(again.success && again.session_id).not.toBe(UUID);
     expect(again).toMatchObject({ session_id: AT });
   });
-  });
 
   it("refuses an id that chance gives twice: two connections never share a session", async () => {
     const { workspace: unlucky } = await makeWorkspace({ clock: { now: () => BEGUN, newId: () => "same" } });

@@ -271,7 +271,7 @@ export function isSessionFolder(name: string): boolean {
 /** Builds a session id from the time (UTC) and chance: `YYYY-MM-DD-HHMMSS-xxxxxxxx`. */
 function newSessionId(clock: FullClock): string {
   const [date = "", time = ""] = new Date(clock.now()).toISOString().split("T");
-  return `${date}-${time.slice(0, 8).replaceAll(":", "")}-${randomEnd(clock)}`;
+  return `${date}-${time.slice(0, 8).replaceAll(":", "")}-${randomEnd(clock.newId())}`;
 }
 
 /** Builds the error for a session that does not exist; `near` are existing ones with similar ids. */
