@@ -1,5 +1,6 @@
 /**
- * Prints how many files and calls of src/ one warm `complete_phase` goes through, over MCP on a FileStorage. Runs the
+ * Prints how many files and calls of src/ one warm `complete_phase` goes through, over MCP on a FileStorage, and fails if
+ * there are more than the goal. Runs the
  * sources themselves, as a build joins files. Each source gets a counter at the beginning of every function. V8's own
  * figure is printed too: it counts an async function once more for every `await` that it resumes after.
  *
@@ -100,6 +101,7 @@ console.log(`V8 counts ${resumed}, with the resumptions of async functions`);
 await client.close();
 await engine.close();
 await rm(folder, { recursive: true });
+if (files.length > MAX_FILES || sumOf(called) > MAX_CALLS) process.exitCode = 1;
 
 async function call(request) {
   const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: request });

@@ -14,6 +14,7 @@ const CHECKS = {
   "check:snippets": "code in the docs is code that runs",
   "check:schemas": "JSON Schemas for editors are up to date",
   "check:types": "types",
+  "check:path": "a step passes through few files and calls",
   "check:regexps": "expressions take time that grows with the text and no faster",
   build: "build",
   "check:bundle": "runs without node:, and stays small",

@@ -132,7 +132,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
       const { sessionId, head, events, at } = commit;
       const { workflowType, target, owner } = head;
       const of = { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
-      const link = linkTo(options.inspectorUrl, commit);
+      const link = () => linkTo(options.inspectorUrl, commit);
       for (const event of events) announce(notifications, of, event, head.createdAt, link);
       options.telemetry?.committed("phased", commit, before?.head, options.storage);
     },
@@ -163,7 +163,7 @@ function announce(
   of: SessionNotification,
   event: SessionEvent,
   createdAt: string,
-  link: ReturnType<typeof linkTo>,
+  link: () => ReturnType<typeof linkTo>,
 ): void {
   switch (event.type) {
     case "started":
@@ -176,7 +176,7 @@ function announce(
       const { phase, attempt, evidenceHash, prompt, approvers } = event;
       return notifications.notify("approvalRequested", {
         ...{ ...of, phase, attempt, evidenceHash, prompt, approvers },
-        ...link,
+        ...link(),
       });
     }
     case "approved":
@@ -186,7 +186,7 @@ function announce(
     }
     case "waiver_requested": {
       const { phase, fields, reason, approvers } = event;
-      return notifications.notify("waiverRequested", { ...of, phase, fields, reason, approvers, ...link });
+      return notifications.notify("waiverRequested", { ...of, phase, fields, reason, approvers, ...link() });
     }
     case "waiver_granted":
     case "waiver_denied": {
