@@ -1,13 +1,14 @@
 /**
  * One server for a team, under load: three processes of `phasegate serve --listen` on one PostgreSQL, and MCP clients with
  * sessions of their own, whose gates run verifiers. Every minute one server is killed and started again; its clients come
- * back, and repeat their calls with the same idempotency keys. At the end the logs are compared with what was acknowledged.
+ * back, and repeat their calls with the same idempotency keys. Bad clients (team-bad.mjs) do their worst meanwhile. At the
+ * end the logs are compared with what was acknowledged.
  *
  *   node bench/team.mjs [--clients 200] [--minutes 10] [--servers 3] [--kill-every 60] [--greedy 60] [--think 200]
  *
  * `--greedy` are the seconds of a second part: honest clients with and without a greedy one, which is over its quota. 0
- * leaves it out. Ends with code 1 if anything was lost, done twice or shown to somebody else, or if the memory of the server
- * that is never killed has grown.
+ * leaves it out. Ends with code 1 if anything was lost, done twice or shown to somebody else, if a bad client got what it
+ * should not, or none of them is in the log, or if the memory of the server that is never killed has grown.
  */
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -27,6 +28,9 @@ import { startPostgres } from "../test/support/postgres-server.ts";
 
 const BIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const GREEDY = fileURLToPath(new URL("team-greedy.mjs", import.meta.url));
+const BAD = fileURLToPath(new URL("team-bad.mjs", import.meta.url));
+/** Whose token the bad clients have. */
+const BAD_NAME = "mallory";
 const TYPE = "team_soak";
 const TARGET = "work.md";
 const PHASES = 3;
@@ -89,6 +93,8 @@ async function freePort() {
 class Server {
   #child;
   starts = 0;
+  /** How many warnings name the bad clients. */
+  warnings = 0;
 
   constructor(root, state, port, flags) {
     this.url = `http://127.0.0.1:${port}/mcp`;
@@ -115,6 +121,7 @@ class Server {
     this.#child = child;
     this.said = "";
     child.stderr.on("data", (chunk) => {
+      this.warnings += String(chunk).split(`${BAD_NAME}`).length - 1;
       this.said = `${this.said}${chunk}`.slice(-4000);
     });
     for (const end = Date.now() + START_MS; Date.now() < end; await delay(50)) {
@@ -315,7 +322,7 @@ function quantiles(times) {
 }
 
 /** Clients that work while servers are killed; what the servers use at the beginning, in the middle and at the end. */
-async function soak(state, agents, servers) {
+async function soak(state, agents, servers, badToken) {
   const findings = new Findings();
   const milliseconds = given.minutes * 60_000;
   const end = Date.now() + milliseconds;
@@ -346,8 +353,13 @@ async function soak(state, agents, servers) {
     const end = await measure("end");
     if (end > begin * GROWTH) findings.fault(`the memory of server 1 has grown from ${begin} to ${end} MiB`);
   })();
+  const bad = fork(BAD, [badToken, ...servers.map(({ url }) => url)]);
   const working = agents.map((agent) => work(agent, findings, isOver));
   await Promise.all([killing, measuring, ...working]);
+  bad.send("end");
+  const [{ outcomes, faults }] = await once(bad, "message");
+  for (const fault of faults) findings.fault(`bad clients: ${fault}`);
+  if (servers[0].warnings === 0) findings.fault("the log of server 1 has nothing of the bad clients");
   await measure("after");
   for (const agent of agents) await agent.leave();
   const sessions = await audit(state, findings);
@@ -360,6 +372,12 @@ async function soak(state, agents, servers) {
   }
   console.log(`\n| memory, files | ${servers.map((_, index) => `server ${index + 1}`).join(" | ")} |`);
   console.log(`|---|${servers.map(() => "---|").join("")}\n${uses.join("\n")}`);
+  console.log("\n| bad clients | outcomes |\n|---|---|");
+  for (const [kind, counts] of Object.entries(outcomes)) {
+    const text = Object.entries(counts).map(([outcome, count]) => `${outcome}: ${count}`);
+    console.log(`| ${kind} | ${text.join(", ")} |`);
+  }
+  console.log(`\nThe log of server 1 has ${servers[0].warnings} warnings about them.`);
   const kills = servers.reduce((sum, { starts }) => sum + starts - 1, 0);
   console.log(`\n${sessions} sessions, ${kills} kills, ${findings.repeated} calls that were repeated until they were`);
   console.log(`answered, ${findings.foreign} attempts at sessions of others, ${findings.faults.length} faults.`);
@@ -414,7 +432,8 @@ const servers = [];
 let faults = 1;
 try {
   await writeProject(root);
-  const names = Array.from({ length: Math.max(6, given.clients) }, (_, index) => `agent-${index + 1}`);
+  const agentNames = Array.from({ length: Math.max(6, given.clients) }, (_, index) => `agent-${index + 1}`);
+  const names = [...agentNames, BAD_NAME];
   const made = names.map((name) => createToken({ name, roles: ["agent"] }));
   const tokens = made.map(({ token }, index) => [names[index], token]);
   await writeFile(join(root, "tokens.json"), tokensText(made.map(({ entry }) => entry)), { mode: 0o600 });
@@ -425,7 +444,7 @@ try {
   const urls = servers.map(({ url }) => url);
   const agents = tokens.slice(0, given.clients).map(([name, token], index) => new Agent(name, token, urls, index));
   console.log(`${availableParallelism()} cores, load ${loadavg()[0].toFixed(1)} before it`);
-  faults = given.minutes === 0 ? 0 : await soak(postgres.url, agents, servers);
+  faults = given.minutes === 0 ? 0 : await soak(postgres.url, agents, servers, tokens.at(-1)[1]);
   for (const server of servers) await server.end("SIGTERM");
   if (given.greedy > 0) await greed(root, postgres.url, tokens);
 } finally {
