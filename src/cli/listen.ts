@@ -132,6 +132,7 @@ export async function serveListening(
     close: () => {
       health.drain();
       inspector?.close();
+      log.info(handler.load(), "draining");
       // New calls are refused, and those under way get their time. Then answers are sent, and connections end with these.
       handler
         .close(grace)

@@ -148,6 +148,7 @@ describe("phasegate serve --listen", () => {
       expect(call).toMatchObject({ durationMs: expect.any(Number), requestId: expect.any(String) });
     }
     expect(lines().filter(({ msg }) => msg === "request")).toEqual([]);
+    expect(lines()).toContainEqual(expect.objectContaining({ level: "info", msg: "draining", requests: 1 }));
   });
 
   it("gives the metrics to whom may see all sessions, and the probes to anybody", async () => {
