@@ -7,13 +7,15 @@ const source = (path: string) => fileURLToPath(new URL(`./src/${path}.ts`, impor
 /** What decides whether a gate opens, and what keeps files and sessions whole: no line of it goes untested. */
 const PROVEN = { lines: 100, branches: 100, functions: 100, statements: 100 };
 
-/** Files that replace modules, load them anew, or signal their process: each has a process of its own. */
+/** Files that replace modules or timers, load modules anew, or signal their process: each has a process of its own. */
 const ALONE = [
   "test/cli/serve{,-routed}-in-process.test.ts",
   "test/gate/compile-rules.test.ts",
   "test/mcp/serve-over-stdio.test.ts",
   "test/sandbox/{claim,replace,resolve}-faults.test.ts",
   "test/rules/rule-language.test.ts",
+  // A timer that another file has left would be a step of the simulated world.
+  "test/sim/sim.test.ts",
 ];
 
 /** Has packages loaded as a host loads them: micromark's build for development takes several times as long. */

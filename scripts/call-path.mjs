@@ -1,8 +1,8 @@
 /**
  * Prints how many files and calls of src/ one warm `complete_phase` goes through, over MCP on a FileStorage, and fails if
- * there are more than the goal. Runs the
- * sources themselves, as a build joins files. Each source gets a counter at the beginning of every function. V8's own
- * figure is printed too: it counts an async function once more for every `await` that it resumes after.
+ * there are more than the goal. Runs the sources themselves, as a build joins files. Each source gets a counter at the
+ * beginning of every function. V8's own figure is printed too: it counts an async function once more for every `await`
+ * that it resumes after.
  *
  *     node scripts/call-path.mjs [--files | --functions]      each file, or each function, with its calls
  */
