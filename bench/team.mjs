@@ -121,7 +121,7 @@ class Server {
     this.#child = child;
     this.said = "";
     child.stderr.on("data", (chunk) => {
-      this.warnings += String(chunk).split(`${BAD_NAME}`).length - 1;
+      this.warnings += String(chunk).split(BAD_NAME).length - 1;
       this.said = `${this.said}${chunk}`.slice(-4000);
     });
     for (const end = Date.now() + START_MS; Date.now() < end; await delay(50)) {
@@ -354,10 +354,14 @@ async function soak(state, agents, servers, badToken) {
     if (end > begin * GROWTH) findings.fault(`the memory of server 1 has grown from ${begin} to ${end} MiB`);
   })();
   const bad = fork(BAD, [badToken, ...servers.map(({ url }) => url)]);
+  const crashed = once(bad, "exit").then(([code]) => {
+    throw new Error(`the bad clients ended with code ${code} and have told nothing`);
+  });
+  const told = Promise.race([once(bad, "message"), crashed]);
   const working = agents.map((agent) => work(agent, findings, isOver));
-  await Promise.all([killing, measuring, ...working]);
+  await Promise.race([Promise.all([killing, measuring, ...working]), told]);
   bad.send("end");
-  const [{ outcomes, faults }] = await once(bad, "message");
+  const [{ outcomes, faults }] = await told;
   for (const fault of faults) findings.fault(`bad clients: ${fault}`);
   if (servers[0].warnings === 0) findings.fault("the log of server 1 has nothing of the bad clients");
   await measure("after");
