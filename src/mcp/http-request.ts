@@ -86,6 +86,7 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
     return refused(400, "the body is not valid JSON", PARSE_ERROR);
   }
   const messages = Array.isArray(value) ? value : [value];
+  if (messages.length === 0) return refused(400, "the batch is empty: send at least one message", INVALID_REQUEST);
   const maxMessages = Math.min(BATCH_MAX, limits.maxMessages);
   if (messages.length > maxMessages) {
     return refused(400, `a batch may have ${maxMessages} messages: send fewer at once`, INVALID_REQUEST);

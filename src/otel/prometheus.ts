@@ -22,7 +22,8 @@ export async function createPrometheusMetrics(): Promise<PrometheusMetrics> {
   const [{ MeterProvider }, { PrometheusExporter, PrometheusSerializer }] = await load();
   const reader = new PrometheusExporter({ preventServerStart: true });
   const meterProvider = new MeterProvider({ readers: [reader] });
-  const serializer = new PrometheusSerializer();
+  // Without `target_info`: its service name would be that of Node, and Prometheus names the server by job and instance.
+  const serializer = new PrometheusSerializer(undefined, false, undefined, true);
   return {
     meterProvider,
     // A metric that can't be read, such as the number of sessions without a storage, is left out; the others are shown.

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Authorize, createWorkflowTool, defineWorkflow, MemoryStorage, type StorageAdapter } from "phasegate";
 import type { Commit } from "phasegate/storage";
 import type { Verifier } from "phasegate/verify";
+import type { WorkspaceConnection } from "phasegate/workspace";
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { systemClock } from "../../src/ports/clock.js";
@@ -131,8 +132,15 @@ const CALLS: readonly Record<string, unknown>[] = [
   { action: "delete_session", reason: "mine now" },
 ];
 
-/** The id of a session of ann, and one that nobody has. */
-const [UUID, UNUSED] = ["aaaaaaaa-2222-4333-8444-555555555555", "bbbbbbbb-2222-4333-8444-555555555555"];
+/** An id that no session has; as long as those that the server makes. */
+const UNUSED = "2026-11-22-010656-00000000";
+
+/** Creates a session, and returns its id. */
+async function idOfNewSession(connection: WorkspaceConnection): Promise<string> {
+  const opened = await connection.createSession({ workflow: "intake" });
+  if (!opened.success) throw new Error(opened.error);
+  return opened.session_id;
+}
 
 /** The workspace's tools, with every way to name a session, as another actor calls them. */
 const WORKSPACE_CALLS: readonly (readonly [tool: string, input: Record<string, unknown>])[] = [
@@ -206,10 +214,9 @@ describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
     const storage = await openNew();
     const { workspace } = await makeWorkspace({ storage, clock: impatientClock() });
     const ann = workspace.as(ANN).connect();
-    const opened = await ann.createSession({ session_id: UUID, workflow: "intake" });
-    expect(opened).toMatchObject({ session_id: UUID });
-    await ann.saveOutput({ path: `${UUID}/report.md`, content: "of ann" });
-    const before = await workspace.session(UUID).history();
+    const owned = await idOfNewSession(ann);
+    await ann.saveOutput({ path: `${owned}/report.md`, content: "of ann" });
+    const before = await workspace.session(owned).history();
     const refused: string[] = [];
     workspace.on("refused", ({ operation, code, message }) => refused.push(`${operation} ${code} ${message}`));
     workspace.on("security", ({ operation, code, message }) =>
@@ -227,21 +234,31 @@ describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
       for (const write of [(id: string) => id, (id: string) => id.toUpperCase()]) {
         const absent = await answers(write(UNUSED), call);
         expect(absent, JSON.stringify(call)).toContain('"success":false');
-        expect(await answers(write(UUID), call), JSON.stringify(call)).toBe(absent);
+        expect(await answers(write(owned), call), JSON.stringify(call)).toBe(absent);
       }
     }
-    expect(await workspace.session(UUID).history()).toEqual(before);
-    // An id that somebody else has can't be had: that is all that the answer says, and it invites to nothing.
-    const taken = await workspace.as(BOB).connect().createSession({ session_id: UUID });
-    expect(taken).toMatchObject({ success: true, note: expect.not.stringContaining("reopen") });
-    expect(taken).not.toMatchObject({ session_id: UUID });
+    expect(await workspace.session(owned).history()).toEqual(before);
+  });
+
+  it("a new session of a workspace never has the id that an actor asks for, so that nobody learns which are taken", async () => {
+    const { workspace } = await makeWorkspace({ storage: await openNew(), clock: impatientClock() });
+    const taken = await idOfNewSession(workspace.as(ANN).connect());
+    const answers = async (session_id: string) => {
+      const answer = await workspace.as(BOB).connect().createSession({ session_id });
+      if (!answer.success) throw new Error(answer.error);
+      expect(answer.session_id).not.toBe(session_id);
+      return JSON.stringify(answer).replaceAll(session_id, "ASKED").replaceAll(answer.session_id, "GIVEN");
+    };
+    const absent = await answers(UNUSED);
+    expect(absent).toContain("The server makes the ids of new sessions here");
+    expect(await answers(taken)).toBe(absent);
   });
 
   it("the time of a workspace's answer does not tell whether there is a session", async () => {
     const { workspace } = await makeWorkspace({ storage: await openNew() });
-    await workspace.as(ANN).connect().createSession({ session_id: UUID });
+    const owned = await idOfNewSession(workspace.as(ANN).connect());
     const bob = workspace.as(BOB);
-    for (const id of [UUID, UNUSED]) {
+    for (const id of [owned, UNUSED]) {
       for (const call of [
         () => bob.connect().createSession({ session_id: id, reopen: true }),
         () => bob.connect().readFile({ path: `${id}/manifest.json` }),

@@ -37,6 +37,7 @@ describe("a request over its limits", () => {
       [400, send(url, nested(250))],
       [400, send(url, "{")],
       [400, send(url, "")],
+      [400, send(url, "[]")],
       [400, send(url, JSON.stringify(Array.from({ length: 101 }, () => LIST)))],
       [415, send(url, JSON.stringify(LIST), { ...HEADERS, "content-type": "text/plain" })],
       [415, send(url, JSON.stringify(LIST), gzip)],

@@ -52,6 +52,14 @@ export class SessionKeeper {
     return new SessionKeeper(this, caller);
   }
 
+  /**
+   * True if a new session may have an id of the model's choice. Where several actors share the workspace, it would tell
+   * which ids somebody else has.
+   */
+  get takesIds(): boolean {
+    return this.#caller === undefined;
+  }
+
   /** Returns true if there is a session that the caller may see. */
   async sees(sessionId: string): Promise<boolean> {
     return this.#caller === undefined ? this.exists(sessionId) : this.#admits(this.#caller, "readFile", sessionId);
@@ -76,7 +84,8 @@ export class SessionKeeper {
       "createSession",
     );
     const known = { ...described, ...(owner && ownedBy(owner)) };
-    const manifest = await folders.create(wanted, known, async (id) => (await recorder?.knows(id)) ?? false);
+    const id = this.takesIds ? wanted : undefined;
+    const manifest = await folders.create(id, known, async (id) => (await recorder?.knows(id)) ?? false);
     const { session_id: sessionId, workflow, agent, inputs } = manifest;
     await recorder?.open(sessionId, {
       ...(workflow === undefined ? {} : { workflow }),

@@ -65,7 +65,7 @@ export const createSessionTool = defineTool({
     const manifest = await connection.sessions.create(id, facts, kept);
     connection.adopt(manifest.session_id, kept.length);
     if (id === undefined || manifest.session_id === id) return opened(manifest, "created");
-    return { ...opened(manifest, "created"), note: taken(id, await connection.sessions.sees(id)) };
+    return { ...opened(manifest, "created"), note: await otherId(id, connection) };
   },
 });
 
@@ -92,9 +92,14 @@ function opened(manifest: Manifest, how: SessionOpened["opened"]): SessionOpened
   };
 }
 
-function taken(id: string, isSeen: boolean): string {
-  if (!isSeen) return `${id} can't be had, so this is a new session under another id.`;
-  return `${id} exists already, so this is a new session. To continue that one instead, call create_session with {"session_id": "${id}", "reopen": true}.`;
+/** Returns why a new session has another id than the one asked for, and how to continue an existing one. */
+async function otherId(id: string, { sessions }: Connection): Promise<string> {
+  const reopen = `call create_session with {"session_id": "${id}", "reopen": true}`;
+  // Where several actors share a workspace, the answer is the same for an id that exists and for one that does not.
+  if (!sessions.takesIds)
+    return `The server makes the ids of new sessions here. If ${id} is a session of yours, ${reopen} to continue it.`;
+  if (!(await sessions.exists(id))) return `${id} can't be had, so this is a new session under another id.`;
+  return `${id} exists already, so this is a new session. To continue that one instead, ${reopen}.`;
 }
 
 function notAnId(given: string | undefined): PhasegateError<"INVALID_INPUT"> {
