@@ -13,6 +13,7 @@ const ALONE = [
   "test/gate/compile-rules.test.ts",
   "test/mcp/serve-over-stdio.test.ts",
   "test/sandbox/{claim,replace,resolve}-faults.test.ts",
+  "test/storage/sqlite/without-zstd.test.ts",
   "test/rules/rule-language.test.ts",
   // A timer that another file has left would be a step of the simulated world.
   "test/sim/sim.test.ts",

@@ -9,12 +9,17 @@ import type { DatabaseSync } from "node:sqlite";
 import { errnoOf, PhasegateError } from "../../errors.js";
 import { Connection, knownFile, OpenFile } from "./connection.js";
 import { asStorageFailure, isLocked, storageFailed } from "./failures.js";
-import { Projections, type SummaryBefore } from "./projections.js";
-import { commitIn, logTables, numberIn, projectionTables, selectCommits, type TableNames, textIn } from "./rows.js";
+import { logTables, numberIn, type TableNames, textIn } from "./rows.js";
+import { createViews, eventsView } from "./views.js";
 
 const IN_MEMORY = ":memory:";
 /** The write-ahead log is truncated to this size after a burst, in bytes. */
 const WAL_MAX = 16 * 1024 * 1024;
+/**
+ * A checkpoint writes each changed page once, however many commits have changed it. SQLite's own 1,000 pages are those of a
+ * few transactions of a hundred sessions.
+ */
+const CHECKPOINT_PAGES = WAL_MAX / 4096;
 
 /**
  * The minimum lock timeout while an old database is opened: the holder of the lock may be migrating, which takes
@@ -91,6 +96,7 @@ function configure(connection: Connection, settings: OpenSettings): void {
   const pages = numberIn(connection.prepare("PRAGMA page_count").get() ?? {}, "page_count");
   if (pages === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   database.exec(`PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${WAL_MAX}`);
+  database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   const mode = textIn(connection.prepare("PRAGMA journal_mode = WAL").get() ?? {}, "journal_mode");
   if (mode !== "wal" && mode !== "memory") throw noWal(mode);
   // On macOS fsync alone does not reach the disk; elsewhere the last two settings have no effect.
@@ -210,39 +216,62 @@ function withoutWarning<T>(load: () => T): T {
 /** Migrates a database from one version to the next. */
 type Migration = (connection: Connection, names: TableNames) => void;
 
-/** The first one takes an empty database to version 1. */
+/**
+ * The first one takes an empty database to version 1. Versions 2 to 5 had tables for people. They are views since version 6,
+ * so what earlier steps wrote into them is left out.
+ */
 export const MIGRATIONS: readonly Migration[] = [
   ({ database }, names) => database.exec(logTables(names)),
-  (connection, names) => {
-    connection.database.exec(projectionTables(names));
-    projectLog(connection, names, { isOld: true });
-  },
-  ({ database }, names) => {
-    try {
-      database.exec(fewerPages(names));
-    } catch (error) {
-      throw isLocked(error) ? error : schemaInTheWay(error);
-    }
-  },
-  (connection, names) => {
-    const { instances, history, sessions } = names;
-    const routed = `(SELECT session_id FROM ${sessions} WHERE kind = 'routed')`;
-    connection.database.exec(`
-      ALTER TABLE ${instances} ADD COLUMN version INTEGER;
-      UPDATE ${instances} AS i
-        SET version = 1 + (SELECT count(*) FROM ${history} WHERE instance_id = i.instance_id);
-      DELETE FROM ${history} WHERE instance_id IN ${routed};
-      DELETE FROM ${instances} WHERE instance_id IN ${routed};
-    `);
-    projectLog(connection, names, { where: "s.kind = 'routed'" });
-  },
+  // Fails if the host has tables of these names.
+  ({ database }, names) =>
+    database.exec(`
+      ${eventsView(names)}
+      CREATE TABLE ${names.instances} (instance_id TEXT PRIMARY KEY);
+      CREATE TABLE ${names.history} (instance_id TEXT);
+    `),
+  ({ database }, { sessions }) =>
+    alterTables(
+      database,
+      WITH_EACH_COMMIT.map((column) => `ALTER TABLE ${sessions} DROP COLUMN ${column};`).join("\n"),
+    ),
+  () => undefined,
   // Sessions of older formats have no owner.
   ({ database }, { sessions }) =>
     database.exec(`
       ALTER TABLE ${sessions} ADD COLUMN owner TEXT NOT NULL DEFAULT '';
       CREATE INDEX ${sessions}_by_owner ON ${sessions} (owner, created_at DESC, session_id) WHERE owner <> '';
     `),
+  viewsForTables,
 ];
+
+/** Columns of a session's row that changed with every commit. */
+const WITH_EACH_COMMIT = ["version", "hash", "newest", "updated_at", "bytes"];
+
+/** Replaces the tables for people by views, and keeps the number of commits that they had of each session. */
+function viewsForTables(connection: Connection, names: TableNames): void {
+  const { sessions, commits, events, instances, history } = names;
+  const hasCount = connection.prepare("SELECT 1 FROM pragma_table_info(?) WHERE name = 'version'").get(instances);
+  const counted = hasCount === undefined ? "NULL" : `(SELECT version FROM ${instances} WHERE instance_id = session_id)`;
+  alterTables(
+    connection.database,
+    `ALTER TABLE ${sessions} ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+    UPDATE ${sessions} SET version =
+      coalesce(${counted}, (SELECT max(version) FROM ${commits} WHERE session = number), 0);
+    DROP TABLE ${history};
+    DROP TABLE ${instances};
+    DROP VIEW IF EXISTS ${events};
+    ${createViews(names)}`,
+  );
+}
+
+// SQLite checks the whole schema before it drops a column, including the host's views and triggers.
+function alterTables(database: DatabaseSync, sql: string): void {
+  try {
+    database.exec(sql);
+  } catch (error) {
+    throw isLocked(error) ? error : schemaInTheWay(error);
+  }
+}
 
 /** Returns the version of a database; 0 if it has no tables of ours. Changes nothing. Throws `FORMAT_TOO_NEW`. */
 function databaseVersion(connection: Connection, names: TableNames): number {
@@ -251,7 +280,7 @@ function databaseVersion(connection: Connection, names: TableNames): number {
   if (connection.prepare(table).get(migrations) === undefined) return 0;
   const row = connection.prepare(`SELECT coalesce(max(version), 0) AS version FROM ${migrations}`).get();
   const found = numberIn(row ?? {}, "version");
-  refuseViews(connection, names);
+  refuseViews(connection, names, found);
   if (found <= MIGRATIONS.length) return found;
   throw new PhasegateError(
     "FORMAT_TOO_NEW",
@@ -287,8 +316,9 @@ export function migrate(
 }
 
 /** Refuses a view or virtual table in the place of a table: its query may never end, and nothing can stop it. */
-function refuseViews(connection: Connection, names: TableNames): void {
-  const { prefix: _, events, ...tables } = names;
+function refuseViews(connection: Connection, { instances, history, ...names }: TableNames, version: number): void {
+  const { prefix: _, events, ...own } = names;
+  const tables = version < 6 ? { ...own, instances, history } : own;
   const find = connection.prepare(
     "SELECT name FROM sqlite_schema WHERE lower(name) = lower(?) AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL %')",
   );
@@ -310,59 +340,9 @@ function refuseTaken(connection: Connection, names: TableNames): void {
   );
 }
 
-// SQLite checks the whole schema before it drops a column, including the host's views and triggers.
 function schemaInTheWay(error: unknown) {
   const cause = error instanceof Error ? error.message : "SQLite refused it";
   const remedy =
     "Fix or drop the view, trigger or table that is named, then open the database again. Create it again afterwards if you need it.";
   return storageFailed("open", cause, remedy, error);
-}
-
-/** Fills the tables for people from the log: of all sessions, or of those that a condition selects. */
-function projectLog(connection: Connection, names: TableNames, { isOld = false, where = "true" }): void {
-  const projections = new Projections(connection, names, { isOld });
-  const select = connection.prepare(selectCommits(names, `WHERE c.seq > ? AND ${where} ORDER BY c.seq LIMIT 100`));
-  const before = new Map<string, SummaryBefore>();
-  for (let after = 0; ; ) {
-    const rows = select.all(after);
-    for (const row of rows) {
-      const commit = commitIn(row);
-      after = numberIn(row, "seq");
-      projections.write(commit, after, before.get(commit.sessionId));
-      before.set(commit.sessionId, commit.summary);
-    }
-    if (rows.length === 0) return;
-  }
-}
-
-/** Columns of a session's row that changed with every commit. */
-const WITH_EACH_COMMIT = ["version", "hash", "newest", "updated_at", "bytes"];
-const HISTORY =
-  "history_entry_id, instance_id, timestamp, step_name, user_report, outcome_status, determined_next_step";
-
-/**
- * Writes and syncs two pages fewer per commit: a session's row keeps only indexed columns, the rest is in the log;
- * and a session's history is stored together in its table, which then needs no index.
- */
-function fewerPages({ prefix, sessions, instances, history }: TableNames): string {
-  const kept = `${prefix}phasegate_history_before`;
-  // Copied, not renamed: SQLite would also rename the table in the host's views.
-  return `
-    ${WITH_EACH_COMMIT.map((column) => `ALTER TABLE ${sessions} DROP COLUMN ${column};`).join("\n    ")}
-    CREATE TABLE ${kept} AS SELECT ${HISTORY} FROM ${history};
-    DROP TABLE ${history};
-    CREATE TABLE ${history} (
-      history_entry_id INTEGER NOT NULL,
-      instance_id TEXT NOT NULL,
-      timestamp DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP,
-      step_name TEXT NOT NULL,
-      user_report TEXT,
-      outcome_status TEXT,
-      determined_next_step TEXT,
-      PRIMARY KEY (instance_id, history_entry_id),
-      FOREIGN KEY (instance_id) REFERENCES ${instances} (instance_id) ON DELETE CASCADE
-    ) WITHOUT ROWID;
-    INSERT INTO ${history} (${HISTORY}) SELECT ${HISTORY} FROM ${kept};
-    DROP TABLE ${kept};
-  `;
 }

@@ -7,7 +7,7 @@
  * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
  * - rows.ts: the tables, and how commits, texts and payloads become rows.
  * - group.ts: commits of the same time share a transaction; append.ts: a commit must follow the newest one; a removed id is never used again.
- * - projections.ts: the tables for people, written with each commit and never read.
+ * - views.ts: what people see at a SQL prompt.
  * - read.ts: a cache is valid only while no other connection has written; each query of a list uses one index.
  * - watch.ts: watching is polling by sequence number.
  * - failures.ts: which SQLite results become which error codes.
@@ -67,9 +67,8 @@ type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
  * use the database at once; one of them writes at a time, for well under a millisecond on a good disk. Statements run
  * in the calling thread.
  *
- * The log is the only source. `workflow_instances` and `workflow_history` are written with it for people with a SQL
- * prompt, and are not read, except for the number of rows when a session's log is audited. The file has mode 0600,
- * and new folders 0700.
+ * `workflow_instances` and `workflow_history` are views of the log for people with a SQL prompt. The file has mode 0600, and
+ * new folders 0700.
  *
  * Every method throws {@link PhasegateError} `STORAGE_FAILED` when SQLite fails, and `BUSY` when the database is
  * locked for longer than `busyTimeout`.
@@ -248,11 +247,11 @@ export class SqliteStorage implements StorageAdapter {
   }
 
   /**
-   * Returns the number of commits according to the history table, which has a row for every commit after the first.
-   * If the log is shorter, its end was cut off.
+   * Returns the number of commits that were written, as the session's row counts them. If the log is shorter, its end was
+   * cut off.
    */
   async hint(id: SessionId): Promise<number> {
-    const sql = `SELECT version FROM ${this.#names.instances} WHERE instance_id = ?`;
+    const sql = `SELECT version FROM ${this.#names.sessions} WHERE session_id = ?`;
     const row = await this.#connection.withRetry("read", () => this.#connection.prepare(sql).get(id));
     return row === undefined ? 0 : numberIn(row, "version");
   }

@@ -15,14 +15,7 @@ function edit(file: string, sql: string): void {
   database.close();
 }
 
-const TABLES = [
-  "phasegate_sessions",
-  "phasegate_commits",
-  "phasegate_payloads",
-  "phasegate_removed",
-  "workflow_instances",
-  "workflow_history",
-];
+const TABLES = ["phasegate_sessions", "phasegate_commits", "phasegate_payloads", "phasegate_removed"];
 /** Returns all rows of all tables. */
 const all = (file: string) => TABLES.map((table) => query(file, `SELECT * FROM ${table}`));
 const ignoring = (event: string, table: string) =>
@@ -31,21 +24,16 @@ const ignoring = (event: string, table: string) =>
 const payload = { hash: "0".repeat(64), body: "large" };
 const first = makeCommit({ payloads: [payload] });
 const moved = nextCommit(first, { summary: { status: "paused" }, payloads: [{ hash: "1".repeat(64), body: "other" }] });
-const deleted = nextCommit(first, { summary: { status: "deleted" } });
 
 describe("an append fails and writes nothing if a trigger ignores a write", () => {
   it.each<[string, string, typeof first]>([
     ["INSERT", "phasegate_sessions", first],
     ["INSERT", "phasegate_commits", first],
     ["INSERT", "phasegate_payloads", first],
-    ["INSERT", "workflow_instances", first],
     ["UPDATE", "phasegate_sessions", moved],
+    ["UPDATE", "phasegate_sessions", nextCommit(first)],
     ["INSERT", "phasegate_commits", moved],
     ["INSERT", "phasegate_payloads", moved],
-    ["UPDATE", "workflow_instances", moved],
-    ["UPDATE", "workflow_instances", nextCommit(first)],
-    ["INSERT", "workflow_history", moved],
-    ["DELETE", "workflow_instances", deleted],
   ])("%s on %s", async (event, table, commit) => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
@@ -67,8 +55,6 @@ describe("an append fails and writes nothing if a trigger ignores a write", () =
 describe("a removal fails and removes nothing if a trigger ignores a write", () => {
   it.each<[string, string]>([
     ["INSERT", "phasegate_removed"],
-    ["DELETE", "workflow_history"],
-    ["DELETE", "workflow_instances"],
     ["DELETE", "phasegate_payloads"],
     ["DELETE", "phasegate_commits"],
     ["DELETE", "phasegate_sessions"],
@@ -95,18 +81,5 @@ it("a payload that the session already has is stored once, and the append succee
   const again = nextCommit(first, { payloads: [payload] });
   await storage.append(again);
   expect(await storage.payload(first.sessionId, payload.hash)).toBe(payload.body);
-  await storage.close();
-});
-
-it("a deleted row of workflow_instances does not block the session", async () => {
-  const file = await newDatabase();
-  const storage = await SqliteStorage.open(file);
-  await storage.append(first);
-  edit(file, "DELETE FROM workflow_instances");
-  const second = nextCommit(first);
-  await storage.append(second);
-  await storage.append(nextCommit(second, { summary: { status: "deleted" } }));
-  await storage.remove(first.sessionId);
-  expect(await storage.read(first.sessionId)).toBeUndefined();
   await storage.close();
 });

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { collect } from "../../../src/testing/contract.js";
@@ -121,7 +121,7 @@ it("the views accept bodies of any content", async () => {
     [null, "RUNNING"],
     [null, "RUNNING"],
     ["1", "RUNNING"],
-    ['{"commit":6,"characters":2038}', "said"],
+    [JSON.stringify([{ type: "said", text: "x".repeat(2000) }]), "said"],
     ['[{"type":"short"}]', "short"],
   ]);
   expect(query(file, "SELECT version, place, type FROM phasegate_events")).toMatchObject([
@@ -133,7 +133,7 @@ it("the views accept bodies of any content", async () => {
   await storage.close();
 });
 
-it("the tables show the context of a routed workflow, and each report with its outcome and the decided step", async () => {
+it("the views show the context of a routed workflow, and each report with its outcome and the decided step", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const id = await routedReports(storage);
@@ -144,7 +144,57 @@ it("the tables show the context of a routed workflow, and each report with its o
   await storage.close();
 });
 
-it("an audit misses the last commits of a routed session, which have no rows of their own", async () => {
+describe("the outcome of a commit is the type of its first event, or the session's status", () => {
+  it.each<[string, object, string]>([
+    ["events inside something else", { more: { events: [{ type: "inner" }] }, events: [{ type: "outer" }] }, "outer"],
+    ["events in a list", { more: [{ events: [{ type: "inner" }] }] }, "RUNNING"],
+    ["a text that looks like them", { text: '"events":[{"type":"said"', events: [{ type: "outer" }] }, "outer"],
+    ["a name that ends like them", { 'an "events": [': 1, 'more"events': [{ type: "inner" }] }, "RUNNING"],
+    ["an event whose type comes later", { events: [{ at: 1, type: "later" }] }, "later"],
+    ["a type with quotes", { events: [{ type: 'a "word"' }] }, 'a "word"'],
+    ["a type that is not a text", { events: [{ type: 1 }] }, "RUNNING"],
+    ["no event", { events: [] }, "RUNNING"],
+  ])("%s", async (_name, value, outcome) => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    const first = makeCommit({ body: "{}" });
+    await storage.append(first);
+    await storage.append(nextCommit(first, { body: JSON.stringify(value) }));
+    expect(query(file, "SELECT outcome_status FROM workflow_history")).toEqual([{ outcome_status: outcome }]);
+    await storage.close();
+  });
+});
+
+it("one damaged commit does not keep the views from showing the others", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  let last = makeCommit();
+  await storage.append(last);
+  for (let count = 0; count < 3; count += 1) {
+    last = nextCommit(last);
+    await storage.append(last);
+  }
+  query(file, "UPDATE phasegate_commits SET summary = 'no JSON', body = '{' WHERE version = 3");
+  expect(query(file, "SELECT history_entry_id, step_name, user_report FROM workflow_history")).toMatchObject([
+    { history_entry_id: 2, step_name: "1" },
+    { history_entry_id: 3, step_name: "1", user_report: null },
+    { history_entry_id: 4, step_name: null },
+  ]);
+  expect(query(file, "SELECT status FROM workflow_instances")).toEqual([{ status: "RUNNING" }]);
+  await storage.close();
+});
+
+it("the views show texts that SQLite can't hold in hexadecimal", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  await storage.append(makeCommit({ summary: { target: "a\0b" } }));
+  expect(query(file, "SELECT context FROM workflow_instances")).toMatchObject([
+    { context: expect.stringContaining('"target":"610000006200"') },
+  ]);
+  await storage.close();
+});
+
+it("an audit misses the last commits of a routed session, which have no rows in the history", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const id = await routedReports(storage);
