@@ -49,8 +49,9 @@ export class MemoryStorage implements StorageAdapter {
   #changes = 0;
   /** The number of sessions by status, and by status and kind. */
   readonly #counts = new Map<string, number>();
-  /** The first summaries of all sessions in reverse list order, so that a new session goes to the end. */
-  readonly #order: SessionSummary[] = [];
+  readonly #order = new SessionOrder();
+  /** The sessions that are, or once were, on each target: a start looks for others on its own. */
+  readonly #onTarget = new Map<string, SessionOrder>();
 
   /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
@@ -77,6 +78,7 @@ export class MemoryStorage implements StorageAdapter {
     for (const payload of payloads) texts.set(payload.hash, payload.body);
     commits.push(Object.freeze({ sessionId: id, version, at, schema, previousHash, hash, summary, body }));
     this.#changed.set(id, ++this.#changes);
+    if (newest !== undefined && newest.summary.target !== summary.target) this.#orderOn(summary.target).add(summary);
     if (newest?.summary.status !== summary.status || newest.summary.kind !== summary.kind) {
       if (newest !== undefined) this.#count(newest.summary, -1);
       this.#count(summary, 1);
@@ -110,10 +112,11 @@ export class MemoryStorage implements StorageAdapter {
     const limit = pageLimit(query);
     const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
     const found: SessionSummary[] = [];
-    const end = after === undefined ? this.#order.length : this.#positionOf(after);
-    for (let index = end - 1; index >= 0 && found.length <= limit; index--) {
-      const summary = this.#newestAt(index);
+    const order = query.target === undefined ? this.#order : this.#onTarget.get(query.target);
+    for (const id of order?.after(after) ?? []) {
+      const summary = this.#sessions.get(id)?.commits.at(-1)?.summary;
       if (summary !== undefined && matchesQuery(summary, query)) found.push(summary);
+      if (found.length > limit) break;
     }
     const total = this.#total(query);
     return { ...pageOf(found, limit), ...(total === undefined ? {} : { total }) };
@@ -133,7 +136,12 @@ export class MemoryStorage implements StorageAdapter {
     this.#count(newest.summary, -1);
     this.#removed.add(id);
     this.#changed.set(id, ++this.#changes);
-    this.#order.splice(this.#positionOf(first.summary), 1);
+    this.#order.delete(first.summary);
+    for (const { target } of [first.summary, newest.summary]) {
+      const order = this.#onTarget.get(target);
+      order?.delete(first.summary);
+      if (order?.isEmpty === true) this.#onTarget.delete(target);
+    }
   }
 
   /**
@@ -167,8 +175,17 @@ export class MemoryStorage implements StorageAdapter {
   #begin(id: SessionId, summary: SessionSummary): StoredSession {
     const session: StoredSession = { commits: [], payloads: new Map() };
     this.#sessions.set(id, session);
-    this.#order.splice(this.#positionOf(summary), 0, summary);
+    this.#order.add(summary);
+    this.#orderOn(summary.target).add(summary);
     return session;
+  }
+
+  #orderOn(target: string): SessionOrder {
+    const known = this.#onTarget.get(target);
+    if (known !== undefined) return known;
+    const order = new SessionOrder();
+    this.#onTarget.set(target, order);
+    return order;
   }
 
   #count({ status, kind }: SessionSummary, difference: number): void {
@@ -181,19 +198,42 @@ export class MemoryStorage implements StorageAdapter {
     const keys = [...new Set(status ?? SESSION_STATUSES)].map((one) => (kind === undefined ? one : `${one} ${kind}`));
     return keys.reduce((total, key) => total + (this.#counts.get(key) ?? 0), 0);
   }
+}
 
-  #newestAt(index: number): SessionSummary | undefined {
-    const first = this.#order[index];
-    return first && this.#sessions.get(first.sessionId)?.commits.at(-1)?.summary;
+/** Sessions in the order of lists, each once. They are kept in reverse, so that a new session goes to the end. */
+class SessionOrder {
+  readonly #sessions: SessionSummary[] = [];
+
+  get isEmpty(): boolean {
+    return this.#sessions.length === 0;
   }
 
-  /** Returns the index of a position in the order, or where it belongs. */
-  #positionOf(position: ListPosition): number {
-    let [low, high] = [0, this.#order.length];
-    if (isBefore(this.#order.at(-1), position)) return high;
+  /** Yields the ids of the sessions after a position, or of all. */
+  *after(position: ListPosition | undefined): Generator<SessionId> {
+    const end = position === undefined ? this.#sessions.length : this.#placeOf(position);
+    for (let index = end - 1; index >= 0; index--) {
+      const session = this.#sessions[index];
+      if (session !== undefined) yield session.sessionId;
+    }
+  }
+
+  add(session: SessionSummary): void {
+    const place = this.#placeOf(session);
+    if (this.#sessions[place]?.sessionId !== session.sessionId) this.#sessions.splice(place, 0, session);
+  }
+
+  delete(session: SessionSummary): void {
+    const place = this.#placeOf(session);
+    if (this.#sessions[place]?.sessionId === session.sessionId) this.#sessions.splice(place, 1);
+  }
+
+  /** Returns the index of a position, or where it belongs. */
+  #placeOf(position: ListPosition): number {
+    let [low, high] = [0, this.#sessions.length];
+    if (isBefore(this.#sessions.at(-1), position)) return high;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (isBefore(this.#order[middle], position)) low = middle + 1;
+      if (isBefore(this.#sessions[middle], position)) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
-import { makeCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 
 describe("MemoryStorage", () => {
@@ -36,5 +36,19 @@ describe("MemoryStorage", () => {
     await storage.remove(makeCommit({ sessionId: "d3" }).sessionId);
     const { items } = await storage.list({});
     expect(items.map((summary) => summary.sessionId).join()).toBe("d9,d8,d7,d6,d5,d4,d2,d1");
+  });
+
+  it("finds a session by the target that it has now, after it had another one", async () => {
+    const storage = new MemoryStorage();
+    const first = makeCommit({ summary: { target: "old.ts" } });
+    await storage.append(first);
+    const second = nextCommit(first, { summary: { target: "new.ts" } });
+    await storage.append(second);
+    const ids = async (target: string) => (await storage.list({ target })).items.map(({ sessionId }) => sessionId);
+    expect([await ids("old.ts"), await ids("new.ts")]).toEqual([[], [first.sessionId]]);
+    await storage.append(nextCommit(second, { summary: { target: "old.ts" } }));
+    expect([await ids("old.ts"), await ids("new.ts")]).toEqual([[first.sessionId], []]);
+    await storage.remove(first.sessionId);
+    expect([await ids("old.ts"), await ids("new.ts")]).toEqual([[], []]);
   });
 });
