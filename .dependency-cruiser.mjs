@@ -32,7 +32,7 @@ const MAY_IMPORT = {
   "storage/common": ["workflow", "ports"],
   "storage/memory": STORAGE,
   "storage/files": [...STORAGE, "runtime"],
-  "storage/sqlite": STORAGE,
+  "storage/sqlite": [...STORAGE, "runtime"],
   "storage/postgres": STORAGE,
   content: ["workflow", "workflow/files", "ports", "sandbox"],
   search: ["workflow", "workflow/files", "ports", "sandbox", "content"],

@@ -10,7 +10,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type Clock, type FullClock, fullClock, pause } from "../ports/clock.js";
 import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { RecentMap } from "../runtime/cache.js";
+import { RecentMap, textWeight } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type AuditReport,
@@ -83,8 +83,8 @@ export type Admits = (summary: SessionSummary) => boolean;
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
 
-/** Limits how many heads are cached, so that a commit need not be parsed and hashed again. */
-const HEADS_KEPT = 256;
+/** Limits the heads that are cached, so that a commit need not be parsed and hashed again: characters of their commits. */
+const HEADS_WEIGHT = 16 * 1024 * 1024;
 
 /** Limits how often a command is decided again before the caller gets `CONFLICT`. */
 const TRIES_MAX = 100;
@@ -112,7 +112,7 @@ export class Kernel<Command, Event, Head> {
     this.#options = from;
     this.#log = new SessionLog(from);
     this.#clock = fullClock(from.clock);
-    this.#heads = new RecentMap(HEADS_KEPT);
+    this.#heads = new RecentMap(HEADS_WEIGHT, ({ body }) => textWeight(body));
   }
 
   /** Returns this kernel for one caller: it finds, and writes to, the sessions that `admits` accepts. */

@@ -13,7 +13,7 @@ import type { Machine } from "../log/machine.js";
 import { ownedBy } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { type Skips, skipsWith } from "../rules/options.js";
-import { RecentMap } from "../runtime/cache.js";
+import { jsonWeight, RecentMap } from "../runtime/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import { sampled } from "../workflow/schema-sample.js";
@@ -43,11 +43,9 @@ export type PhasedSession = Current<SessionHead>;
 /** The session of a structure. */
 type Owner = Pick<PhasedSession, "sessionId" | "head">;
 
-/** Limits how many structures are cached. */
-const STRUCTURES_KEPT = 1024;
-
-/** Limits how many sessions' options are cached. */
-const OPTIONS_KEPT = 256;
+/** Limits the structures and options that are cached: characters of their JSON. */
+const STRUCTURES_WEIGHT = 64 * 1024 * 1024;
+const OPTIONS_WEIGHT = 4 * 1024 * 1024;
 
 /** The structures and options that sessions are bound to, from their logs, with the schemas in code. */
 export class Pinned {
@@ -55,9 +53,10 @@ export class Pinned {
   readonly #content: ContentProvider;
   /** By session; with the version of the commit that binds the session to it. */
   readonly #structures = new RecentMap<SessionId, { readonly version: number; readonly structure: WorkflowStructure }>(
-    STRUCTURES_KEPT,
+    STRUCTURES_WEIGHT,
+    ({ structure }) => jsonWeight(structure),
   );
-  readonly #options = new RecentMap<SessionId, JsonObject>(OPTIONS_KEPT);
+  readonly #options = new RecentMap<SessionId, JsonObject>(OPTIONS_WEIGHT, jsonWeight);
   /** Whether structures have rules that skip phases: a plan may have thousands of phases. */
   readonly #hasSkips = new WeakMap<WorkflowStructure, boolean>();
 

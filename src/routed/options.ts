@@ -19,7 +19,7 @@ import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js
 import type { Caller } from "../ports/actor.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import { RecentMap } from "../runtime/cache.js";
+import { jsonWeight, RecentMap } from "../runtime/cache.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
@@ -278,13 +278,13 @@ export class Histories {
   }
 }
 
-/** Limits how many structures are cached. */
-const STRUCTURES_KEPT = 256;
+/** Limits the structures that are cached: characters of their JSON. */
+const STRUCTURES_WEIGHT = 32 * 1024 * 1024;
 
 /** The structures that sessions are bound to, from their first commits: editing a workflow changes none of them. */
 export class PinnedStructures {
   readonly #kernel: RoutedKernel;
-  readonly #known = new RecentMap<string, RoutedStructure>(STRUCTURES_KEPT);
+  readonly #known = new RecentMap<string, RoutedStructure>(STRUCTURES_WEIGHT, jsonWeight);
 
   constructor(kernel: RoutedKernel) {
     this.#kernel = kernel;

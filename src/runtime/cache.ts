@@ -9,7 +9,7 @@ export class RecentMap<K, V> {
   /** The key that was used last. Using it again moves nothing. */
   #newest: K | undefined;
 
-  /** `max` limits the number of entries; with `weigh`, the sum of their weights. */
+  /** `max` limits the number of entries; with `weigh`, the sum of their weights. An entry above it is not kept. */
   constructor(max: number, weigh?: (value: V) => number) {
     this.#max = max;
     this.#weigh = weigh;
@@ -27,9 +27,11 @@ export class RecentMap<K, V> {
 
   set(key: K, value: V): void {
     if (this.#entries.has(key)) this.delete(key);
+    const weight = this.#weigh?.(value) ?? 1;
+    if (weight > this.#max) return;
     this.#entries.set(key, value);
     this.#newest = key;
-    this.#weight += this.#weigh?.(value) ?? 1;
+    this.#weight += weight;
     for (const oldest of this.#entries.keys()) {
       if (this.#weight <= this.#max) return;
       this.delete(oldest);
@@ -43,6 +45,23 @@ export class RecentMap<K, V> {
     this.#entries.delete(key);
     this.#weight -= this.#weigh?.(value) ?? 1;
   }
+}
+
+/** The weight of an entry beyond its text, in characters: what is parsed from it, and the entry itself. */
+const ENTRY_WEIGHT = 1024;
+
+/** Returns the weight of an entry with a text: a limit on weights bounds the memory of a cache, whatever is in it. */
+export function textWeight(text: string): number {
+  return text.length + ENTRY_WEIGHT;
+}
+
+const weights = new WeakMap<object, number>();
+
+/** Returns the weight of a value that does not change: that of its JSON. */
+export function jsonWeight(value: object): number {
+  const known = weights.get(value) ?? textWeight(JSON.stringify(value));
+  weights.set(value, known);
+  return known;
 }
 
 /** Limits how many results a function remembers. */

@@ -337,8 +337,10 @@ describe("find", () => {
       return counter.parse(events, head);
     };
     const { kernel } = makeKernel({ storage, machine: { ...counter, parse } });
-    for (let index = 0; index <= 256; index += 1) await kernel.execute(`s${index}` as typeof ID, adding(1));
-    await kernel.find("s256" as typeof ID);
+    // A commit weighs more than 1 KiB, and 16 MiB are kept.
+    const last = 16 * 1024;
+    for (let index = 0; index <= last; index += 1) await kernel.execute(`s${index}` as typeof ID, adding(1));
+    await kernel.find(`s${last}` as typeof ID);
     expect(parsed).toBe(0);
     await kernel.find("s0" as typeof ID);
     expect(parsed).toBe(1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { freeze } from "../../src/log/commit.js";
-import { RecentMap, remember } from "../../src/runtime/cache.js";
+import { jsonWeight, RecentMap, remember, textWeight } from "../../src/runtime/cache.js";
 
 describe("RecentMap", () => {
   it("drops the least recently used value", () => {
@@ -61,7 +61,28 @@ describe("RecentMap", () => {
     map.set("c", "1");
     expect([map.get("a"), map.get("b"), map.get("c")]).toEqual(["123", undefined, "1"]);
     map.set("d", "too long");
-    expect([map.get("a"), map.get("c"), map.get("d")]).toEqual([undefined, undefined, undefined]);
+    expect([map.get("a"), map.get("c"), map.get("d")]).toEqual(["123", "1", undefined]);
+    map.set("c", "too long");
+    expect([map.get("a"), map.get("c")]).toEqual(["123", undefined]);
+  });
+});
+
+describe("the weight of an entry", () => {
+  it("is that of its text and of what is parsed from it", () => {
+    expect(textWeight("12345") - textWeight("")).toBe(5);
+    expect(textWeight("")).toBeGreaterThan(0);
+  });
+
+  it("is that of the JSON of a value, which is made once", () => {
+    let made = 0;
+    const value = {
+      toJSON: () => {
+        made += 1;
+        return "abc";
+      },
+    };
+    expect([jsonWeight(value), jsonWeight(value)]).toEqual([textWeight('"abc"'), textWeight('"abc"')]);
+    expect(made).toBe(1);
   });
 });
 

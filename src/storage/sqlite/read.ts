@@ -4,6 +4,7 @@
  */
 import type { SQLInputValue } from "node:sqlite";
 import type { Changes, Commit, Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
+import { RecentMap, textWeight } from "../../runtime/cache.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
 import { decodeCursor, decodePosition, encodePosition, pageLimit, pageOf } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
@@ -85,11 +86,8 @@ export interface KnownSession {
   readonly commit: Omit<Commit, "payloads">;
 }
 
-/**
- * Cached sessions, and the longest cached body. The engine that wrote it keeps the same string, so it costs no memory.
- */
-const KEPT = 256;
-const BODY_MAX = 256 * 1024;
+/** Limits the commits that are cached: characters of their bodies. The engine that wrote one keeps the same string. */
+const KNOWN_WEIGHT = 16 * 1024 * 1024;
 
 /**
  * Caches what this connection last read or wrote. SQLite counts the commits of all other connections (`PRAGMA
@@ -99,7 +97,7 @@ const BODY_MAX = 256 * 1024;
 export class KnownSessions {
   readonly #connection: Connection;
   readonly #isEnabled: boolean;
-  readonly #sessions = new Map<SessionId, KnownSession>();
+  #sessions = newCache();
   #dataVersion = -1;
   #seq: number | undefined;
 
@@ -126,12 +124,7 @@ export class KnownSessions {
   set(commit: Omit<Commit, "payloads">, number: number, seq?: number): void {
     if (!this.#isEnabled) return;
     this.#seq = seq ?? this.#seq;
-    this.#sessions.delete(commit.sessionId);
-    if (commit.body.length > BODY_MAX) return;
     this.#sessions.set(commit.sessionId, { number, commit });
-    if (this.#sessions.size <= KEPT) return;
-    const [oldest] = this.#sessions.keys();
-    if (oldest !== undefined) this.#sessions.delete(oldest);
   }
 
   delete(id: SessionId): void {
@@ -143,7 +136,7 @@ export class KnownSessions {
    * commits.
    */
   clear(): void {
-    this.#sessions.clear();
+    this.#sessions = newCache();
     this.#seq = undefined;
   }
 
@@ -154,6 +147,10 @@ export class KnownSessions {
     this.clear();
     this.#dataVersion = dataVersion;
   }
+}
+
+function newCache(): RecentMap<SessionId, KnownSession> {
+  return new RecentMap(KNOWN_WEIGHT, ({ commit }) => textWeight(commit.body));
 }
 
 /**
