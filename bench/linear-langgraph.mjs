@@ -3,7 +3,8 @@ import { Annotation, END, MemorySaver, START, StateGraph } from "@langchain/lang
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { sizeOf } from "./measure.mjs";
 
-function linearRun(checkpointer, states) {
+/** A run of so many steps on a checkpointer, each in a thread of its own. */
+export function linearRun(checkpointer, states) {
   const graph = new StateGraph(Annotation.Root({ state: Annotation() }));
   const names = states.map((_, index) => `step_${index + 1}`);
   for (const [index, name] of names.entries()) graph.addNode(name, () => ({ state: states[index] }));

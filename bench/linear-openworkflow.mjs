@@ -2,18 +2,30 @@
 import { OpenWorkflow } from "openworkflow";
 import { BackendSqlite } from "openworkflow/sqlite";
 
-/**
- * On its SQLite backend, set to FULL. A worker looks for runs when it is told to, and what ends a run is listened to, so
- * that none of the time is waiting between two looks.
- */
-export async function openworkflowInSqlite(states, file) {
+/** A backend on SQLite, set to FULL. */
+export function sqliteBackend(file) {
   const backend = BackendSqlite.connect(file);
   backend.db.exec("PRAGMA synchronous = FULL");
+  return backend;
+}
+
+/** One run at a time on SQLite. */
+export function openworkflowInSqlite(states, file) {
+  return openworkflowIn(sqliteBackend(file), states, 1);
+}
+
+/**
+ * So many runs at once on a backend. A worker looks for runs when it is told to, and what ends a run is listened to, so that
+ * none of the time is waiting between two looks.
+ */
+export function openworkflowIn(backend, states, runs) {
   const complete = backend.completeWorkflowRun.bind(backend);
+  let open = 0;
   let ended = () => {};
   backend.completeWorkflowRun = async (params) => {
     const run = await complete(params);
-    ended();
+    open -= 1;
+    if (open === 0) ended();
     return run;
   };
   const client = new OpenWorkflow({ backend });
@@ -23,13 +35,14 @@ export async function openworkflowInSqlite(states, file) {
       if (done.state !== state) throw new Error(`step ${index + 1} was not done`);
     }
   });
-  // Two, so that a run need not wait until the one before has left its place.
-  const worker = client.newWorker({ concurrency: 2 });
+  // Twice as many places, so that a run need not wait until those before have left theirs.
+  const worker = client.newWorker({ concurrency: 2 * runs });
   const run = async () => {
+    open = runs;
     const end = new Promise((resolve) => {
       ended = resolve;
     });
-    await workflow.run();
+    await Promise.all(Array.from({ length: runs }, () => workflow.run()));
     await worker.tick();
     await end;
   };

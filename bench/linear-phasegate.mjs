@@ -19,7 +19,8 @@ function linearWorkflow(steps) {
   });
 }
 
-function linearRun(storage, states) {
+/** A run of so many phases on a storage, each in a session of its own. */
+export function linearRun(storage, states) {
   const content = new MemoryContent({ workflows: [linearWorkflow(states.length)] });
   const engine = createEngine({ storage, content, limits: { maxActiveSessions: Infinity } });
   let runs = 0;

@@ -13,6 +13,7 @@ const SUITES = [
   "listing",
   "sqlite",
   "concurrent",
+  "together",
   "statistics",
   "inspector",
   "routed",
