@@ -5,11 +5,13 @@ import { fileURLToPath } from "node:url";
 import { createEngine, MemoryContent } from "phasegate";
 import { ADAPTERS } from "./adapters.mjs";
 import { refusingWorkflow } from "./contention-workflow.mjs";
-import { time } from "./measure.mjs";
+import { ratio, time } from "./measure.mjs";
 
 const PROCESSES = 8;
 const TRANSITIONS = 500;
 const SESSIONS = [1, 100];
+/** The sessions of each process that has its own. */
+const OWN = 100;
 
 async function startSessions(adapter, place, count) {
   const storage = await adapter.open(place);
@@ -39,27 +41,57 @@ function startWorker(args) {
   return { child, ready: once(child.stdout, "data"), ended };
 }
 
-async function contend(name, count) {
-  const adapter = ADAPTERS[name];
-  const place = await adapter.newPlace();
-  const ids = await startSessions(adapter, place, count);
-  const workers = Array.from({ length: PROCESSES }, () => startWorker([name, place, String(TRANSITIONS), ...ids]));
+/** Has workers make transitions, each on its sessions, and gives how many a second they made, with conflicts and the longest. */
+async function race(name, place, whose, sessions) {
+  const workers = sessions.map((ids) => startWorker([name, place, String(TRANSITIONS), whose, ...ids]));
   await Promise.all(workers.map(({ ready }) => ready));
   const begun = performance.now();
   for (const { child } of workers) child.stdin.end();
   const results = await Promise.all(workers.map(({ ended }) => ended));
   const seconds = (performance.now() - begun) / 1000;
-  const conflicts = results.reduce((sum, one) => sum + one.conflicts, 0);
-  const longest = Math.max(...results.map((one) => one.longest));
+  const total = sessions.length * TRANSITIONS;
+  return {
+    perSecond: total / seconds,
+    conflicts: results.reduce((sum, one) => sum + one.conflicts, 0) / total,
+    longest: Math.max(...results.map((one) => one.longest)),
+  };
+}
+
+async function inNewPlace(name, work) {
+  const adapter = ADAPTERS[name];
+  const place = await adapter.newPlace();
+  const found = await work(adapter, place);
   await adapter.dropPlace(place);
-  const total = PROCESSES * TRANSITIONS;
-  return `| ${name} | ${count} | ${Math.round(total / seconds)} | ${(conflicts / total).toFixed(2)} | ${time(longest * 1000)} |`;
+  return found;
+}
+
+/** All processes on the same sessions. */
+function onShared(name, count) {
+  return inNewPlace(name, async (adapter, place) => {
+    const ids = await startSessions(adapter, place, count);
+    const { perSecond, conflicts, longest } = await race(name, place, "shared", Array(PROCESSES).fill(ids));
+    return `| ${name} | ${count} | ${Math.round(perSecond)} | ${conflicts.toFixed(2)} | ${time(longest * 1000)} |`;
+  });
+}
+
+/** Each process on a hundred sessions of its own at the same time, against one process alone. */
+function onOwn(name) {
+  return inNewPlace(name, async (adapter, place) => {
+    const ids = await startSessions(adapter, place, PROCESSES * OWN);
+    const shares = Array.from({ length: PROCESSES }, (_, index) => ids.slice(index * OWN, (index + 1) * OWN));
+    const alone = await race(name, place, "own", shares.slice(0, 1));
+    const all = await race(name, place, "own", shares);
+    const figures = [alone.perSecond, all.perSecond].map(Math.round);
+    return `| ${name} | ${figures.join(" | ")} | ${ratio(alone.perSecond, all.perSecond)} | ${time(all.longest * 1000)} |`;
+  });
 }
 
 /** The section of the results. */
 export async function section() {
-  const lines = [];
-  for (const name of Object.keys(ADAPTERS)) for (const count of SESSIONS) lines.push(await contend(name, count));
+  const shared = [];
+  for (const name of Object.keys(ADAPTERS)) for (const count of SESSIONS) shared.push(await onShared(name, count));
+  const own = [];
+  for (const name of Object.keys(ADAPTERS)) own.push(await onOwn(name));
   return `## Contention
 
 ${PROCESSES} processes, ${TRANSITIONS} transitions each, all on the same sessions, through the engine, with 1 KiB of evidence each. A conflict
@@ -67,6 +99,13 @@ is a commit that came second and was decided anew. MemoryStorage belongs to one 
 
 | adapter | sessions | transitions a second | conflicts per transition | longest transition |
 |---|---|---|---|---|
-${lines.join("\n")}
+${shared.join("\n")}
+
+Each process on ${OWN} sessions of its own, all at the same time, ${TRANSITIONS} transitions a process: one process alone, and ${PROCESSES}
+processes together.
+
+| adapter | one process, transitions a second | ${PROCESSES} processes, transitions a second | ratio (bar 1) | longest transition |
+|---|---|---|---|---|
+${own.join("\n")}
 `;
 }

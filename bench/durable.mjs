@@ -57,7 +57,7 @@ export async function run() {
       time(found.complete),
       `bare write+fsync+link+fsync ${time(found.bare)}`,
       found.ratio,
-      1.5,
+      1.2,
     ),
   ];
 }

@@ -32,7 +32,7 @@ export async function run() {
       time(measured),
       `zod, yaml, mdast alone ${time(baseline)}`,
       ratio(measured, baseline),
-      1.3,
+      1.05,
     ),
   ];
 }

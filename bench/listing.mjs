@@ -49,7 +49,7 @@ export async function run() {
         time(found.list),
         `50 parallel readFile ${time(found.reads)}`,
         ratio(found.list, found.reads),
-        4,
+        1.5,
       ),
     );
   }

@@ -54,7 +54,7 @@ async function transition(pool, storage) {
     time(found.complete),
     `one bare statement ${time(found.bare)}`,
     found.ratio,
-    1.4,
+    1.2,
   );
 }
 

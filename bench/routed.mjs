@@ -67,12 +67,17 @@ async function onSqlite() {
     await advance.fn();
   }
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
-  const found = await pairedMedians({ bare: { fn: bare.fn }, advance });
+  const twice = () => {
+    bare.fn();
+    bare.fn();
+  };
+  // A report is one commit, and the decision another.
+  const found = await pairedMedians({ bare: { fn: twice }, advance });
   bare.close();
   await storage.close();
   await rm(folder, { recursive: true, force: true });
   const what = "advance, SqliteStorage, WAL and FULL, without the decider's time";
-  return row(what, time(found.advance), `one bare transaction ${time(found.bare)}`, found.ratio, 2.5);
+  return row(what, time(found.advance), `two bare transactions ${time(found.bare)}`, found.ratio, 1.3);
 }
 
 export async function run() {
@@ -82,5 +87,5 @@ export async function run() {
   });
   const what = "advance, memory, without the decider's time";
   const baseline = `complete_phase ${time(found.complete)}`;
-  return [row(what, time(found.advance), baseline, ratio(found.advance, found.complete), 2.2), await onSqlite()];
+  return [row(what, time(found.advance), baseline, ratio(found.advance, found.complete), 1.5), await onSqlite()];
 }

@@ -83,7 +83,7 @@ async function transition(folder) {
     time(found.complete),
     `bare BEGIN, CAS update, insert, COMMIT ${time(found.bare)}`,
     found.ratio,
-    1.6,
+    1.3,
   );
 }
 

@@ -62,8 +62,8 @@ export async function run() {
   const against = (what, key, bar) =>
     row(what, time(found[key].median), `XState round ${time(found.xstate.median)}`, found[key].ratio, bar);
   return [
-    against("complete_phase, memory, through dispatch", "complete", 2.2),
-    against("get_phase, warm", "get_phase", 1.5),
-    against("get_task, warm", "get_task", 1.5),
+    against("complete_phase, memory, through dispatch", "complete", 1.5),
+    against("get_phase, warm", "get_phase", 0.8),
+    against("get_task, warm", "get_task", 0.7),
   ];
 }
