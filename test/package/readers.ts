@@ -6,7 +6,7 @@ import { printable, withoutPasswords } from "../../src/cli/terminal.js";
 import { redactShapes } from "../../src/deciders/exchange.js";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { checkEvidenceSafety } from "../../src/gate/evidence.js";
-import { readRequest } from "../../src/http/request.js";
+import { readRequest } from "../../src/http/api.js";
 import { ROUTES } from "../../src/http/routes.js";
 import { createStdioLines } from "../../src/mcp/stdio-messages.js";
 import { planOrder } from "../../src/plan/order.js";
