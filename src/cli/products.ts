@@ -16,8 +16,14 @@ import { LinearDecider } from "../deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/http.js";
-import { type CallingClient, registerRoutedTools, registerWorkflowTool } from "../mcp/tools.js";
-import { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "../mcp/workspace-tools.js";
+import {
+  type CallingClient,
+  registerRoutedTools,
+  registerSearchTool,
+  registerWorkflowPrompt,
+  registerWorkflowTool,
+  registerWorkspaceTools,
+} from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
