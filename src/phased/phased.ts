@@ -7,9 +7,8 @@
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes a person's decision, waivers.ts requests for waivers and the answers, ledger.ts checks
  *   those in the log; the rules that routed sessions share are in src/approval
- * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), whether the host has
- *   those of a workflow (require-verifiers.ts), what they compare with (beginnings.ts), and when that is recorded
- *   (snapshots.ts)
+ * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), what they compare
+ *   with (beginnings.ts), and when that is recorded (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - documents.ts: how its texts are filled, and which files of its workflow's folder it may read
  * - gate-answer.ts: what a submission is answered
@@ -17,8 +16,8 @@
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
  *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts, tick-text.ts), and what is shown of it
  *   (view.ts)
- * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
- *   checked: also its options, and that the workflow's rules can run
+ * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was checked
+ *   (start-checks.ts): its options, that the workflow's rules can run, and that the host has its verifiers
  * - commands.ts: every command but a start and a submission, such as rollback and pause
  * - refusals.ts: which refused steps are notified and recorded
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
