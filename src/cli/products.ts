@@ -38,7 +38,6 @@ import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace
 import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
-import type { ListenOptions } from "./listen-options.js";
 import {
   type LogFiles,
   type Logs,
@@ -52,6 +51,7 @@ import {
   warnMissingSearch,
 } from "./log.js";
 import { type LogLevel, requireFolder } from "./options.js";
+import type { ListenOptions } from "./serve-options.js";
 import {
   type CurrentTrust,
   openVerifiers,
