@@ -16,8 +16,7 @@ import { skillPlaces } from "./preload/skills.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/paths.js";
 import { Roots } from "./roots/roots.js";
 import { isSessionFolder, noSession, SessionFolders } from "./session/folders.js";
-import type { Connection } from "./session/keeper.js";
-import { SessionCounts, SessionKeeper } from "./session/keeper.js";
+import { type Connection, SessionCounts, SessionKeeper } from "./session/keeper.js";
 import {
   type RecordedEntry,
   Recorder,
@@ -25,7 +24,6 @@ import {
   recordedMachine,
   type WorkspaceAct,
 } from "./session/machine.js";
-import { listFilesTool, readFileTool } from "./tools/files.js";
 import {
   completeSessionTool,
   createSessionTool,
@@ -34,7 +32,15 @@ import {
   saveOutputTool,
   WORKSPACE_TOOLS,
 } from "./tools/sessions.js";
-import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
+import {
+  errorOf,
+  listFilesTool,
+  readFileTool,
+  type ToolFailure,
+  type ToolResult,
+  type ToolSuccess,
+  type WorkspaceTool,
+} from "./tools/tool.js";
 import type { ActorWorkspace, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
 
 /**
