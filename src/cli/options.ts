@@ -126,7 +126,8 @@ export async function readJsonFile(file: string, what: string): Promise<unknown>
   }
 }
 
-function unreadable(file: string, what: string, cause: unknown): never {
+/** Throws the failure for a file that can't be read. */
+export function unreadable(file: string, what: string, cause: unknown): never {
   throw new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
 }
 
