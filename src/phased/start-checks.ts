@@ -20,7 +20,7 @@ import {
 } from "../rules/options.js";
 import { sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import { nearest, shown } from "../workflow/names.js";
+import { orNearest, shown } from "../workflow/names.js";
 import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
 import type { ResolvedOptions } from "./options.js";
@@ -209,9 +209,7 @@ function optionsFaultOf({ verifier: name, params }: VerifyDefinition, settings: 
 export function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifiers): string | undefined {
   const verifier = verifierOf(verifiers, name);
   if (verifier === undefined) {
-    const similar = nearest(name, Object.keys(verifiers));
-    const hint = similar === undefined ? "" : `; did you mean ${shown(similar)}?`;
-    return `the verifier ${shown(name)} is not registered${hint}`;
+    return `the verifier ${shown(name)} is not registered${orNearest(name, Object.keys(verifiers), shown)}`;
   }
   try {
     verifier.check?.(params);

@@ -9,7 +9,7 @@ import { byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
-import { nearest, shown } from "../workflow/names.js";
+import { meantOr, shown } from "../workflow/names.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
 import { skillPlaces } from "./preload/skills.js";
@@ -315,7 +315,6 @@ function namedSession(input: unknown): string | undefined {
 
 function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
   const names = tools.map((tool) => tool.name);
-  const near = nearest(name, names);
-  const remedy = near === undefined ? `The tools are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  const remedy = meantOr(name, names, `The tools are ${names.join(", ")}.`);
   return { success: false, error: `there is no tool ${shown(name)}`, remedy };
 }

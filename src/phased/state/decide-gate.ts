@@ -10,7 +10,7 @@ import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { attemptsLeft } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import { waivable, waiverName } from "../../gate/waivers.js";
-import { nearest, shown } from "../../workflow/names.js";
+import { firstFew, nearest, shown } from "../../workflow/names.js";
 import type {
   ApprovalDefinition,
   GateDefinition,
@@ -341,8 +341,7 @@ function namesRefusal(
 const NAMES_SHOWN = 20;
 
 function badFields(message: string, names: readonly string[]): PhasegateError<"INVALID_INPUT"> {
-  const more = names.length > NAMES_SHOWN ? `, and ${names.length - NAMES_SHOWN} more` : "";
-  const expected = `${names.slice(0, NAMES_SHOWN).join(", ")}${more}`;
+  const expected = firstFew(names, NAMES_SHOWN);
   return new PhasegateError("INVALID_INPUT", message, {
     remedy: expected === "" ? "Name the fields that can't be met." : `Name what can't be met, of: ${expected}.`,
     details: { field: "fields", ...(expected === "" ? {} : { expected }) },

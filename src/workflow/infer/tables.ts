@@ -3,7 +3,7 @@
  * code: the Markdown extension for tables would slow down parsing by a third. Without it a table is a paragraph.
  */
 import { plainText } from "../from-markdown.js";
-import { nearest, RESERVED } from "../names.js";
+import { orNearest, RESERVED } from "../names.js";
 import { readMarks } from "./inline-marks.js";
 import {
   describe,
@@ -264,9 +264,7 @@ function typeFaults(name: string, { unknown }: CellType, place: Place): Requirem
 
 /** Returns the hint for an unknown type. */
 function typeHint(text: string): string {
-  const names = "boolean, integer, number, string, object, list or any";
-  const meant = nearest(text, TABLE_TYPES);
-  return `Write one of ${names}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  return `Write one of boolean, integer, number, string, object, list or any${orNearest(text, TABLE_TYPES)}`;
 }
 
 function validatorFaults(

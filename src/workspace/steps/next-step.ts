@@ -7,7 +7,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
-import { nearest, shown } from "../../workflow/names.js";
+import { orNearest, shown } from "../../workflow/names.js";
 import type { FieldGate } from "../../workflow/structure.js";
 import { findWorkflow } from "../preload/find.js";
 import { type OpenedSkill, openSkill, skillPlaces } from "../preload/skills.js";
@@ -128,10 +128,11 @@ function chosen(entries: readonly StepEntry[], wanted: string | undefined): Step
 /** Throws for a step that cannot be next, and for a missing choice. */
 function refuseChoice(wanted: string | undefined, entries: readonly StepEntry[]): never {
   const names = entries.map(({ step }) => step);
-  const near = wanted === undefined ? undefined : nearest(wanted, names);
   const problem =
-    wanted === undefined ? "there are several steps to choose from" : `${shown(wanted)} can't be the next step`;
-  throw new PhasegateError("INVALID_INPUT", near === undefined ? problem : `${problem}; did you mean ${near}?`, {
+    wanted === undefined
+      ? "there are several steps to choose from"
+      : `${shown(wanted)} can't be the next step${orNearest(wanted, names)}`;
+  throw new PhasegateError("INVALID_INPUT", problem, {
     remedy:
       names.length === 0
         ? "Call next_step without a step: this was the last one."
