@@ -44,7 +44,7 @@ export {
   type WorkspaceAct,
 } from "./workspace/session/machine.js";
 export type { Manifest, ManifestOutput } from "./workspace/session/manifest.js";
-export type { GivenStep, StepRefusal } from "./workspace/steps/give-step.js";
+export type { GivenStep, StepRefusal } from "./workspace/steps/next-step.js";
 export type {
   OutputSaved,
   SessionCompleted,

@@ -46,7 +46,7 @@ import { createVariables, readMapping, replaceTexts } from "../../src/workspace/
 import { type FileSource, loadElicitation } from "../../src/workspace/preload/parts.js";
 import { shimTargets } from "../../src/workspace/preload/skills.js";
 import { checkedPath, expandPath, expandText } from "../../src/workspace/roots/paths.js";
-import { readStep } from "../../src/workspace/steps/give-step.js";
+import { readStep } from "../../src/workspace/steps/next-step.js";
 import { firstSteps, stepIndex, stepsAfter } from "../../src/workspace/steps/step-index.js";
 import type { Reader } from "./growth.js";
 
