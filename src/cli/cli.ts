@@ -1,12 +1,12 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
  * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore`, `repair` and
- * `compact` in backup.ts, `gate` in validate.ts); the other files have what several of them share:
+ * `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
  * - options.ts: options of several commands, and the checks of their values; what the project of the current folder has in
  *   place of `--state`
- * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
+ * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - shared-file.ts: reads and changes a file of approvers or tokens while others use it
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
@@ -106,7 +106,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
   assign: async () => (await import("./operate.js")).operateCommand("assign"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
-  cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
+  cleanup: async () => (await import("./operate.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
   export: async () => (await import("./export.js")).exportCommand,

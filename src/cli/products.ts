@@ -35,7 +35,6 @@ import type { Action } from "../tools/phased/actions.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
-import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
 import {
@@ -50,6 +49,7 @@ import {
   warnMissingApprovers,
   warnMissingSearch,
 } from "./log.js";
+import { cleanUpRegularly } from "./operate.js";
 import { type LogLevel, requireFolder } from "./options.js";
 import type { ListenOptions } from "./serve-options.js";
 import {

@@ -213,7 +213,7 @@ export interface ListenOptions {
 export type Quota = QuotaLimits;
 
 /** Returns the options, in the order in which the help lists them. */
-export function listenOptions(): Option[] {
+function listenOptions(): Option[] {
   return [
     new Option("--listen <host:port>", "serve MCP over HTTP at /mcp, instead of on stdio: 127.0.0.1:8080")
       .env("PHASEGATE_LISTEN")
