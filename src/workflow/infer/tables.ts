@@ -8,16 +8,19 @@ import { readMarks } from "./inline-marks.js";
 import {
   describe,
   type Finding,
+  type FoundType,
   isOptional,
   nameFrom,
   type Place,
   type Reading,
   type Requirement,
   type RequirementFault,
+  TABLE_TYPES,
+  typeFor,
+  typeNamed,
   unclear,
 } from "./requirement.js";
 import type { NumberedLine } from "./sentences.js";
-import { type FoundType, TABLE_TYPES, typeFor, typeNamed } from "./types.js";
 import { cellValidators, proseValidators, validatorHint } from "./validators.js";
 
 /** A table among the lines of a paragraph. */
