@@ -264,7 +264,7 @@ function isPlain(request: Request): boolean {
 }
 
 /** Returns the value of a cookie of a request. */
-export function cookieOf(request: Request, name: string): string | undefined {
+function cookieOf(request: Request, name: string): string | undefined {
   const cookies = (request.headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
   return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
 }
