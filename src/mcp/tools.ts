@@ -12,12 +12,7 @@
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
 
-import {
-  completable,
-  type InputRequiredResult,
-  type McpServer,
-  type ToolAnnotations,
-} from "@modelcontextprotocol/server";
+import { completable, type McpServer, type ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -33,7 +28,7 @@ import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { answerCall, Followers, followCall, type WatchedTools } from "./calls.js";
 import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
-import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
+import { type Elicited, elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
 /** Options of {@link registerWorkflowTool}. */
@@ -87,29 +82,26 @@ export function registerWorkflowTool(
       annotations: toolAnnotations(tool.actions),
     },
     async (input, ctx) => {
-      const open: OpenForm = {};
+      let open: Elicited = {};
       const followed = followers.follow(ctx, Object(input).session_id);
       const given: DispatchOptions = {
         ...followed,
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
           const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
-          const { answer, form } = elicitApproval(server, ctx, { ...request, about });
-          open.form = form;
-          return answer;
+          open = elicitApproval(server, ctx, { ...request, about });
+          return open.answer;
         },
         askWaiver: async (request) => {
-          const { answer, form } = elicitWaiver(server, ctx, request);
-          open.form = form;
-          return answer;
+          open = elicitWaiver(server, ctx, request);
+          return open.answer;
         },
       };
       const call = { tool: tool.name, actions: tool.actions, input, ctx };
       try {
-        const result = await answerCall(call, { telemetry }, async () => {
+        return await answerCall(call, { telemetry }, async () => {
           const body = await tool.dispatch(input, given);
-          return { body, isError: body.status === "error" };
+          return { body, isError: body.status === "error", form: open.form };
         });
-        return open.form ?? result;
       } finally {
         followers.calls.delete(followed);
         followed.end?.();
@@ -124,11 +116,6 @@ export function registerWorkflowTool(
     registered?.dispose();
   };
   return { tool, ...registered, dispose };
-}
-
-/** The form that the client must show before the call has an answer. */
-interface OpenForm {
-  form?: InputRequiredResult | undefined;
 }
 
 function registerResources(
@@ -232,7 +219,7 @@ function registerTool(
       annotations: annotations(tool),
     },
     async (input, ctx) => {
-      const open: OpenForm = {};
+      let open: Elicited = {};
       const client: CallingClient = {
         getClientCapabilities: () => server.server.getClientCapabilities(),
         createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
@@ -241,17 +228,15 @@ function registerTool(
       const given: RoutedCallOptions = {
         ...followed,
         askPerson: async (question) => {
-          const about = aboutOf(question);
-          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about });
-          open.form = form;
-          return answer;
+          open = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
+          return open.answer;
         },
       };
       try {
-        const result = await answerCall({ tool: name, actions, input, ctx }, { telemetry }, () =>
-          during(client, () => tool.dispatch(input, given)),
-        );
-        return open.form ?? result;
+        return await answerCall({ tool: name, actions, input, ctx }, { telemetry }, async () => {
+          const answer = await during(client, () => tool.dispatch(input, given));
+          return { ...answer, form: open.form };
+        });
       } finally {
         end?.();
       }
