@@ -47,8 +47,8 @@ export type {
 } from "./phased/lists.js";
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
+export type { RefusedStep } from "./phased/phased.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
-export type { RefusedStep } from "./phased/refusals.js";
 export type { EvidenceByPhase, HistoryRequest, Session } from "./phased/session.js";
 export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";

@@ -22,7 +22,9 @@ export {
   type RegisterRoutedToolsOptions,
   type RegisterWorkflowToolOptions,
   registerRoutedTools,
+  registerSearchTool,
+  registerWorkflowPrompt,
   registerWorkflowTool,
+  registerWorkspaceTools,
   type WorkflowRegistration,
 } from "./mcp/tools.js";
-export { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "./mcp/workspace-tools.js";

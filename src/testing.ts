@@ -13,7 +13,6 @@ export {
   brokenContent,
   brokenStorage,
 } from "./testing/broken.js";
-export { type CommitParts, commitChain, FakeClock, makeCommit, nextCommit } from "./testing/commits.js";
 export {
   type ContentContractOptions,
   contentContract,
@@ -22,11 +21,16 @@ export {
   runContentContract,
 } from "./testing/content-contract.js";
 export {
+  type CommitParts,
   type ContractCase,
   ContractError,
   type ContractReport,
   type ContractResult,
   type ContractRun,
+  commitChain,
+  FakeClock,
+  makeCommit,
+  nextCommit,
 } from "./testing/contract.js";
 export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
 export {

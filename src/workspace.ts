@@ -44,8 +44,7 @@ export {
   type WorkspaceAct,
 } from "./workspace/session/machine.js";
 export type { Manifest, ManifestOutput } from "./workspace/session/manifest.js";
-export type { GivenStep, StepRefusal } from "./workspace/steps/give-step.js";
-export type { FileRead, FilesListed } from "./workspace/tools/files.js";
+export type { GivenStep, StepRefusal } from "./workspace/steps/next-step.js";
 export type {
   OutputSaved,
   SessionCompleted,
@@ -53,7 +52,14 @@ export type {
   StepAnswered,
   WorkflowPreloaded,
 } from "./workspace/tools/sessions.js";
-export type { ToolFailure, ToolListing, ToolResult, ToolSuccess } from "./workspace/tools/tool.js";
+export type {
+  FileRead,
+  FilesListed,
+  ToolFailure,
+  ToolListing,
+  ToolResult,
+  ToolSuccess,
+} from "./workspace/tools/tool.js";
 export type {
   ActorWorkspace,
   ConnectOptions,

@@ -47,9 +47,7 @@ export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Comm
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText("after", HELP)
-    .action(async (sessionId: string, options: AuditOptions) => {
-      setExitCode(await audit(sessionId, options, terminal));
-    });
+    .action(async (sessionId: string, options: AuditOptions) => setExitCode(await audit(sessionId, options, terminal)));
 }
 
 async function audit(sessionId: string, options: AuditOptions, terminal: Terminal): Promise<ExitCode> {

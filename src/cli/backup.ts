@@ -50,9 +50,7 @@ export function backupCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     .description("Copies the sessions of a state of any kind into a folder, while they are in use.")
     .argument("<to>", "the folder: a new one, or the folder of an earlier backup", notEmpty)
     .addHelpText("after", BACKUP_HELP)
-    .action(async (to: string, options: CopyOptions) => {
-      setExitCode(await backUp(to, options, terminal));
-    });
+    .action(async (to: string, options: CopyOptions) => setExitCode(await backUp(to, options, terminal)));
 }
 
 /** Creates `phasegate restore`. */
@@ -62,9 +60,7 @@ export function restoreCommand(terminal: Terminal, setExitCode: SetExitCode): Co
     .description("Copies all sessions of a backup into a state of any kind, which is created if it does not exist.")
     .argument("<from>", "the folder of a backup, or any other state", notEmpty)
     .addHelpText("after", RESTORE_HELP)
-    .action(async (from: string, options: CopyOptions) => {
-      setExitCode(await restore(from, options, terminal));
-    });
+    .action(async (from: string, options: CopyOptions) => setExitCode(await restore(from, options, terminal)));
 }
 
 /** Creates a command with the options that backup and restore share. */

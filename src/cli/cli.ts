@@ -1,13 +1,13 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
  * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore`, `repair` and
- * `compact` in backup.ts, `gate` in validate.ts); the other files have what several of them share:
+ * `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
- * - options.ts: options of several commands, and the checks of their values
- * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
- * - own-project.ts: the project of the current folder, for commands without `--state`
- * - tokens-file.ts: tokens of a server over HTTP; shared-file.ts: reads and changes such a file while others use it
+ * - options.ts: options of several commands, and the checks of their values; what the project of the current folder has in
+ *   place of `--state`
+ * - trust.ts: options for approvers, the hash key, and what verifiers may run
+ * - shared-file.ts: reads and changes a file of approvers or tokens while others use it
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going; operations.ts: what each one does
@@ -19,13 +19,13 @@
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
- * - listen.ts: serves MCP over HTTP, for `serve --listen`; listen-options.ts: the options of that
+ * - listen.ts: serves MCP over HTTP, for `serve --listen`; serve-options.ts: the options of `serve`, one by one
  * - log.ts: the log of `serve`; rotating-file.ts: its files
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
 import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
-import { useOwnProject } from "./own-project.js";
+import { useOwnProject } from "./options.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
 
 /** Runs `phasegate` with these arguments, and returns its exit code. Never rejects. */
@@ -106,7 +106,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
   assign: async () => (await import("./operate.js")).operateCommand("assign"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
-  cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
+  cleanup: async () => (await import("./operate.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
   export: async () => (await import("./export.js")).exportCommand,

@@ -36,6 +36,11 @@ export class CommandFailure extends Error {
   }
 }
 
+/** Creates the failure for wrong usage. */
+export function usage(message: string, hint: string): CommandFailure {
+  return new CommandFailure(message, EXIT.usage, hint);
+}
+
 /** Returns the exit code for anything that a command threw. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailure) return error.exitCode;

@@ -54,9 +54,7 @@ export function exportCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     .addOption(hashKeyOption())
     .addOption(logLevelOption())
     .addHelpText("after", HELP)
-    .action(async (options: ExportOptions) => {
-      setExitCode(await exportSessions(options, terminal));
-    });
+    .action(async (options: ExportOptions) => setExitCode(await exportSessions(options, terminal)));
 }
 
 async function exportSessions(options: ExportOptions, { stdout, stderr }: Terminal): Promise<ExitCode> {

@@ -11,7 +11,7 @@ import { workflowNames } from "../content/files.js";
 import { WorkflowFolder } from "../content/workflow-folder.js";
 import { isPhasegateError, type SourcePosition } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
-import { faultOf } from "../phased/verify/require-verifiers.js";
+import { faultOf } from "../phased/start-checks.js";
 import type { Verifier } from "../ports/verifier.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { createVerifiers, VERIFIER_NAMES } from "../verifiers/create-verifiers.js";

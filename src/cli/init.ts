@@ -105,9 +105,7 @@ export function initCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .option("--yes", "ask nothing")
     .addOption(logLevelOption())
     .addHelpText("after", HELP)
-    .action(async (options: InitOptions) => {
-      setExitCode(await init(options, terminal));
-    });
+    .action(async (options: InitOptions) => setExitCode(await init(options, terminal)));
 }
 
 function clientList(value: string): ClientId[] {

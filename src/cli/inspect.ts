@@ -16,7 +16,7 @@ import { createInspector, type Inspector, type InspectorOptions } from "../inspe
 import { findIn } from "../inspector/sessions.js";
 import type { EngineOptions } from "../phased/options.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
-import { ApproversFile } from "./approvers-file.js";
+import { ApproversFile } from "./approvers.js";
 import { CommandFailure, EXIT, type ExitCode, endOnSignals, type SetExitCode } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";

@@ -21,10 +21,10 @@ import type { Telemetry } from "../ports/telemetry.js";
 import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
 import type { PageOf } from "./inspect.js";
-import type { Address, ListenOptions } from "./listen-options.js";
 import { logCalls } from "./log.js";
 import type { Served, ServeOptions } from "./products.js";
-import { TokensFile } from "./tokens-file.js";
+import type { Address, ListenOptions } from "./serve-options.js";
+import { TokensFile } from "./tokens.js";
 
 /** What watches a server. */
 export interface Watching {

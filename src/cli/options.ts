@@ -1,15 +1,18 @@
 /**
  * Options that several commands have, the checks of option values, and the files and folders that options name. A wrong
- * value ends the command with exit code 2, a missing file or folder with 3.
+ * value ends the command with exit code 2, a missing file or folder with 3. What no option and no variable names is taken
+ * from the project that `phasegate init` has set up around the current folder: the sessions, the workflows, and the project
+ * that gates look at. What gates may run is always named by an option.
  */
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
-import { InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
 import { LIVING, type LivingStatus } from "../phased/options.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { printable, type Terminal } from "./terminal.js";
 
 /** The log levels, from the most detailed to none. */
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
@@ -123,7 +126,8 @@ export async function readJsonFile(file: string, what: string): Promise<unknown>
   }
 }
 
-function unreadable(file: string, what: string, cause: unknown): never {
+/** Throws the failure for a file that can't be read. */
+export function unreadable(file: string, what: string, cause: unknown): never {
   throw new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
 }
 
@@ -200,4 +204,55 @@ export function port(value: string): number {
   const number = wholeNumber(0)(value);
   if (number < 65_536) return number;
   throw new InvalidArgumentError("It must be less than 65536; 0 picks any free port.");
+}
+
+/** A project that init has set up. All paths are absolute. */
+export interface OwnProject {
+  readonly root: string;
+  readonly state: string;
+  /** The folder of workflows; missing if the project has none. */
+  readonly workflows?: string;
+}
+
+/** Finds the project that init has set up in the current folder, or in the nearest folder above it. */
+export async function findOwnProject(): Promise<OwnProject | undefined> {
+  // Loaded here: most commands are given --state.
+  const [{ findProject }, { RECORD_PATH }, { STATE, WORKFLOWS }] = await Promise.all([
+    import("../setup/project.js"),
+    import("../setup/record.js"),
+    import("../setup/wanted.js"),
+  ]);
+  const found = await findProject(process.cwd(), [RECORD_PATH]);
+  if (found === undefined) return undefined;
+  const { root } = found;
+  const workflows = join(root, WORKFLOWS);
+  const hasWorkflows = (await stat(workflows).catch(() => undefined))?.isDirectory() === true;
+  return { root, state: join(root, STATE), ...(hasWorkflows && { workflows }) };
+}
+
+/**
+ * Lets the command that is asked for work on the project of the current folder, if it needs `--state` and that is not given,
+ * and prints which project it is.
+ */
+export async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
+  const command = program.commands.find((one) => one.name() === args[0]);
+  const needs = command?.options.some(({ long, mandatory }) => long === "--state" && mandatory) === true;
+  const isGiven = process.env.PHASEGATE_STATE !== undefined || args.some((arg) => /^--state(?:=|$)/.test(arg));
+  if (command === undefined || !needs || isGiven) return;
+  const project = await findOwnProject();
+  if (project !== undefined) useProject(command, project, terminal);
+}
+
+/** Options and variables win. If the sessions are elsewhere, the workflows and the project are not assumed to be here. */
+function useProject(command: Command, { root, state, workflows }: OwnProject, { stderr }: Terminal): void {
+  command.setOptionValueWithSource("state", state, "config");
+  command.hook("preAction", () => {
+    if (command.getOptionValueSource("state") !== "config") return;
+    const more = { project: root, ...(workflows !== undefined && { workflows: [workflows] }) };
+    for (const [name, value] of Object.entries(more)) {
+      const has = command.options.some((option) => option.attributeName() === name);
+      if (has && command.getOptionValue(name) === undefined) command.setOptionValueWithSource(name, value, "config");
+    }
+    stderr.write(`phasegate: the project is ${printable(root)}\n`);
+  });
 }

@@ -16,8 +16,14 @@ import { LinearDecider } from "../deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/http.js";
-import { type CallingClient, registerRoutedTools, registerWorkflowTool } from "../mcp/tools.js";
-import { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "../mcp/workspace-tools.js";
+import {
+  type CallingClient,
+  registerRoutedTools,
+  registerSearchTool,
+  registerWorkflowPrompt,
+  registerWorkflowTool,
+  registerWorkspaceTools,
+} from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
@@ -29,10 +35,8 @@ import type { Action } from "../tools/phased/actions.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
-import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
-import type { ListenOptions } from "./listen-options.js";
 import {
   type LogFiles,
   type Logs,
@@ -45,7 +49,9 @@ import {
   warnMissingApprovers,
   warnMissingSearch,
 } from "./log.js";
+import { cleanUpRegularly } from "./operate.js";
 import { type LogLevel, requireFolder } from "./options.js";
+import type { ListenOptions } from "./serve-options.js";
 import {
   type CurrentTrust,
   openVerifiers,

@@ -5,13 +5,11 @@
 import { basename, delimiter } from "node:path";
 import process from "node:process";
 import { Command } from "commander";
-import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { requireComplete } from "./listen-options.js";
+import { CommandFailure, EXIT, type SetExitCode, usage } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
-import { isLogLevel, type LogLevel, startersFolder } from "./options.js";
-import { findOwnProject, type OwnProject } from "./own-project.js";
+import { findOwnProject, isLogLevel, type LogLevel, type OwnProject, startersFolder } from "./options.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
-import { serveOptions } from "./serve-options.js";
+import { requireComplete, serveOptions } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
 
 const HELP = `
@@ -212,8 +210,4 @@ function nothing(): CommandFailure {
     "there is nothing to serve",
     "Give --starters, --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards. Or run it in a project that `phasegate init` has set up.",
   );
-}
-
-function usage(message: string, hint: string): CommandFailure {
-  return new CommandFailure(message, EXIT.usage, hint);
 }

@@ -12,10 +12,10 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.js";
 import type { PageOf } from "./inspect.js";
 import type { Watching } from "./listen.js";
-import type { Quota } from "./listen-options.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
+import type { Quota } from "./serve-options.js";
 import { openState } from "./state.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
 

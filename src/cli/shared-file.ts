@@ -22,6 +22,7 @@ import process from "node:process";
 import { errnoOf, isPhasegateError } from "../errors.js";
 import { renameIfSame, temporaryName, whileClaimed } from "../sandbox/replace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { unreadable } from "./options.js";
 
 /**
  * Returns a function that reads a file: it returns the same value until the file changes. When the file can't be read any
@@ -67,8 +68,7 @@ export function followed(file: string, what: string): string {
   try {
     return realpathSync(file);
   } catch (error) {
-    if (errnoOf(error) === "ENOENT") return file;
-    throw unreadable(file, what, error);
+    return errnoOf(error) === "ENOENT" ? file : unreadable(file, what, error);
   }
 }
 
@@ -77,8 +77,7 @@ export function readText(file: string, what: string, missing?: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    if (missing !== undefined && errnoOf(error) === "ENOENT") return missing;
-    throw unreadable(file, what, error);
+    return missing !== undefined && errnoOf(error) === "ENOENT" ? missing : unreadable(file, what, error);
   }
 }
 
@@ -134,8 +133,4 @@ function keyOf(file: string): string {
   } catch {
     return "";
   }
-}
-
-function unreadable(file: string, what: string, cause: unknown): CommandFailure {
-  return new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
 }

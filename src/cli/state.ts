@@ -173,7 +173,7 @@ export async function openAll(
   const limits = { ...LIMITS, ...attempts };
   return orClosed(storage, () => ({
     storage,
-    engine: createEngine({ storage, content, limits, ...trust, ...(plans === undefined ? {} : { plans }) }),
+    engine: createEngine({ storage, content, limits, ...trust, ...(plans && { plans }) }),
     routed: createRoutedEngine({ storage, workflows, decider: NO_DECIDER, limits, ...trust }),
   }));
 }
@@ -206,14 +206,10 @@ export async function sessionIn(
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(id))?.summary.kind;
   if (kind === recordedMachine.kind) return { kind: "recorded", engine: recordedIn(storage, trust.hashKey) };
-  if (kind !== routedMachine.kind) {
-    const more = plans === undefined ? {} : { plans };
-    return { kind: "phased", engine: createEngine({ storage, content, limits, ...trust, ...more }) };
-  }
-  return {
-    kind: "routed",
-    engine: createRoutedEngine({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits, ...trust }),
-  };
+  const shared = { storage, limits, ...trust };
+  return kind === routedMachine.kind
+    ? { kind: "routed", engine: createRoutedEngine({ ...shared, workflows: NO_ROUTED, decider: NO_DECIDER }) }
+    : { kind: "phased", engine: createEngine({ ...shared, content, ...(plans && { plans }) }) };
 }
 
 /** The failures in all at one gate after which only the host can grant more. */

@@ -48,9 +48,7 @@ export function statsCommand(terminal: Terminal, setExitCode: SetExitCode): Comm
   return command
     .addOption(logLevelOption())
     .addHelpText("after", HELP)
-    .action(async (options: StatsOptions) => {
-      setExitCode(await stats(options, terminal));
-    });
+    .action(async (options: StatsOptions) => setExitCode(await stats(options, terminal)));
 }
 
 async function stats(options: StatsOptions, terminal: Terminal): Promise<ExitCode> {

@@ -7,7 +7,7 @@ import { type Approvers, checkApprovers } from "../approval/approvers.js";
 import type { EngineOptions } from "../phased/options.js";
 import type { Verifier } from "../ports/verifier.js";
 import { createVerifiers } from "../verifiers/create-verifiers.js";
-import { ApproversFile } from "./approvers-file.js";
+import { ApproversFile, approversOption } from "./approvers.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { notEmpty, readSecret, repeated } from "./options.js";
 
@@ -28,13 +28,6 @@ export function trustOptions(): Option[] {
     approversOption(),
     hashKeyOption(),
   ];
-}
-
-/** Returns `--approvers`. */
-export function approversOption(): Option {
-  return new Option("--approvers <file>", 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too')
-    .env("PHASEGATE_APPROVERS")
-    .argParser(notEmpty);
 }
 
 /** Returns the option for the key that makes the hash chains of logs HMAC chains. */

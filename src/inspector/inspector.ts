@@ -2,7 +2,7 @@
  * The inspector: a page for people on sessions and workflows, and its API, as a handler from `Request` to `Response`. This is
  * the entry file of the folder:
  *
- * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; logins.ts: people with tokens of their own
+ * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; people with tokens of their own
  * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
  * - sources.ts: the engines behind it, and what they do without a commit; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs

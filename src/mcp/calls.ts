@@ -3,7 +3,7 @@
  * any transport. That is the progress of a gate's checks and that the decider is asked, if the client asked for it; of the
  * workflow tool also warnings about the session, as log messages. The client's cancellation ends the call.
  */
-import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import type { CallToolResult, InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import type { CheckProgress } from "../phased/verify/verify.js";
@@ -32,17 +32,19 @@ export interface ToolCall {
 export interface ToolAnswer {
   readonly body: object;
   readonly isError: boolean;
+  /** The form that the client must show before the call has an answer. */
+  readonly form?: InputRequiredResult | undefined;
 }
 
-/** Runs a call, and returns its answer: structured, and as text for clients without structured output. */
+/** Runs a call, and returns its answer, structured, and as text for clients without structured output; or its form. */
 export async function answerCall(
   call: ToolCall,
   { telemetry }: WatchedTools,
   work: () => Promise<ToolAnswer>,
-): Promise<CallToolResult> {
+): Promise<CallToolResult | InputRequiredResult> {
   const answer = await (telemetry === undefined ? work() : telemetry.measure(measured(call), work, outcomeOf));
-  const { body, isError } = answer;
-  return { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
+  const { body, isError, form } = answer;
+  return form ?? { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
 }
 
 /** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */

@@ -144,11 +144,15 @@ function waited(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Sends the notification. The client may disconnect at any time, which is not an error. */
 async function sendUpdated(server: McpServer, uri: string | undefined): Promise<void> {
-  if (uri === undefined || !server.isConnected()) return;
+  if (uri !== undefined) await sent(server, () => server.server.sendResourceUpdated({ uri }));
+}
+
+/** Sends a notification. The client may disconnect at any time, which is not an error. */
+async function sent(server: McpServer, send: () => Promise<void>): Promise<void> {
+  if (!server.isConnected()) return;
   try {
-    await server.server.sendResourceUpdated({ uri });
+    await send();
   } catch {
     // The client has disconnected.
   }
@@ -162,22 +166,12 @@ const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed",
  * finds changed workflows. Returns a function that stops it.
  */
 export function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
-  const notify = () => void sendListChanged(server);
+  const notify = () => void sent(server, () => server.server.sendResourceListChanged());
   const stops = CHANGES.map((name) => engine.on(name, notify));
   if (poll !== undefined) stops.push(pollWorkflows(poll, notify));
   return () => {
     for (const stop of stops) stop();
   };
-}
-
-/** Sends the notification. The client may disconnect at any time, which is not an error. */
-async function sendListChanged(server: McpServer): Promise<void> {
-  if (!server.isConnected()) return;
-  try {
-    await server.server.sendResourceListChanged();
-  } catch {
-    // The client has disconnected.
-  }
 }
 
 /** Options for polling for changed workflows. */

@@ -56,7 +56,7 @@ export interface AskedApproval extends Asked {
 }
 
 /** The user's answer, or the form that the client must show first. Neither, if the user is not asked or declined. */
-interface Elicited {
+export interface Elicited {
   readonly answer?: PersonsAnswer;
   readonly form?: InputRequiredResult;
 }

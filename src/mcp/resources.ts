@@ -301,7 +301,7 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
   try {
     return await load();
   } catch (error) {
-    const missing = isPhasegateError(error) && isMissing(error.code);
+    const missing = isPhasegateError(error) && MISSING.has(error.code);
     if (uri !== undefined && missing) throw new ResourceNotFoundError(uri.href);
     // If `error` is a kind of error, the sentence is in `message`.
     const { error: kind, message = kind, code } = errorAnswer("", "", error);
@@ -330,7 +330,3 @@ const MISSING: ReadonlySet<string> = new Set([
   "PHASE_OUT_OF_RANGE",
   "PATH_REFUSED",
 ]);
-
-function isMissing(code: string): boolean {
-  return MISSING.has(code);
-}

@@ -2,8 +2,8 @@
  * Registers the tools of phased workflows, routed workflows and workspaces with a host's MCP server.
  * This is the entry file of the folder:
  *
- * - tools.ts: the tools of phased and routed workflows, with their annotations and answers; workspace-tools.ts: those of a
- *   workspace, the search tool, and the prompt `run_workflow`
+ * - tools.ts: the tools of phased and routed workflows and of a workspace, with their annotations and answers; the search
+ *   tool, and the prompt `run_workflow`
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
  * - changes.ts: list changes, and subscriptions to sessions
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
@@ -11,7 +11,9 @@
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type { InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
+
+import { completable, type McpServer, type ToolAnnotations } from "@modelcontextprotocol/server";
+import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
@@ -19,10 +21,14 @@ import { type Action, type DispatchOptions, WORKFLOW_READING } from "../tools/ph
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import type { SearchTool } from "../tools/search-tool.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
+import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
+import { publishedInput } from "../workspace/tools/tool.js";
+import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { answerCall, Followers, followCall, type WatchedTools } from "./calls.js";
 import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
-import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
+import { type Elicited, elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
 /** Options of {@link registerWorkflowTool}. */
@@ -76,29 +82,26 @@ export function registerWorkflowTool(
       annotations: toolAnnotations(tool.actions),
     },
     async (input, ctx) => {
-      const open: OpenForm = {};
+      let open: Elicited = {};
       const followed = followers.follow(ctx, Object(input).session_id);
       const given: DispatchOptions = {
         ...followed,
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
           const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
-          const { answer, form } = elicitApproval(server, ctx, { ...request, about });
-          open.form = form;
-          return answer;
+          open = elicitApproval(server, ctx, { ...request, about });
+          return open.answer;
         },
         askWaiver: async (request) => {
-          const { answer, form } = elicitWaiver(server, ctx, request);
-          open.form = form;
-          return answer;
+          open = elicitWaiver(server, ctx, request);
+          return open.answer;
         },
       };
       const call = { tool: tool.name, actions: tool.actions, input, ctx };
       try {
-        const result = await answerCall(call, { telemetry }, async () => {
+        return await answerCall(call, { telemetry }, async () => {
           const body = await tool.dispatch(input, given);
-          return { body, isError: body.status === "error" };
+          return { body, isError: body.status === "error", form: open.form };
         });
-        return open.form ?? result;
       } finally {
         followers.calls.delete(followed);
         followed.end?.();
@@ -113,11 +116,6 @@ export function registerWorkflowTool(
     registered?.dispose();
   };
   return { tool, ...registered, dispose };
-}
-
-/** The form that the client must show before the call has an answer. */
-interface OpenForm {
-  form?: InputRequiredResult | undefined;
 }
 
 function registerResources(
@@ -221,7 +219,7 @@ function registerTool(
       annotations: annotations(tool),
     },
     async (input, ctx) => {
-      const open: OpenForm = {};
+      let open: Elicited = {};
       const client: CallingClient = {
         getClientCapabilities: () => server.server.getClientCapabilities(),
         createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
@@ -230,17 +228,15 @@ function registerTool(
       const given: RoutedCallOptions = {
         ...followed,
         askPerson: async (question) => {
-          const about = aboutOf(question);
-          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about });
-          open.form = form;
-          return answer;
+          open = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
+          return open.answer;
         },
       };
       try {
-        const result = await answerCall({ tool: name, actions, input, ctx }, { telemetry }, () =>
-          during(client, () => tool.dispatch(input, given)),
-        );
-        return open.form ?? result;
+        return await answerCall({ tool: name, actions, input, ctx }, { telemetry }, async () => {
+          const answer = await during(client, () => tool.dispatch(input, given));
+          return { ...answer, form: open.form };
+        });
       } finally {
         end?.();
       }
@@ -262,4 +258,93 @@ function annotations({ title, calls }: RoutedTool): ToolAnnotations {
     idempotentHint: readOnly,
     openWorldHint: false,
   };
+}
+
+/**
+ * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
+ * (`@modelcontextprotocol/server` 2.x).
+ */
+export function registerSearchTool(server: McpServer, tool: SearchTool, watched: WatchedTools = {}): void {
+  server.registerTool(
+    tool.name,
+    {
+      title: "Search standards",
+      description: tool.description,
+      inputSchema: tool.inputSchema,
+      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    },
+    (input, ctx) =>
+      answerCall({ tool: tool.name, input, ctx }, watched, async () => {
+        const body = await tool.handler(input);
+        return { body, isError: body.status === "error" };
+      }),
+  );
+}
+
+/** The output schema of all workspace tools. It is short because each tool publishes it. */
+const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
+
+/**
+ * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
+ * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
+ * connection, so its client may write only to the sessions that it has created or reopened. Returns the connection.
+ */
+export function registerWorkspaceTools(
+  server: McpServer,
+  workspace: Pick<Workspace, "connect">,
+  { telemetry, ...options }: ConnectOptions & WatchedTools = {},
+): WorkspaceConnection {
+  const connection = workspace.connect(options);
+  for (const tool of connection.tools) {
+    const { name, title, description, readOnly } = tool;
+    server.registerTool(
+      name,
+      {
+        title,
+        description,
+        inputSchema: passThroughSchema(publishedInput(tool)),
+        outputSchema: passThroughSchema(ANSWER),
+        annotations: {
+          readOnlyHint: readOnly,
+          // Saving an output again replaces it; the other tools only add. The hint is not defined for tools that only read.
+          ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
+          openWorldHint: false,
+        },
+      },
+      (input, ctx) =>
+        answerCall({ tool: name, input, ctx }, { telemetry }, async () => {
+          const body = await connection.call(name, input);
+          return { body, isError: !body.success };
+        }),
+    );
+  }
+  return connection;
+}
+
+/**
+ * Registers the prompt `run_workflow` with a host's own MCP server: the text of `workflowInstructions` with the current
+ * workflows, and the one that the user chose. Sections can be removed or replaced.
+ */
+export function registerWorkflowPrompt(
+  server: McpServer,
+  workspace: Pick<Workspace, "workflows" | "variables">,
+  options: Pick<InstructionsContext, "sections"> = {},
+): void {
+  const names = async (prefix: string) =>
+    (await workspace.workflows()).map(({ name }) => name).filter((name) => name.startsWith(prefix));
+  const workflow = completable(z.string().describe("The workflow's name"), names).optional();
+  server.registerPrompt(
+    "run_workflow",
+    {
+      title: "Run a workflow",
+      description: "How to run a workflow with the tools of this server",
+      argsSchema: z.object({ workflow }),
+    },
+    async ({ workflow: wanted }) => {
+      const { variables } = workspace;
+      const text = workflowInstructions({ ...options, variables, workflows: await workspace.workflows() });
+      const task = wanted === undefined ? "Ask me which workflow to run." : `Run the workflow ${wanted} now.`;
+      return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
+    },
+  );
 }

@@ -24,8 +24,8 @@ import type {
   RetryResult,
   RollbackResult,
 } from "./commands.js";
+import type { RefusedStep } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { RefusedStep } from "./refusals.js";
 import type { HistoryRequest, Session } from "./session.js";
 import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";

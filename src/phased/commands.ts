@@ -17,12 +17,11 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { type PhasedSession, requireEvent } from "./pinned.js";
 import { requireWorkflow } from "./start.js";
-import { requireRules } from "./start-checks.js";
+import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
 import type { PhaseTask, TaskPairs, TaskWord } from "./state/task-notes.js";
-import { requireVerifiers } from "./verify/require-verifiers.js";
 import {
   factsOf,
   type PhaseView,

@@ -12,7 +12,7 @@ import { RecentMap } from "../runtime/cache.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
-import { nearest, parseRelativePath, type SessionId, shown } from "../workflow/names.js";
+import { firstFew, nearest, parseRelativePath, type SessionId, shown } from "../workflow/names.js";
 import { fillText, type TextValues } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadPlanned, requirePhase } from "./context.js";
@@ -250,16 +250,11 @@ function absent(given: string, paths: readonly string[], access: Access, listed:
   );
   const known = readable.map(({ path }) => path);
   const meant = nearest(given, known);
-  const some = known.slice(0, NAMED_MAX).join(", ");
-  const list = known.length === 0 ? "This workflow has no documents." : `Documents: ${some}${more(known.length)}.`;
+  const list = known.length === 0 ? "This workflow has no documents." : `Documents: ${firstFew(known, NAMED_MAX)}.`;
   return new PhasegateError("FILE_NOT_FOUND", `the workflow has no document ${shown(given)}`, {
     remedy: `${meant === undefined ? "" : `Did you mean ${meant}? `}${list} Files of the project are not documents: read them yourself.`,
     details: { file: given },
   });
-}
-
-function more(count: number): string {
-  return count > NAMED_MAX ? `, and ${count - NAMED_MAX} more` : "";
 }
 
 function refused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {

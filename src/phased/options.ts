@@ -121,26 +121,18 @@ export interface EngineOptions {
 }
 
 /** Options with all defaults filled in. */
-export interface ResolvedOptions {
-  readonly storage: StorageAdapter;
-  readonly content: ContentProvider;
+export interface ResolvedOptions
+  extends Pick<EngineOptions, "storage" | "content" | "inspectorUrl" | "telemetry" | "quotas">,
+    Required<Pick<EngineOptions, "enforcement" | "parsers" | "verifiers" | "agentSync" | "claims">> {
   readonly limits: EngineLimits;
   readonly evidenceLimits: EvidenceLimits;
-  readonly enforcement: Enforcement;
   readonly clock: FullClock;
   readonly targets?: TargetGuard | undefined;
   readonly plans?: PlanSource | undefined;
-  readonly parsers: Readonly<Record<string, SourceParser>>;
-  readonly verifiers: Readonly<Record<string, Verifier>>;
-  readonly agentSync: NonNullable<EngineOptions["agentSync"]>;
-  readonly claims: NonNullable<EngineOptions["claims"]>;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
-  readonly inspectorUrl?: string;
   readonly retention?: Retention | undefined;
-  readonly telemetry?: Telemetry | undefined;
   readonly owner?: Owner | undefined;
-  readonly quotas?: ActorQuotas | undefined;
 }
 
 /**

@@ -1,15 +1,18 @@
 /**
  * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that only defines
- * workflows, reads plans or checks gates never loads them. The entry file of this folder; what is decided where:
+ * workflows, reads plans or checks gates never loads them. And the steps ahead that were refused: reading or working on a
+ * phase or task that is locked, and evidence for a phase that is not the current one. The host is notified of each; the log
+ * keeps each distinct one of a visit to a phase, up to a limit, so that a flood of refused calls does not make it grow.
+ *
+ * The entry file of this folder; what is decided where:
  * - engine.ts, session.ts, session-decisions.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes a person's decision, waivers.ts requests for waivers and the answers, ledger.ts checks
  *   those in the log; the rules that routed sessions share are in src/approval
- * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), whether the host has
- *   those of a workflow (require-verifiers.ts), what they compare with (beginnings.ts), and when that is recorded
- *   (snapshots.ts)
+ * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), what they compare
+ *   with (beginnings.ts), and when that is recorded (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - documents.ts: how its texts are filled, and which files of its workflow's folder it may read
  * - gate-answer.ts: what a submission is answered
@@ -17,10 +20,9 @@
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
  *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts, tick-text.ts), and what is shown of it
  *   (view.ts)
- * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
- *   checked: also its options, and that the workflow's rules can run
+ * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was checked
+ *   (start-checks.ts): its options, that the workflow's rules can run, and that the host has its verifiers
  * - commands.ts: every command but a start and a submission, such as rollback and pause
- * - refusals.ts: which refused steps are notified and recorded
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written and missing snapshots taken
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
@@ -31,12 +33,15 @@
  * - engine-context.ts: what all operations of an engine share
  */
 import { ApprovalGuard } from "../approval/guard.js";
+import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { limitedFor } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
+import { isStepAhead } from "../runtime/operations.js";
+import type { SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
@@ -53,17 +58,17 @@ import {
   rollback,
 } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
-import { loadSession, sessionNotFound } from "./context.js";
+import { executeCommand, loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
 import { cleanup, isAccepted, listAndCount } from "./lists.js";
-import type { Notifications, SessionNotification } from "./notifications.js";
+import { type Notifications, notificationOf, type SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
-import { noteRefusal, stepRefusals } from "./refusals.js";
 import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
-import { gateFailures, phaseHistory } from "./state/history.js";
+import { gateFailures, phaseHistory, type RecordedEvent } from "./state/history.js";
+import { isRefusalKept, type StepRefused } from "./state/task-notes.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
 import { Beginnings } from "./verify/beginnings.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
@@ -236,5 +241,61 @@ function announce(
       return notifications.notify("failed", { ...of, phase: event.phase, attempts: event.attempts });
     case "deleted":
       return notifications.notify("deleted", { ...of, reason: event.reason });
+  }
+}
+
+/** A step ahead that was refused. */
+export interface RefusedStep extends StepRefused {
+  /** The time of the first such call since the phase was entered: ISO 8601, UTC. */
+  readonly at: string;
+}
+
+/**
+ * Notifies the host of a refused step ahead, and records it; other errors are left alone. Never rejects: the caller gets
+ * the refusal in any case.
+ */
+async function noteRefusal(
+  context: EngineContext,
+  sessionId: SessionId,
+  operation: string,
+  error: unknown,
+): Promise<void> {
+  if (!isPhasegateError(error) || !isStepAhead(operation, error)) return;
+  try {
+    const { session, unapproved } = await loadSession(context, sessionId);
+    const { head } = session;
+    const refused = { phase: head.phase, operation, code: error.code, ...placeOf(error) };
+    const at = new Date(context.options.clock.now()).toISOString();
+    const of = notificationOf(sessionId, head, at);
+    context.notifications.notify("stepRefused", { ...of, ...refused, message: error.message });
+    // Such a session takes no commands.
+    if (unapproved !== undefined) return;
+    const command = { type: "refuseStep", refused } as const;
+    await executeCommand(context, sessionId, command, undefined, (now) => isRefusalKept(now.head, refused));
+  } catch (failure) {
+    context.notifications.report("record refusal", failure);
+  }
+}
+
+/** Returns the refused steps ahead of a session, oldest first. */
+function stepRefusals(events: Iterable<RecordedEvent>): RefusedStep[] {
+  const found: RefusedStep[] = [];
+  for (const { event, at } of events) {
+    if (event.type !== "step_refused") continue;
+    const { type: _, ...refused } = event;
+    found.push({ ...refused, at });
+  }
+  return found;
+}
+
+function placeOf(error: AnyPhasegateError): Pick<StepRefused, "requested" | "task"> {
+  switch (error.code) {
+    case "PHASE_LOCKED":
+    case "PHASE_ALREADY_COMPLETED":
+      return { requested: error.details.requested };
+    case "TASK_LOCKED":
+      return { requested: error.details.phase, task: error.details.task };
+    default:
+      return {};
   }
 }

@@ -23,9 +23,8 @@ import type {
 } from "./commands.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
-import type { Phased } from "./phased.js";
+import type { Phased, RefusedStep } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { RefusedStep } from "./refusals.js";
 import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
 import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";

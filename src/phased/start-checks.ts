@@ -1,7 +1,12 @@
-/** What is checked before a session starts: its options, by the schema that the workflow declares, and the rules. */
+/**
+ * What is checked before a session starts: its options, by the schema that the workflow declares; the rules; and that the
+ * host can run the verifiers.
+ */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isPhasegateError, PhasegateError } from "../errors.js";
+import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
+import { fillKnownOptions } from "../gate/fill-params.js";
 import { compileRules } from "../gate/judge.js";
 import { type FullClock, turns } from "../ports/clock.js";
 import {
@@ -13,9 +18,13 @@ import {
   skipFault,
   unknownOptions,
 } from "../rules/options.js";
+import { sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { orNearest, shown } from "../workflow/names.js";
+import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
+import type { ResolvedOptions } from "./options.js";
+import { type VerifiedPhase, type Verifiers, verifierOf } from "./verify/run-verifiers.js";
 
 /** The largest options, in bytes of JSON. */
 const OPTIONS_MAX_BYTES = 64 * 1024;
@@ -90,7 +99,7 @@ async function checkInCode(
 /** Structures whose rules can run. */
 const runnable = new WeakSet<WorkflowStructure>();
 
-/** How long rules are checked without yielding to other work, in milliseconds. */
+/** How long rules and params are checked without yielding to other work, in milliseconds: a gate may have many. */
 const TURN_MS = 20;
 
 /**
@@ -108,13 +117,114 @@ export async function requireRules(structure: WorkflowStructure, clock: FullCloc
     diagnostics.push(...(rules?.faults ?? []).map(({ message }) => `phase ${number}: ${message}`));
     await takeTurns();
   }
-  const [first, ...others] = diagnostics;
-  if (first !== undefined) {
-    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-    throw new PhasegateError("DEFINITION_INVALID", `${structure.type} can't be used: ${first}${more}`, {
-      remedy: "Correct the rules: they are written in CEL.",
-      details: { workflowType: structure.type, diagnostics },
-    });
-  }
+  refuseFaults(structure.type, "used", diagnostics, () => "Correct the rules: they are written in CEL.");
   runnable.add(structure);
+}
+
+/** Throws `DEFINITION_INVALID` if a definition has faults. */
+function refuseFaults(type: string, what: string, diagnostics: readonly string[], remedy: () => string): void {
+  const [first, ...others] = diagnostics;
+  if (first === undefined) return;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  throw new PhasegateError("DEFINITION_INVALID", `${type} can't be ${what}: ${first}${more}`, {
+    remedy: remedy(),
+    details: { workflowType: type, diagnostics },
+  });
+}
+
+/** A workflow with its gates. */
+interface VerifiedWorkflow {
+  readonly type: string;
+  readonly phases: readonly VerifiedPhase[];
+  /** The phase that sessions begin with; missing for a routed workflow, whose gates belong to steps. */
+  readonly startPhase?: number;
+}
+
+/**
+ * Throws `DEFINITION_INVALID` if a gate names a verifier that the host has not registered, or has params
+ * that it can't run with: a session must not get stuck at such a gate, let alone pass it.
+ */
+export async function requireVerifiers(
+  workflow: VerifiedWorkflow,
+  { verifiers, clock }: Pick<ResolvedOptions, "verifiers" | "clock">,
+): Promise<void> {
+  const { type, phases, startPhase } = workflow;
+  const numbers = startPhase === undefined ? [] : phases.map(({ number }) => number);
+  const diagnostics: string[] = [];
+  const takeTurns = turns(clock, TURN_MS);
+  for (const { number, gate } of phases) {
+    for (const check of checksOf(gate)) {
+      const since = sinceFault(check, { phase: number, phases: numbers, startPhase });
+      const fault = since === undefined ? faultOf(check, verifiers) : `${shown(check.verifier)}: ${since.message}`;
+      if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
+      await takeTurns();
+    }
+  }
+  refuseFaults(type, "run by this host", diagnostics, () => {
+    const missing = missingNames(phases, verifiers);
+    if (missing.length === 0)
+      return "Correct the params of the gate's `verify`, or let the host allow what they ask for.";
+    return `The host must register ${missing.join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`;
+  });
+}
+
+/**
+ * Throws `INVALID_INPUT` if a check of a workflow can't run with the options that a session is started with, such as a
+ * command that the host does not allow: the session would get stuck at that gate.
+ */
+export async function requireFittingOptions(
+  { type, phases }: VerifiedWorkflow,
+  settings: JsonObject,
+  { verifiers, clock }: Pick<ResolvedOptions, "verifiers" | "clock">,
+): Promise<void> {
+  const takeTurns = turns(clock, TURN_MS);
+  for (const { number, gate } of phases) {
+    for (const check of checksOf(gate)) {
+      const fault = optionsFaultOf(check, settings, verifiers);
+      if (fault === undefined) await takeTurns();
+      if (fault === undefined) continue;
+      throw new PhasegateError("INVALID_INPUT", `${type} can't be started with these options: ${fault}`, {
+        remedy: `Correct the option that phase ${number} reads; if the host must allow something, ask the person who runs it.`,
+        details: { field: "options" },
+      });
+    }
+  }
+}
+
+function optionsFaultOf({ verifier: name, params }: VerifyDefinition, settings: JsonObject, verifiers: Verifiers) {
+  // All others were checked as they are.
+  if (!JSON.stringify(params).includes("{options.")) return undefined;
+  const verifier = verifierOf(verifiers, name);
+  try {
+    const verbatim = verifier?.verbatim;
+    verifier?.check?.(fillKnownOptions(params, settings, verbatim === undefined ? {} : { verbatim }));
+    return undefined;
+  } catch (error) {
+    if (isPhasegateError(error)) return error.message;
+    throw error;
+  }
+}
+
+/** Returns why a host can't run a check: it lacks the verifier, or does not allow its params. Undefined if it can. */
+export function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifiers): string | undefined {
+  const verifier = verifierOf(verifiers, name);
+  if (verifier === undefined) {
+    return `the verifier ${shown(name)} is not registered${orNearest(name, Object.keys(verifiers), shown)}`;
+  }
+  try {
+    verifier.check?.(params);
+    return undefined;
+  } catch (error) {
+    if (isPhasegateError(error)) return `${shown(name)}: ${error.message}`;
+    throw error;
+  }
+}
+
+function inField({ field }: VerifyDefinition): string {
+  return field === undefined ? "" : `, ${shown(field)}`;
+}
+
+function missingNames(phases: VerifiedWorkflow["phases"], verifiers: Verifiers): string[] {
+  const names = phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier));
+  return [...new Set(names)].filter((name) => verifierOf(verifiers, name) === undefined).map(shown);
 }

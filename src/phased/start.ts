@@ -31,9 +31,14 @@ import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
-import { acceptedOptions, checkOptions, requireRules } from "./start-checks.js";
+import {
+  acceptedOptions,
+  checkOptions,
+  requireFittingOptions,
+  requireRules,
+  requireVerifiers,
+} from "./start-checks.js";
 import { landing, tooManyActive } from "./state/commands.js";
-import { requireFittingOptions, requireVerifiers } from "./verify/require-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";
 

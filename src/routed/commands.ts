@@ -7,7 +7,7 @@ import { type ApprovalSignature, approvalRefused } from "../approval/message.js"
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { AssignRequest, Keyed } from "../phased/commands.js";
-import { requireVerifiers } from "../phased/verify/require-verifiers.js";
+import { requireVerifiers } from "../phased/start-checks.js";
 import { cancelled } from "../phased/verify/verify.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, ownerFor, requireOwnPlace } from "../runtime/access.js";

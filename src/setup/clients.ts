@@ -3,7 +3,7 @@
  * from and in which form, which file it gives its agents to read, and the hook by which it asks before an agent ends.
  */
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
-import type { TextTable } from "./appended-text.js";
+import type { TextTable } from "./changes.js";
 import { findJson, jsonProblem } from "./json-text.js";
 import type { Piece } from "./pieces.js";
 

@@ -10,6 +10,7 @@ import {
   COMMENT_MARKS,
   findBlock,
   findToml,
+  type Insertion,
   MARKDOWN_MARKS,
   type Marks,
   markProblem,
@@ -21,8 +22,7 @@ import {
   tableLines,
   tomlProblem,
   written,
-} from "./appended-text.js";
-import type { Insertion } from "./changes.js";
+} from "./changes.js";
 import {
   addJson,
   findJson,

@@ -12,8 +12,8 @@
  * This is the entry file of the folder. What is decided where:
  * - wanted.ts: which pieces a project should have, and the commands that start the server and check the project
  * - clients.ts: where each client reads what from, and in which form
- * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts and appended-text.ts for each form
- * - changes.ts: what has to be cut out to undo an addition to the letter, and what `--dry-run` shows
+ * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts and changes.ts for each form
+ * - changes.ts also has what must be cut out to undo an addition to the letter
  * - record.ts: what is remembered of what was written
  * - project.ts reads and writes files: everything else is pure
  */

@@ -12,7 +12,7 @@ import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import { isInside } from "../sandbox/resolve.js";
 import { workingFolder } from "../sandbox/sandbox.js";
 import type { JsonObject } from "../workflow/json.js";
-import { nearest, parseRelativePath, shown } from "../workflow/names.js";
+import { orNearest, parseRelativePath, shown } from "../workflow/names.js";
 import { COMMAND_VARIABLES, defineVerifier, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, linesOf, patternParams } from "./lines.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
@@ -243,10 +243,9 @@ function executableOf(argv: readonly string[], { commands: { executables, lines 
   if (hasPlaceholder(name)) throw wrongParam(NAME, "argv", "the command itself can't be a placeholder");
   const executable = executables.get(name) ?? lines.get(JSON.stringify(argv))?.executable;
   if (executable !== undefined) return executable;
-  const near = nearest(name, executables.keys());
   const list = [...executables.keys(), ...[...lines.values()].map(({ words }) => shownCommand(words))].join(", ");
-  const hint = near === undefined ? "" : `; did you mean '${near}'?`;
-  const reason = `${shown(name)} is not on the host's list of commands (${list || "none"})${hint}`;
+  const meant = orNearest(name, executables.keys(), (near) => `'${near}'`);
+  const reason = `${shown(name)} is not on the host's list of commands (${list || "none"})${meant}`;
   throw wrongParam(NAME, "argv", `${reason}${howTo(name)}`);
 }
 

@@ -11,7 +11,7 @@ import { ruleValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";
 import { innermostIssue, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import { nearest, shown } from "../workflow/names.js";
+import { orNearest, shown } from "../workflow/names.js";
 
 /** A request before there is evidence. */
 type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
@@ -92,8 +92,8 @@ function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params:
     throw wrongParam(verifier, path, issue?.message ?? "is not valid", known);
   }
   const unknown = issue.keys[0] ?? "";
-  const near = nearest(unknown, known);
-  throw wrongParam(verifier, unknown, `there is no such parameter${near ? `; did you mean '${near}'?` : ""}`, known);
+  const meant = orNearest(unknown, known, (near) => `'${near}'`);
+  throw wrongParam(verifier, unknown, `there is no such parameter${meant}`, known);
 }
 
 /** A compiled rule. */

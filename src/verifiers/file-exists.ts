@@ -6,7 +6,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
-import { parseRelativePath } from "../workflow/names.js";
+import { firstFew, parseRelativePath } from "../workflow/names.js";
 import { countParam, defineVerifier, textParam } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
 import {
@@ -139,12 +139,10 @@ export function fileContains(sandbox: Sandbox, maxBytes: number): Verifier {
       const { path, text, digest } = await readSubject(sandbox, given, value, maxBytes);
       const texts = typeof given.texts === "string" ? [given.texts] : given.texts;
       const missing = texts.filter((one) => !containsWord(text, one));
-      const all = missing.slice(0, MISSING_MAX).map(shownPath).join(", ");
-      const more = missing.length > MISSING_MAX ? `, and ${missing.length - MISSING_MAX} more` : "";
       const message =
         missing.length === 0
           ? `${shownPath(path)} contains ${texts.length === 1 ? "the text" : `all ${texts.length} texts`}`
-          : `${shownPath(path)} does not contain ${all}${more}`;
+          : `${shownPath(path)} does not contain ${firstFew(missing.map(shownPath), MISSING_MAX)}`;
       return { ok: missing.length === 0, message, ran: shownPath(path), digest };
     },
   });

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { JsonValue } from "../workflow/json.js";
-import { parseRelativePath, shown } from "../workflow/names.js";
+import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import { contentOf } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { notRun, requireGit, uncommittedIn, uncommittedResult } from "./git.js";
@@ -202,8 +202,7 @@ function resultOf(
 const SHOWN_MAX = 10;
 
 function few(files: readonly string[]): string {
-  const first = files.slice(0, SHOWN_MAX).map(shownPath).join(", ");
-  return files.length > SHOWN_MAX ? `${first}, and ${files.length - SHOWN_MAX} more` : first;
+  return firstFew(files.map(shownPath), SHOWN_MAX);
 }
 
 export const sinceParams = z.strictObject({

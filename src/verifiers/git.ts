@@ -7,7 +7,7 @@ import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import { workingFolder } from "../sandbox/sandbox.js";
-import { parseRelativePath } from "../workflow/names.js";
+import { firstFew, parseRelativePath } from "../workflow/names.js";
 import {
   type CommittedFile,
   changedFiles,
@@ -279,8 +279,6 @@ export function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: Proc
 
 /** Returns the result for the uncommitted files that there should not be. */
 export function uncommittedResult(paths: readonly string[]): VerifyResult {
-  const first = paths.slice(0, 5).map(shownPath);
-  const more = paths.length > first.length ? `, and ${paths.length - first.length} more` : "";
   const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))
     ? "; the rules in .gitignore and .gitattributes apply once they are committed"
     : "";
@@ -289,7 +287,7 @@ export function uncommittedResult(paths: readonly string[]): VerifyResult {
     message:
       paths.length === 0
         ? "no uncommitted files"
-        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${first.join(", ")}${more}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
+        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${firstFew(paths.map(shownPath), 5)}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
     ran: "git ls-files",
     exit: 0,
     digest: sha256(Buffer.from(paths.join("\0"))),

@@ -11,7 +11,7 @@ import type { Verifier } from "../ports/verifier.js";
 import { requireSmallPattern } from "../rules/patterns.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
-import { parseRelativePath, shown } from "../workflow/names.js";
+import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import { countParam, defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { checkPaths, isNamedBy, plainPath, refuseFilledGlobs } from "./named-files.js";
 import { readSubject, shownPath } from "./subject.js";
@@ -199,10 +199,12 @@ export function lineExists(sandbox: Sandbox, maxBytes: number): Verifier {
         const fault = outside ?? faultOf(place, lines, given.quote === true);
         if (fault !== undefined) wrong.push(`${shownPath(place.file)}:${place.line}: ${fault}`);
       }
-      const first = wrong.slice(0, SHOWN_MAX).join("; ");
-      const more = wrong.length > SHOWN_MAX ? `; and ${wrong.length - SHOWN_MAX} more` : "";
       const ran = [...texts.keys()].map(shownPath).join(", ");
-      return { ok: wrong.length === 0, message: wrong.length === 0 ? counted(places) : `${first}${more}`, ran };
+      return {
+        ok: wrong.length === 0,
+        message: wrong.length === 0 ? counted(places) : firstFew(wrong, SHOWN_MAX, "; "),
+        ran,
+      };
     },
   });
 }

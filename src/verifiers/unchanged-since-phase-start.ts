@@ -19,7 +19,7 @@ import {
   refuseFilledGlobs,
   sinceWords,
 } from "./named-files.js";
-import { harmless, sha256, shownPath } from "./subject.js";
+import { harmless, sha256, shortened, shownPath } from "./subject.js";
 
 const NAME = "unchanged_since_phase_start";
 
@@ -231,7 +231,7 @@ function differences(changes: readonly Change[]): string[] {
     const own = [`${shownPath(change.path)} ${kindOf(change)}`, ...differenceOf(change)];
     const left = LINES_MAX - lines.length;
     if (own.length > left && index > 0) return [...lines, `… ${changes.length - index} more files`];
-    lines.push(...own.map((line) => shortened(harmless(line))));
+    lines.push(...own.map((line) => shortened(harmless(line), LINE_MAX)));
   }
   return lines;
 }
@@ -245,10 +245,6 @@ function differenceOf({ before, now }: Change): string[] {
   const all = lineDifferences(before.text.split("\n"), now.text.split("\n"));
   const shownLines = all.slice(0, FILE_LINES_MAX);
   return all.length === shownLines.length ? all : [...shownLines, `… ${all.length - shownLines.length} more lines`];
-}
-
-function shortened(line: string): string {
-  return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX - 1)}…` : line;
 }
 
 /** Maximum number of pairs of lines that are compared; above it, all old lines are shown before all new ones. */

@@ -183,6 +183,33 @@ export function nearest(
   return best;
 }
 
+/** Returns `; did you mean X?` with the candidate that is nearest to a misspelt name; empty if none is near enough. */
+export function orNearest(
+  name: string,
+  candidates: Iterable<string>,
+  write: (near: string) => string = String,
+): string {
+  const near = nearest(name, candidates);
+  return near === undefined ? "" : `; did you mean ${write(near)}?`;
+}
+
+/** Returns `Did you mean X?` with the candidate that is nearest to a misspelt name; `otherwise` if none is near enough. */
+export function meantOr(
+  name: string,
+  candidates: Iterable<string>,
+  otherwise: string,
+  write: (near: string) => string = String,
+): string {
+  const near = nearest(name, candidates);
+  return near === undefined ? otherwise : `Did you mean ${write(near)}?`;
+}
+
+/** Returns the first texts of a list, and the number of the others: `a, b, and 3 more`. */
+export function firstFew(texts: readonly string[], most: number, separator = ", "): string {
+  const more = texts.length > most ? `${separator}and ${texts.length - most} more` : "";
+  return `${texts.slice(0, most).join(separator)}${more}`;
+}
+
 declare const sessionIdBrand: unique symbol;
 
 function slug(text: string): string {

@@ -7,7 +7,7 @@
 import type { SourcePosition } from "../errors.js";
 import type { Diagnostic, DiagnosticCode, KeyPath, ParsedSource } from "./diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
-import { escapeHidden, nearest, shown } from "./names.js";
+import { escapeHidden, meantOr, nearest, shown } from "./names.js";
 import type { FieldDefinition } from "./structure.js";
 
 /** A type of value. */
@@ -237,10 +237,9 @@ export class ObjectReader {
   }
 
   private unknown(severity: "error" | "warn", key: string, otherwise: string): void {
-    this.report[severity]("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, () => {
-      const meant = nearest(key, this.known);
-      return meant === undefined ? otherwise : `Did you mean ${shown(meant)}?`;
-    });
+    this.report[severity]("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, () =>
+      meantOr(key, this.known, otherwise, shown),
+    );
   }
 
   private typed<T extends JsonValue>(key: string, kind: ValueKind<T>): T | undefined {

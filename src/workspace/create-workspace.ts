@@ -9,15 +9,14 @@ import { byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
-import { nearest, shown } from "../workflow/names.js";
+import { meantOr, shown } from "../workflow/names.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
 import { skillPlaces } from "./preload/skills.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/paths.js";
 import { Roots } from "./roots/roots.js";
 import { isSessionFolder, noSession, SessionFolders } from "./session/folders.js";
-import type { Connection } from "./session/keeper.js";
-import { SessionCounts, SessionKeeper } from "./session/keeper.js";
+import { type Connection, SessionCounts, SessionKeeper } from "./session/keeper.js";
 import {
   type RecordedEntry,
   Recorder,
@@ -25,7 +24,6 @@ import {
   recordedMachine,
   type WorkspaceAct,
 } from "./session/machine.js";
-import { listFilesTool, readFileTool } from "./tools/files.js";
 import {
   completeSessionTool,
   createSessionTool,
@@ -34,7 +32,15 @@ import {
   saveOutputTool,
   WORKSPACE_TOOLS,
 } from "./tools/sessions.js";
-import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
+import {
+  errorOf,
+  listFilesTool,
+  readFileTool,
+  type ToolFailure,
+  type ToolResult,
+  type ToolSuccess,
+  type WorkspaceTool,
+} from "./tools/tool.js";
 import type { ActorWorkspace, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
 
 /**
@@ -309,7 +315,6 @@ function namedSession(input: unknown): string | undefined {
 
 function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
   const names = tools.map((tool) => tool.name);
-  const near = nearest(name, names);
-  const remedy = near === undefined ? `The tools are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  const remedy = meantOr(name, names, `The tools are ${names.join(", ")}.`);
   return { success: false, error: `there is no tool ${shown(name)}`, remedy };
 }

@@ -25,7 +25,6 @@ import type { WorkflowSummary } from "./preload/find.js";
 import type { SessionFigures } from "./session/keeper.js";
 import type { RecordedCommit, RecordedEntry, SessionInputs } from "./session/machine.js";
 import type { Manifest } from "./session/manifest.js";
-import type { FileRead, FilesListed } from "./tools/files.js";
 import type {
   OutputSaved,
   SessionCompleted,
@@ -33,7 +32,14 @@ import type {
   StepAnswered,
   WorkflowPreloaded,
 } from "./tools/sessions.js";
-import { publishedInput, type ToolFailure, type ToolListing, type ToolResult } from "./tools/tool.js";
+import {
+  type FileRead,
+  type FilesListed,
+  publishedInput,
+  type ToolFailure,
+  type ToolListing,
+  type ToolResult,
+} from "./tools/tool.js";
 
 /**
  * Files for workflows that a model leads itself: it reads what it needs and saves what it makes, in sandboxed folders.

@@ -9,7 +9,7 @@ import {
   signApproval,
 } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
-import { ApproversFile } from "../../src/cli/approvers-file.js";
+import { ApproversFile } from "../../src/cli/approvers.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { Authenticator, type Lies } from "../support/authenticator.js";
 import { failure } from "../support/failure.js";

@@ -7,7 +7,7 @@ import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { ApproversFile } from "../../src/cli/approvers-file.js";
+import { ApproversFile } from "../../src/cli/approvers.js";
 import { runBin } from "../cli/bin.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles } from "../support/approvals.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
 import { keyIdOf } from "../../src/approval/keys.js";
-import { ApproversFile } from "../../src/cli/approvers-file.js";
+import { ApproversFile } from "../../src/cli/approvers.js";
 import { readCurrentTrust } from "../../src/cli/trust.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { makeAsking } from "../support/approvals.js";

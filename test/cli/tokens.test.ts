@@ -2,7 +2,7 @@ import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/
 import { join } from "node:path";
 import { createTokenLogin } from "phasegate/login";
 import { describe, expect, it } from "vitest";
-import { TokensFile } from "../../src/cli/tokens-file.js";
+import { TokensFile } from "../../src/cli/tokens.js";
 import { bearer, refusal } from "../login/issuer.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { runBin } from "./bin.js";

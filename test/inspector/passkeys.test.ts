@@ -4,7 +4,7 @@ import { ScriptedDecider } from "phasegate/ai";
 import { createInspector } from "phasegate/inspector";
 import { createRoutedEngine } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
-import { ApproversFile } from "../../src/cli/approvers-file.js";
+import { ApproversFile } from "../../src/cli/approvers.js";
 import type { About, Challenge, Inbox, InvitationView, Waiting } from "../../src/inspector/wire.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles } from "../support/approvals.js";

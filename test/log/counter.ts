@@ -3,7 +3,7 @@ import { PhasegateError } from "../../src/errors.js";
 import { Kernel, type KernelOptions, type Prepared } from "../../src/log/log.js";
 import type { Machine } from "../../src/log/machine.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
-import { FakeClock } from "../../src/testing/commits.js";
+import { FakeClock } from "../../src/testing/contract.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 /** The smallest machine that can refuse a command: a counter that never goes below zero. */
 export type CounterCommand = { readonly add: number } | "close" | "open" | "bury";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { Kernel } from "../../src/log/log.js";
 import { type Machine, type StoredState, upcast } from "../../src/log/machine.js";
-import { FakeClock } from "../../src/testing/commits.js";
+import { FakeClock } from "../../src/testing/contract.js";
 import { failure } from "../support/failure.js";
 import { AlteredStorage } from "./altered-storage.js";
 import { adding, type CounterCommand, type CounterEvent, type CounterHead, counter, ID } from "./counter.js";

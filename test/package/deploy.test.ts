@@ -10,8 +10,7 @@ import { validate } from "dockerfile-utils";
 import { createHealth } from "phasegate/mcp";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { type ListenOptions, requireComplete } from "../../src/cli/listen-options.js";
-import { serveOptions } from "../../src/cli/serve-options.js";
+import { type ListenOptions, requireComplete, serveOptions } from "../../src/cli/serve-options.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const text = readFileSync("deploy/Dockerfile", "utf8");

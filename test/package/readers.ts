@@ -6,7 +6,7 @@ import { printable, withoutPasswords } from "../../src/cli/terminal.js";
 import { redactShapes } from "../../src/deciders/exchange.js";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { checkEvidenceSafety } from "../../src/gate/evidence.js";
-import { readRequest } from "../../src/http/request.js";
+import { readRequest } from "../../src/http/api.js";
 import { ROUTES } from "../../src/http/routes.js";
 import { createStdioLines } from "../../src/mcp/stdio-messages.js";
 import { planOrder } from "../../src/plan/order.js";
@@ -46,7 +46,7 @@ import { createVariables, readMapping, replaceTexts } from "../../src/workspace/
 import { type FileSource, loadElicitation } from "../../src/workspace/preload/parts.js";
 import { shimTargets } from "../../src/workspace/preload/skills.js";
 import { checkedPath, expandPath, expandText } from "../../src/workspace/roots/paths.js";
-import { readStep } from "../../src/workspace/steps/give-step.js";
+import { readStep } from "../../src/workspace/steps/next-step.js";
 import { firstSteps, stepIndex, stepsAfter } from "../../src/workspace/steps/step-index.js";
 import type { Reader } from "./growth.js";
 

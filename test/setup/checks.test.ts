@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
-import { addToml, findToml, removeToml, replaceToml, tomlProblem } from "../../src/setup/appended-text.js";
-import { cutAll, insertAll, movedCuts, resizedCuts } from "../../src/setup/changes.js";
+import {
+  addToml,
+  cutAll,
+  findToml,
+  insertAll,
+  movedCuts,
+  removeToml,
+  replaceToml,
+  resizedCuts,
+  tomlProblem,
+} from "../../src/setup/changes.js";
 import { findChecks, packageManagerOf, splitCommand, variablesFor } from "../../src/setup/wanted.js";
 
 const PACKAGE = '{"scripts": {"test": "vitest run"}}';

@@ -97,7 +97,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "waiver-of-another-request",
     what: "A person's answer to one request for a waiver is taken for another one.",
-    file: "phased/state/decide-waiver.ts",
+    file: "phased/state/decide-gate.ts",
     from: "if (waiver.version === version) return undefined;",
     to: "return undefined;",
   },

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { StorageAdapter } from "phasegate";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { makeCommit } from "../../src/testing/commits.js";
+import { makeCommit } from "../../src/testing/contract.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { openStorage } from "../support/open-storage.js";
 import { newSchema, postgresUrl } from "../support/postgres.js";

@@ -1,5 +1,5 @@
 import type { Commit, SessionStatus } from "../../src/ports/storage-adapter.js";
-import { makeCommit, nextCommit } from "../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../src/testing/contract.js";
 import type { SessionId } from "../../src/workflow/names.js";
 
 /** Returns the hash of the payload of every seventh commit; undefined for the others. */

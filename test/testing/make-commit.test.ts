@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commitChain, makeCommit, nextCommit } from "../../src/testing/commits.js";
+import { commitChain, makeCommit, nextCommit } from "../../src/testing/contract.js";
 
 it("makes first commits, and says what was asked for", () => {
   expect(makeCommit()).toMatchObject({ version: 1, previousHash: "", sessionId: "session_1" });

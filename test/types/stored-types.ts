@@ -21,7 +21,6 @@ import type {
   recordedHeadSchema,
 } from "../../src/workspace/session/machine.js";
 import type { Manifest, manifestSchema } from "../../src/workspace/session/manifest.js";
-import type { listFilesTool, readFileTool } from "../../src/workspace/tools/files.js";
 import type {
   completeSessionTool,
   createSessionTool,
@@ -29,6 +28,7 @@ import type {
   preloadWorkflowTool,
   saveOutputTool,
 } from "../../src/workspace/tools/sessions.js";
+import type { listFilesTool, readFileTool } from "../../src/workspace/tools/tool.js";
 import type { WorkspaceFunctions } from "../../src/workspace/workspace.js";
 
 /** The request of a workspace function, and the input of its tool's schema. */

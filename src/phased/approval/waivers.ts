@@ -15,8 +15,7 @@ import { checkWorkflow, execute, phaseAsked, sessionNotFound } from "../context.
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type PhasedSession, requireEvent } from "../pinned.js";
 import { isWaiverOpen } from "../state/commands.js";
-import { approvalOf } from "../state/decide-gate.js";
-import { answerRefusal } from "../state/decide-waiver.js";
+import { answerRefusal, approvalOf } from "../state/decide-gate.js";
 import type { EventOf, Waived } from "../state/events.js";
 import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, checkWaiver, notAccepted } from "./ledger.js";
 import { listAwaited, requireNote, requireText } from "./requests.js";

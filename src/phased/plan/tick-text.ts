@@ -158,28 +158,27 @@ class Writing {
 
   /** Ticks items of validation gates. That is for readers alone, so it fails without a word. */
   tickItems(items: NonNullable<TickRequest["items"]>, done: boolean): void {
-    if (items.length === 0) return;
-    try {
-      const text = this.parser.tick(this.text, this.reading.plan, { tasks: [], criteria: false, done, items });
-      if (text !== this.text) this.read = undefined;
-      this.text = text;
-    } catch (error) {
-      if (isPhasegateError(error, "PLAN_PARSE") && error.cause === undefined) throw error;
-    }
+    if (items.length > 0) this.write({ tasks: [], criteria: false, done, items });
   }
 
   /** Ticks tasks together; if that fails, one by one, so that one task does not stop the others. */
   tick(tasks: readonly string[], criteria: boolean, done: boolean): void {
-    if (tasks.length === 0) return;
+    if (tasks.length === 0 || this.write({ tasks, criteria, done })) return;
+    // A single task that can't be ticked is reported as unwritable, because the text does not show it.
+    if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
+  }
+
+  /** Returns false if the parser can't tick all of it. */
+  private write(request: TickRequest): boolean {
     try {
-      const text = this.parser.tick(this.text, this.reading.plan, { tasks, criteria, done });
+      const text = this.parser.tick(this.text, this.reading.plan, request);
       if (text !== this.text) this.read = undefined;
       this.text = text;
+      return true;
     } catch (error) {
       // The parser has written a text that is no plan: fewer tasks would not help.
       if (isPhasegateError(error, "PLAN_PARSE") && error.cause === undefined) throw error;
-      // A single task that can't be ticked is reported as unwritable, because the text does not show it.
-      if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
+      return false;
     }
   }
 }

@@ -1,11 +1,16 @@
 /**
  * Decides what follows from a submission, from a person's answer to it, and from a host that overrides or
- * skips a gate. A denial is a failed attempt like any other; the last failed attempt ends the session.
+ * skips a gate. A denial is a failed attempt like any other; the last failed attempt ends the session. And decides
+ * waivers: an agent asks that some of what its gate asks for is not required, and a person grants or denies it. Neither
+ * counts as an attempt, and the session's status stays. A waiver ends with the visit to its phase, and when the gate may
+ * have changed.
  */
 import { approvalRefused } from "../../approval/message.js";
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { attemptsLeft } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
+import { waivable, waiverName } from "../../gate/waivers.js";
+import { firstFew, nearest, shown } from "../../workflow/names.js";
 import type {
   ApprovalDefinition,
   GateDefinition,
@@ -13,16 +18,19 @@ import type {
   WorkflowStructure,
 } from "../../workflow/structure.js";
 import {
+  asksNoMore,
   begunOf,
   type CommandOf,
   invalidTransition,
+  isWaiverOpen,
   notCurrent,
+  REQUESTS_MAX,
   submissionRefusal,
   type TransitionContext,
   tooLong,
 } from "./commands.js";
 import type { EventOf, SessionEvent, Verification } from "./events.js";
-import { type SessionHead, spentAt } from "./head.js";
+import { type HeadFacts, type SessionHead, spentAt } from "./head.js";
 
 /** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
 export const NOTE_MAX = 2000;
@@ -208,18 +216,21 @@ function ahead(position: number, context: TransitionContext): readonly SessionEv
 
 /** Returns a person's answer as an event. The engine has already authenticated it. */
 function decidedEvent(command: CommandOf<"approve"> | CommandOf<"deny">): EventOf<"approved"> | EventOf<"denied"> {
-  const { by, authenticated, signature, keyId, evidenceHash, asked } = command;
-  const decided = {
-    phase: asked.event.phase,
-    by,
-    evidenceHash,
-    asked: asked.version,
-    authenticated,
-    ...(signature === undefined ? {} : { signature }),
-    ...(keyId === undefined ? {} : { keyId }),
-  };
+  const { phase, by, ...proof } = answerOf(command);
+  const decided = { phase, by, evidenceHash: command.evidenceHash, ...proof };
   if (command.type === "deny") return { type: "denied", ...decided, note: command.note };
-  return { type: "approved", ...decided, ...(command.note === undefined ? {} : { note: command.note }) };
+  return { type: "approved", ...decided, ...noteOf(command) };
+}
+
+/** Returns who has answered a request, and how that is proved. */
+function answerOf(command: CommandOf<"approve"> | CommandOf<"deny"> | CommandOf<"waive"> | CommandOf<"denyWaiver">) {
+  const { asked, by, authenticated, signature, keyId } = command;
+  const proof = { ...(signature === undefined ? {} : { signature }), ...(keyId === undefined ? {} : { keyId }) };
+  return { phase: asked.event.phase, by, asked: asked.version, authenticated, ...proof };
+}
+
+function noteOf({ note }: { readonly note?: string | undefined }): { readonly note?: string } {
+  return note === undefined ? {} : { note };
 }
 
 /** Returns a denial as a problem, in the person's own words. */
@@ -233,5 +244,113 @@ function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">)
   return new PhasegateError("NOT_ALLOWED", `the definition does not allow ${command.type} in phase ${command.phase}`, {
     remedy: `Complete the phase with evidence; a definition allows it by ${key}.`,
     details: { phase: command.phase, operation: command.type },
+  });
+}
+
+/** Limits how many names one request has: they are stored in the head, which must stay small. */
+const WAIVED_MAX = 50;
+
+/** Returns the names that are waived at the current phase. */
+export function waivedNames({ waived = [] }: Pick<HeadFacts, "waived">): string[] {
+  return waived.flatMap(({ fields }) => fields);
+}
+
+/** Decides an agent's request. A new request takes the place of one that is still open. */
+export function requestWaiver(
+  head: SessionHead,
+  command: CommandOf<"requestWaiver">,
+  { structure }: TransitionContext,
+): Decided {
+  const { phase, reason } = command;
+  if (head.status !== "active" && head.status !== "failed") return invalidTransition(head, structure, command.type);
+  const current = structure.phases[head.position];
+  if (current === undefined || phase !== head.phase) return notCurrent(head, phase, structure);
+  if (head.awaiting !== undefined) {
+    const why = `the evidence for phase ${phase} is complete, and waits for an approval`;
+    return invalidTransition(head, structure, command.type, { why });
+  }
+  if (reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
+  if (asksNoMore(head)) {
+    const message = `${REQUESTS_MAX} waivers were asked for in phase ${phase}, and none of the last was granted`;
+    return noWaiver(phase, message, "Do what can be done");
+  }
+  const { gate } = current;
+  const waived = waivedNames(head);
+  const named = [...new Set(command.fields.map((name) => waiverName(gate, name)))];
+  const fields = named.filter((name) => !waived.includes(name));
+  const refusal = namesRefusal(head, gate, named, fields);
+  if (refusal !== undefined) return refusal;
+  const approvers = approvalOf(gate)?.approvers;
+  const whom = approvers === undefined ? {} : { approvers: [...approvers] };
+  return [{ type: "waiver_requested", phase, fields, reason, ...whom }];
+}
+
+/** Decides a person's answer to the request that is open. */
+export function decideWaiver(head: SessionHead, command: CommandOf<"waive"> | CommandOf<"denyWaiver">): Decided {
+  const { asked } = command;
+  const refusal = answerRefusal(head, asked.version);
+  if (refusal !== undefined) return refusal;
+  const { note = "" } = command;
+  if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  const answered = answerOf(command);
+  if (command.type === "denyWaiver") return [{ type: "waiver_denied", ...answered, note: command.note }];
+  return [{ type: "waiver_granted", ...answered, fields: asked.event.fields, ...noteOf(command) }];
+}
+
+/** Returns the reason why a request that this commit has made can't be answered now; undefined if it can. */
+export function answerRefusal(head: SessionHead, version: number | undefined): AnyPhasegateError | undefined {
+  const { phase, waiver } = head;
+  if (!isWaiverOpen(head) || waiver === undefined) {
+    return approvalRefused(`nothing waits for a waiver in phase ${phase}`, "Read the session's state first.", {
+      phase,
+      reason: "not_waiting",
+    });
+  }
+  if (waiver.version === version) return undefined;
+  return approvalRefused(
+    `phase ${phase} waits for another waiver`,
+    "Read the request that is open now: it was made after the one that you have seen.",
+    { phase, reason: "other_request" },
+  );
+}
+
+/** Returns the reason why these names can't be waived; undefined if they can. */
+function namesRefusal(
+  head: SessionHead,
+  gate: GateDefinition,
+  named: readonly string[],
+  fields: readonly string[],
+): AnyPhasegateError | undefined {
+  const { phase } = head;
+  const { names, excluded } = waivable(gate, waivedNames(head));
+  if (named.length === 0 || named.length > WAIVED_MAX) {
+    return badFields(`'fields' must name 1 to ${WAIVED_MAX} fields`, names);
+  }
+  if (fields.length === 0) return badFields(`${named.map(shown).join(", ")}: waived already`, names);
+  const fixed = fields.find((name) => excluded.includes(name));
+  if (fixed !== undefined) return noWaiver(phase, `the workflow allows no waiver of ${shown(fixed)}`);
+  if (names.length === 0) return noWaiver(phase, `the gate of phase ${phase} shows nothing that can be waived`);
+  const unknown = fields.find((name) => !names.includes(name));
+  if (unknown === undefined) return undefined;
+  const similar = nearest(unknown, names);
+  const meant = similar === undefined ? "" : ` (did you mean ${shown(similar)}?)`;
+  return badFields(`the gate of phase ${phase} requires nothing called ${shown(unknown)}${meant}`, names);
+}
+
+/** Limits the names in an error. */
+const NAMES_SHOWN = 20;
+
+function badFields(message: string, names: readonly string[]): PhasegateError<"INVALID_INPUT"> {
+  const expected = firstFew(names, NAMES_SHOWN);
+  return new PhasegateError("INVALID_INPUT", message, {
+    remedy: expected === "" ? "Name the fields that can't be met." : `Name what can't be met, of: ${expected}.`,
+    details: { field: "fields", ...(expected === "" ? {} : { expected }) },
+  });
+}
+
+function noWaiver(phase: number, message: string, instead = "Do it"): PhasegateError<"NOT_ALLOWED"> {
+  return new PhasegateError("NOT_ALLOWED", message, {
+    remedy: `${instead}; or pause the session with a note that says what can't be done, and tell the person you work for.`,
+    details: { phase, operation: "requestWaiver" },
   });
 }

@@ -1,7 +1,7 @@
 /**
  * The lifecycle of a phased session as a pure function: from the current head and a command to events, or
  * to a refusal. The new head is always the fold of the events over the old one. decide-gate.ts decides
- * gates and approvals, decide-waiver.ts waivers; commands.ts has the refusals, head.ts the fold.
+ * gates, approvals and waivers; commands.ts has the refusals, head.ts the fold.
  */
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
@@ -23,13 +23,14 @@ import {
   completePhase,
   type Decided,
   decideApproval,
+  decideWaiver,
   goTo,
   isTicked,
   NOTE_MAX,
   OPERATOR_MAX,
   passWithoutEvidence,
+  requestWaiver,
 } from "./decide-gate.js";
-import { decideWaiver, requestWaiver } from "./decide-waiver.js";
 import { sessionEventSchema } from "./event-schemas.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";

@@ -2,8 +2,18 @@
 import assert from "node:assert/strict";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, eachOf, NotTried, present, refuses, wins } from "../contract.js";
+import {
+  appendAll,
+  collect,
+  commitChain,
+  eachOf,
+  makeCommit,
+  NotTried,
+  nextCommit,
+  present,
+  refuses,
+  wins,
+} from "../contract.js";
 import type { StorageCheck } from "./stage.js";
 
 const RACERS = 16;

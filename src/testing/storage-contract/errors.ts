@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
-import { commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, comes, eachOf } from "../contract.js";
+import { collect, comes, commitChain, eachOf, makeCommit, nextCommit } from "../contract.js";
 import { MARKED, markedEngine, markedEvidence, markersIn } from "./children.js";
 import type { StageCheck } from "./stage.js";
 

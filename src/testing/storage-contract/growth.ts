@@ -3,8 +3,18 @@ import assert from "node:assert/strict";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
 import { parseSessionId } from "../../workflow/names.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, eachOf, ifThere, present, refuses, wins } from "../contract.js";
+import {
+  appendAll,
+  collect,
+  commitChain,
+  eachOf,
+  ifThere,
+  makeCommit,
+  nextCommit,
+  present,
+  refuses,
+  wins,
+} from "../contract.js";
 import type { StageCheck } from "./stage.js";
 
 const NOBODY = parseSessionId("nobody");

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
-import { makeCommit, nextCommit } from "../commits.js";
-import { collect, NotTried, present } from "../contract.js";
+import { collect, makeCommit, NotTried, nextCommit, present } from "../contract.js";
 import { markedEngine, markersIn, markersOf, type StorageChild, type WorkerTask, withChildren } from "./children.js";
 import type { StageCheck, StorageProcess, StorageStage } from "./stage.js";
 

@@ -1,8 +1,7 @@
 /** Cases about `list`: filters, order, pages and cursors. */
 import assert from "node:assert/strict";
 import type { Changes, Page, SessionQuery, SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
-import { appendAll, makeCommit, nextCommit } from "../commits.js";
-import { eachOf, ifThere, present, refuses } from "../contract.js";
+import { appendAll, eachOf, ifThere, makeCommit, nextCommit, present, refuses } from "../contract.js";
 import type { StorageCheck } from "./stage.js";
 
 /** Returns the ids on a page. */

@@ -8,7 +8,7 @@ import {
   type StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { commitChain, makeCommit, nextCommit, pick, randomFrom } from "../commits.js";
+import { commitChain, makeCommit, nextCommit, pick, randomFrom } from "../contract.js";
 import type { StorageCheck } from "./stage.js";
 
 type Random = () => number;

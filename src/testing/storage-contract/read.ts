@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
 import { parseSessionId } from "../../workflow/names.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, eachOf, NotTried, present } from "../contract.js";
+import { appendAll, collect, commitChain, eachOf, makeCommit, NotTried, nextCommit, present } from "../contract.js";
 import type { StageCheck, StorageCheck } from "./stage.js";
 
 const NOBODY = parseSessionId("nobody");

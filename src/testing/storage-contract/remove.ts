@@ -2,8 +2,17 @@
 import assert from "node:assert/strict";
 import { digest } from "../../workflow/json.js";
 import { parseSessionId } from "../../workflow/names.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, eachOf, present, refuses, wins } from "../contract.js";
+import {
+  appendAll,
+  collect,
+  commitChain,
+  eachOf,
+  makeCommit,
+  nextCommit,
+  present,
+  refuses,
+  wins,
+} from "../contract.js";
 import type { ReopenCheck, StorageCheck } from "./stage.js";
 
 /** Nothing of a removed session is left, except that its id cannot be used again. */

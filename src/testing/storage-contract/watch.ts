@@ -1,8 +1,7 @@
 /** Cases about `watch`. */
 import assert from "node:assert/strict";
 import type { Commit, SessionQuery, StorageAdapter } from "../../ports/storage-adapter.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { comes, ifThere, present } from "../contract.js";
+import { appendAll, comes, commitChain, ifThere, makeCommit, nextCommit, present } from "../contract.js";
 import type { StageCheck } from "./stage.js";
 
 /** A running watch, and the commits that it has returned. */

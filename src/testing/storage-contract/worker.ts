@@ -7,7 +7,7 @@ import process from "node:process";
 import { errnoOf, isPhasegateError } from "../../errors.js";
 import type { Commit, SessionStatus, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
-import { makeCommit, nextCommit } from "../commits.js";
+import { makeCommit, nextCommit } from "../contract.js";
 import type { WorkerOrder, WorkerTask } from "./children.js";
 
 const STATUSES = ["active", "active", "paused", "active", "completed"] as const;

@@ -1,7 +1,7 @@
 /** The handlers of the listing actions, and of the actions that end or pause a session. */
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
-import type { RefusedStep } from "../../phased/refusals.js";
+import type { RefusedStep } from "../../phased/phased.js";
 import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { describeOptions } from "../../rules/options.js";

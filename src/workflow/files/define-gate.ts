@@ -2,6 +2,7 @@
  * The gates of `defineWorkflow`: a schema, or fields with validators and rules as a gate file has them. What can be checked
  * without the language of rules is checked here.
  */
+import { PhasegateError } from "../../errors.js";
 import {
   comparisonValidator,
   hasUnclearNumber,
@@ -15,7 +16,7 @@ import { TYPE_WORDS } from "../field-types.js";
 import { REVEALS } from "../gate-definition.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { jsonSchemaOf, waivableFaults } from "../json-schema.js";
-import { nearest, RESERVED, shown } from "../names.js";
+import { orNearest, RESERVED, shown } from "../names.js";
 import type {
   FieldDefinition,
   FieldGate,
@@ -163,13 +164,19 @@ const KEYS = {
   approval: keysOf<ApprovalInput>({ prompt: 1, approvers: 1 }),
 };
 
+/** Throws `DEFINITION_INVALID` if there are problems. */
+export function refuseProblems(name: unknown, problems: readonly string[], remedy: string): void {
+  if (problems.length === 0) return;
+  throw new PhasegateError("DEFINITION_INVALID", `the workflow ${shown(name)} can't be used: ${problems.join("; ")}`, {
+    remedy,
+    details: { workflowType: String(name), diagnostics: problems },
+  });
+}
+
 /** Names the keys that are not known. Those that begin with `x-` are for other programs. */
 export function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
   const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
-  return keys.map((key) => {
-    const meant = nearest(key, known);
-    return `${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
-  });
+  return keys.map((key) => `${about} has no key ${shown(key)}${orNearest(key, known)}`);
 }
 
 /** Returns an object with a key if it has a value. */
@@ -259,8 +266,7 @@ function typeOf(name: string, field: FieldInput, problems: string[]): FieldType 
   const { type = "any" } = Object(field);
   const known = TYPE_WORDS.get(type);
   if (known !== undefined) return known;
-  const meant = nearest(String(type), TYPE_WORDS.keys());
-  problems.push(`${about}: there is no type ${shown(type)}${meant === undefined ? "" : `; did you mean ${meant}?`}`);
+  problems.push(`${about}: there is no type ${shown(type)}${orNearest(String(type), TYPE_WORDS.keys())}`);
   return "any";
 }
 
@@ -295,9 +301,8 @@ function fieldRule(
   const named = namedValidator(text, type) ?? comparisonValidator(text, type);
   if (named === undefined && !isValidatorName(text)) return ruleOf(text, validatorParams, place, reading);
   if (named === undefined) {
-    const meant = nearest(text, [...Object.keys(table), ...likelyNames(text)]);
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    const more = hasUnclearNumber(text) ? `. ${UNCLEAR_NUMBER}` : hint;
+    const names = [...Object.keys(table), ...likelyNames(text)];
+    const more = hasUnclearNumber(text) ? `. ${UNCLEAR_NUMBER}` : orNearest(text, names);
     problems.push(`${place}: there is no validator ${shown(text)}${more}`);
     return [];
   }

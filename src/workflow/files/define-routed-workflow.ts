@@ -3,7 +3,6 @@
  * `routedWorkflows` serves such definitions to an engine.
  */
 import * as z from "zod/mini";
-import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";
 import {
   type ApprovalDefinition,
@@ -29,7 +28,7 @@ import {
 } from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
-import { wrongTypes } from "./define-gate.js";
+import { refuseProblems, wrongTypes } from "./define-gate.js";
 
 /**
  * The gate of a step in code: fields, each required and of type `any` unless it says otherwise; rules in CEL;
@@ -111,18 +110,8 @@ export interface RoutedWorkflowInput<Name extends string = string> {
  * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
  */
 export function defineRoutedWorkflow<const Name extends string>(input: RoutedWorkflowInput<Name>): RoutedDefinition {
-  const problems = formProblems(input) ?? problemsOf(input);
-  if (problems.length > 0) {
-    const named: unknown = Object(input).name;
-    throw new PhasegateError(
-      "DEFINITION_INVALID",
-      `the workflow ${shown(named)} can't be used: ${problems.join("; ")}`,
-      {
-        remedy: "Correct the listed problems in the call of defineRoutedWorkflow.",
-        details: { workflowType: String(named), diagnostics: problems },
-      },
-    );
-  }
+  const remedy = "Correct the listed problems in the call of defineRoutedWorkflow.";
+  refuseProblems(Object(input).name, formProblems(input) ?? problemsOf(input), remedy);
   const { name, goal } = input;
   const [first, ...rest] = input.steps;
   const list = input.steps.map((step, index) => `${index + 1}. ${step.name}`).join("\n");

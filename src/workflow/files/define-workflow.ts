@@ -3,7 +3,6 @@
  * because a misspelt key could leave a gate open. Whether its rules can run is checked when it is started: the language
  * of rules is loaded then.
  */
-import { PhasegateError } from "../../errors.js";
 import { sinceFault } from "../gate-definition.js";
 import { revisionOf } from "../json.js";
 import { jsonSchemaOf } from "../json-schema.js";
@@ -26,6 +25,7 @@ import {
   keysOf,
   optional,
   optionalList,
+  refuseProblems,
   unknownKeys,
   wrongTypes,
 } from "./define-gate.js";
@@ -48,17 +48,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
 export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   input: WorkflowInput<Phases>,
 ): Workflow<Phases> {
-  const problems = formProblems(input) ?? problemsOf(input);
-  if (problems.length > 0) {
-    throw new PhasegateError(
-      "DEFINITION_INVALID",
-      `the workflow ${shown(Object(input).type)} can't be used: ${problems.join("; ")}`,
-      {
-        remedy: "Correct the listed problems.",
-        details: { workflowType: String(Object(input).type), diagnostics: problems },
-      },
-    );
-  }
+  refuseProblems(Object(input).type, formProblems(input) ?? problemsOf(input), "Correct the listed problems.");
   const schemas = new Map(
     input.phases.flatMap(({ number, gate }) =>
       gate === undefined || isFieldGate(gate) ? [] : [[number, gate.evidence] as const],

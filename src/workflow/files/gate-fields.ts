@@ -7,7 +7,7 @@ import type { KeyPath } from "../diagnostic.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { type ApprovalDefinition, type GatePlace, REVEALS, type Reveal, sinceFault } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
-import { nearest, RESERVED, shown } from "../names.js";
+import { orNearest, RESERVED, shown } from "../names.js";
 import type { ObjectReader, Report } from "../object-reader.js";
 import type { FieldDefinition, FieldType, VerifyDefinition } from "../structure.js";
 
@@ -93,8 +93,7 @@ function readType(field: ObjectReader, report: Report): FieldType {
   const word = field.required("type", field.text("type"), `type: boolean (or one of ${TYPE_NAMES})`);
   const type = word === undefined ? "any" : TYPE_WORDS.get(word);
   if (type !== undefined) return type;
-  const meant = nearest(word ?? "", TYPE_WORDS.keys());
-  const hint = `Write one of ${TYPE_NAMES}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  const hint = `Write one of ${TYPE_NAMES}${orNearest(word ?? "", TYPE_WORDS.keys())}`;
   report.error("FIELD_TYPE_UNKNOWN", field.place("type"), `there is no type ${shown(word)}`, hint);
   return "any";
 }
@@ -212,8 +211,7 @@ function readReveal(reader: ObjectReader): Reveal | undefined {
   if (value === undefined) return undefined;
   const reveal = REVEALS.find((candidate) => candidate === value);
   if (reveal !== undefined) return reveal;
-  const meant = nearest(String(value), REVEALS);
-  const hint = `Write one of ${REVEALS.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  const hint = `Write one of ${REVEALS.join(", ")}${orNearest(String(value), REVEALS)}`;
   reader.wrong(["reveal"], value, `one of ${REVEALS.map(shown).join(", ")}`, hint);
   return undefined;
 }

@@ -20,7 +20,7 @@ import {
 import type { KeyPath } from "../diagnostic.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
-import { nearest, shown } from "../names.js";
+import { meantOr, shown } from "../names.js";
 import type { ObjectReader, Report } from "../object-reader.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
 import type { FieldSeed } from "./gate-fields.js";
@@ -46,7 +46,14 @@ export async function readRules(
   const verify = seeds.flatMap(verifyOf);
   for (const seed of seeds) refuseUnverifiable(seed, report);
   if (isPlain && table.size === 0 && cross.length === 0) {
-    return { fields: await chooseExamples(seeds.map(withoutRules), report), rules: [], verify };
+    return {
+      fields: await chooseExamples(
+        seeds.map((seed) => withRules(seed)),
+        report,
+      ),
+      rules: [],
+      verify,
+    };
   }
   const compiler = (await loadRuleLanguage()).forFields(bare);
   const reading = { compiler, fields: bare, table, report };
@@ -54,7 +61,7 @@ export async function readRules(
   const ruled: RuledField[] = [];
   for (const seed of seeds) {
     const isRead = await report.spendRules(seed.validators.length, seed.place);
-    ruled.push(isRead ? withRules(seed, fieldRules(seed, sound, reading)) : withoutRules(seed));
+    ruled.push(withRules(seed, isRead ? fieldRules(seed, sound, reading) : []));
   }
   const rules: RuleDefinition[] = [];
   for (const rule of cross) {
@@ -142,15 +149,6 @@ function refuseUnverifiable(
   }
 }
 
-function withoutRules(seed: FieldSeed): RuledField {
-  return { seed, definition: seed.definition, trials: [], isPlain: true, checks: checksOfSeed(seed) };
-}
-
-/** Returns the checks of a field, from `verify` and from its validators. */
-function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
-  return [...verifyOf(seed), ...seed.verify];
-}
-
 /** The context for reading the rules of one gate. */
 interface Reading {
   readonly compiler: RuleCompiler;
@@ -199,15 +197,14 @@ interface CheckedRule {
   readonly isNamed: boolean;
 }
 
-function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
-  if (rules.length === 0) return withoutRules(seed);
+function withRules(seed: FieldSeed, rules: readonly CheckedRule[] = []): RuledField {
   const { definition, params } = seed;
   return {
     seed,
-    definition: { ...definition, rules: rules.map((rule) => rule.definition) },
+    definition: rules.length === 0 ? definition : { ...definition, rules: rules.map((rule) => rule.definition) },
     trials: rules.flatMap((rule) => trialRule(rule.definition.source, rule.compiled, params) ?? []),
     isPlain: rules.every(({ isNamed }) => isNamed),
-    checks: checksOfSeed(seed),
+    checks: [...verifyOf(seed), ...seed.verify],
   };
 }
 
@@ -263,10 +260,9 @@ function checked(
 function unknownValidator(name: string, place: SourcePosition, { table, report, fields }: Reading): [] {
   const hint = () => {
     if (hasUnclearNumber(name)) return UNCLEAR_NUMBER;
-    const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
-    if (meant !== undefined) return `Did you mean ${meant}?`;
     const other = fields.some((field) => field.name === name) ? `evidence.${name}` : "value != 0";
-    return `Define it below "validators:", or write a rule, such as ${other}.`;
+    const otherwise = `Define it below "validators:", or write a rule, such as ${other}.`;
+    return meantOr(name, [...table.keys(), ...likelyNames(name)], otherwise);
   };
   report.error("VALIDATOR_UNKNOWN", place, `there is no validator ${shown(name)}`, hint);
   return [];
@@ -280,6 +276,7 @@ interface RuledField {
   readonly trials: readonly TrialRule[];
   /** True if all rules are built-in validators, so that their meaning is known. */
   readonly isPlain: boolean;
+  /** The checks of the field, from its validators and from `verify`. */
   readonly checks: readonly VerifyDefinition[];
 }
 

@@ -7,7 +7,7 @@ import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/option
 import { linesOf } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
-import { nearest, shown } from "../names.js";
+import { meantOr, shown } from "../names.js";
 import type { ObjectReader, Report } from "../object-reader.js";
 import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
 import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
@@ -301,11 +301,8 @@ function warnUnknown(kind: TemplateKind, file: string, text: string, report: Rep
   const known = PLACEHOLDERS[kind];
   const at = linesOf(file, text);
   for (const { name, whole, offset } of findPlaceholders(text).filter((found) => !known.includes(found.name))) {
-    const hint = () => {
-      const meant = nearest(name, known);
-      if (meant !== undefined) return `Did you mean [${meant}]?`;
-      return `Use one of ${known.join(", ")}; write prose in brackets in lower case.`;
-    };
+    const otherwise = `Use one of ${known.join(", ")}; write prose in brackets in lower case.`;
+    const hint = () => meantOr(name, known, otherwise, (near) => `[${near}]`);
     const message = `nothing fills ${shown(whole)} in a template of ${kind}s, so it is left out of the text`;
     report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
   }

@@ -25,7 +25,7 @@ import { declaredOptions } from "../../rules/options.js";
 import { type Diagnostic, hasErrors, linesOf } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
-import { isWorkflowType, nearest, shown, WORKFLOW_NAME_RULE } from "../names.js";
+import { isWorkflowType, meantOr, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { createReport, type InferredRequirement, ObjectReader, type Report } from "../object-reader.js";
 import { findOptions } from "../placeholders.js";
 import {
@@ -138,10 +138,7 @@ function checkOptions(
   for (const [path, text] of texts) {
     const at = linesOf(path, text);
     for (const { name, offset } of findOptions(text).filter((found) => !declared.includes(found.name))) {
-      const hint = () => {
-        const meant = nearest(name, declared);
-        return meant === undefined ? 'Add it to "options_schema".' : `Did you mean {options.${meant}}?`;
-      };
+      const hint = () => meantOr(name, declared, 'Add it to "options_schema".', (near) => `{options.${near}}`);
       const message = `"options_schema" has no option ${shown(name)}: without a value {options.${name}} stays in the text`;
       report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
     }

@@ -4,7 +4,7 @@
  */
 import type { SourcePosition } from "../../errors.js";
 import { paragraphsIn } from "../from-markdown.js";
-import { nearest, shown } from "../names.js";
+import { meantOr, nearest, shown } from "../names.js";
 import type { Report } from "../object-reader.js";
 import { FINISH, plainName, stepNameFault, stepsMeant, visibleName } from "../routed-definition.js";
 import { resolvePath } from "./routed-includes.js";
@@ -79,8 +79,8 @@ function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], rep
   for (const name of step.next ?? []) {
     if (known.has(name)) continue;
     const hint = () => {
-      const [near = nearest(name, names)] = meantBy(name, all);
-      return near === undefined ? `Write one of: ${names.join(", ")}.` : `Did you mean ${near}?`;
+      const [near] = meantBy(name, all);
+      return near === undefined ? meantOr(name, names, `Write one of: ${names.join(", ")}.`) : `Did you mean ${near}?`;
     };
     report.error("STEP_UNKNOWN", settings.place("next"), `there is no step ${shown(name)}`, hint);
   }
@@ -229,8 +229,7 @@ function checkName(
   }
   if (!isSure) return undefined;
   const names = [...all.map((other) => other.step.name), FINISH];
-  const near = nearest(name, names);
-  const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
+  const hint = meantOr(name, names, `There are: ${names.join(", ")}.`);
   report.warn("STEP_UNKNOWN", place, `${shown(step.name)} names a step ${shown(name)} that there isn't`, hint);
   return undefined;
 }

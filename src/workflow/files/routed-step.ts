@@ -6,7 +6,7 @@ import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
 import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
-import { nearest, shown } from "../names.js";
+import { meantOr, shown } from "../names.js";
 import type { Report } from "../object-reader.js";
 import { ObjectReader } from "../object-reader.js";
 import type { RoutedStep } from "../routed-definition.js";
@@ -52,8 +52,8 @@ export function stepPath({ target, place }: IndexEntry, { folder, paths, report 
     return undefined;
   }
   if (paths.includes(resolved.path)) return resolved.path;
-  const near = nearest(resolved.path, paths)?.slice(folder.length + 1);
-  const hint = near === undefined ? "Write the file, or remove the link." : `Did you mean ${near}?`;
+  const otherwise = "Write the file, or remove the link.";
+  const hint = meantOr(resolved.path, paths, otherwise, (near) => near.slice(folder.length + 1));
   report.error("STEP_FILE_MISSING", place, `there is no file ${shown(target)}`, hint);
   return undefined;
 }

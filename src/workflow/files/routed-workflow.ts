@@ -7,7 +7,7 @@ import { systemClock, turns } from "../../ports/clock.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
 import { canonicalJson, revisionOf } from "../json.js";
-import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
+import { firstFew, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { createReport, type Report } from "../object-reader.js";
 import type { RoutedDefinition } from "../routed-definition.js";
 import { checkNames, checkReferences, checkWays, type GuidanceNames, type TakenName } from "./routed-checks.js";
@@ -104,8 +104,7 @@ export class RoutedFolders implements RoutedSource {
     const { definition, diagnostics } = await this.read(name);
     if (definition !== undefined) return definition;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
-    const more = errors.length > LISTED_MAX ? `; and ${errors.length - LISTED_MAX} more` : "";
-    const listed = `${errors.slice(0, LISTED_MAX).join("; ")}${more}`;
+    const listed = firstFew(errors, LISTED_MAX, "; ");
     throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${listed}`, {
       remedy: "Correct the files; `phasegate validate` shows every problem with its place.",
       details: { workflowType: name, diagnostics: errors },

@@ -2,7 +2,7 @@
 import type { SourcePosition } from "../../errors.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
-import { nearest, shown } from "../names.js";
+import { meantOr, shown } from "../names.js";
 import type { ObjectReader, Report } from "../object-reader.js";
 import type { TaskDefinition } from "../structure.js";
 import { checkedPath, type WorkflowFiles } from "./workflow-files.js";
@@ -82,31 +82,33 @@ function taskFile(task: ObjectReader, number: number, found: readonly TaskFile[]
   const file = candidates.find((path) => where.files.has(path));
   if (file === undefined && candidates.length > 0) {
     const names = () => found.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
-    missing(task, "file", `there is no file ${shown(given)}`, () => nearest(given, names()), where);
+    missing(
+      task,
+      "file",
+      `there is no file ${shown(given)}`,
+      (otherwise) => meantOr(given, names(), otherwise, shown),
+      where,
+    );
   }
   return file;
 }
 
 function numberedFile(task: ObjectReader, number: number, found: readonly TaskFile[], where: PhaseFolders) {
   const file = found.find((candidate) => candidate.number === number);
-  if (file === undefined) missing(task, "task_number", `task ${number} has no file`, () => undefined, where);
+  if (file === undefined) missing(task, "task_number", `task ${number} has no file`, (otherwise) => otherwise, where);
   return file?.path;
 }
 
-/** Reports a missing file; `near` returns the name of the file that the author may have meant. */
+/** Reports a missing file; `hintOr` returns the hint, which is `otherwise` if no file is meant. */
 function missing(
   task: ObjectReader,
   key: string,
   message: string,
-  near: () => string | undefined,
+  hintOr: (otherwise: string) => string,
   where: PhaseFolders,
 ): void {
   const folder = where.folders[0] ?? "";
-  const hint = () => {
-    const meant = near();
-    if (meant !== undefined) return `Did you mean ${shown(meant)}?`;
-    return `Put the task's text into ${folder}/, and the file's name under "file".`;
-  };
+  const hint = () => hintOr(`Put the task's text into ${folder}/, and the file's name under "file".`);
   where.report.error("TASK_FILE_MISSING", task.place(key), `${message} in ${folder}/`, hint);
 }
 

@@ -7,9 +7,8 @@
  * - sentences.ts: which list items and sentences ask for evidence, and warnings for passages that are not read
  * - tables.ts: which tables ask, and what their columns mean
  * - asked-names.ts: which words of a sentence are names
- * - types.ts: which type the words about a name mean
  * - validators.ts: which validators and comparisons words mean
- * - requirement.ts: names made of text, and which requirements are optional
+ * - requirement.ts: names made of text, which requirements are optional, and which type the words about a name mean
  * - inline-marks.ts: marked words of a line
  * - examples.ts: examples in the text, which headings belong to a gate, and whether the examples pass it
  */

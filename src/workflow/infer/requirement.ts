@@ -1,11 +1,21 @@
 /**
- * The requirements that are found in the text of a phase, and helpers to read one: its context, its name, and the words
- * that make it optional.
+ * The requirements that are found in the text of a phase, and helpers to read one: its context, its name, the words that
+ * make it optional, and the type and validators in the words about a name.
  */
 import type { DiagnosticCode } from "../diagnostic.js";
+import { TYPE_WORDS } from "../field-types.js";
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
+import { nearest, RESERVED } from "../names.js";
 import type { InferredRequirement } from "../object-reader.js";
-import type { FieldDefinition } from "../structure.js";
+import type { FieldDefinition, FieldType } from "../structure.js";
+import {
+  comparisonsIn,
+  isKnownValidator,
+  isNamedValidator,
+  proseValidators,
+  typeCompared,
+  validatorHint,
+} from "./validators.js";
 
 /** A requirement in the text of a phase. */
 export interface Requirement {
@@ -108,4 +118,180 @@ const OPTIONAL = [
 /** Checks whether a text says that its requirement may be left out, not that it is about something optional. */
 export function isOptional(text: string): boolean {
   return !/\b(?:not|non)[- ]optional\b/i.test(text) && OPTIONAL.some((pattern) => pattern.test(text));
+}
+
+/** A name and the words about it. */
+interface Valued {
+  readonly name: string;
+  readonly words: string;
+  readonly optional: boolean;
+  readonly description: string;
+  readonly from: Requirement["from"];
+}
+
+/** Returns the requirement for a value; its type and validators are guesses. */
+export function valued(
+  { name, words, optional, description, from }: Valued,
+  place: Place,
+  defined: ReadonlySet<string>,
+) {
+  if (RESERVED.has(name)) return [unclear(place, `no field may be called ${name}`, "Give it another name.")];
+  const spoken = words.replaceAll("_", " ");
+  const found = typeFor(spoken, name);
+  const type = found?.type ?? "string";
+  const named = validatorsNamed(words, defined);
+  const prose = proseValidators(named.rest.replaceAll("_", " "), type);
+  const requirement: Requirement = {
+    field: { name, type, required: !optional, ...(description === "" ? {} : { description }) },
+    validators: [...new Set([...named.names, ...prose.validators])],
+    from,
+    certainty: "guess",
+    typed: typeFromWords(spoken, name) !== undefined,
+    named: true,
+    ...place,
+  };
+  const findings: Finding[] = [requirement];
+  for (const said of prose.unknown) {
+    const message = `"${said}" can't be read as a rule for ${name}, which is read as a field of type ${type}`;
+    findings.push(
+      unclear(place, message, "Name its type, as in (integer, at least 3), or write a table with a Validator."),
+    );
+  }
+  return [...findings, ...misspelt(words, name, place, defined)];
+}
+
+/** A type, and whether the words say it directly. */
+export interface FoundType {
+  readonly type: FieldType;
+  readonly sure: boolean;
+}
+
+/** Returns the type that words mention, or that their comparison implies. */
+export function typeFor(words: string, name: string): FoundType | undefined {
+  const found = typeFromWords(words, name);
+  if (found !== undefined) return found;
+  const compared = typeCompared(comparisonsIn(words));
+  return compared === undefined ? undefined : { type: compared, sure: false };
+}
+
+/** Other words in type columns of tables. */
+const IN_TABLES: readonly (readonly [FieldType, readonly string[]])[] = [
+  ["integer", ["count", "quantity", "whole number", "long", "uint", "natural number"]],
+  ["number", ["double", "decimal", "percent", "percentage", "numeric", "ratio", "real"]],
+  ["string", ["text", "file", "path", "filename", "file path", "filepath", "url", "uri", "link", "date", "datetime"]],
+  ["string", ["timestamp", "markdown", "output", "command", "char", "hash", "sha", "uuid", "email", "word"]],
+  ["boolean", ["flag", "true/false", "yes/no", "true or false", "checkbox", "tick"]],
+  ["list", ["collection", "set", "tuple", "sequence"]],
+  ["object", ["dictionary", "map", "mapping", "record", "json", "json object"]],
+];
+
+const KNOWN: ReadonlyMap<string, FieldType> = new Map(
+  IN_TABLES.flatMap(([type, words]) => words.map((word) => [word, type] as const)),
+);
+
+/** All words that a type column may hold. */
+export const TABLE_TYPES: readonly string[] = [...TYPE_WORDS.keys(), ...KNOWN.keys()];
+
+/** Returns the type that one or two words in a table mean. */
+export function typeNamed(words: string): FoundType | undefined {
+  const lower = words.toLowerCase().trim().replace(/\s+/g, " ");
+  const named = TYPE_WORDS.get(lower);
+  if (named !== undefined) return { type: named, sure: true };
+  if (/\[\]$/.test(lower) || /^(?:list|array|set|tuple|sequence|collection)s?\s*(?:[[<(]|of\b)/.test(lower))
+    return { type: "list", sure: true };
+  if (/^(?:dict|map|mapping|object|record|dictionary)\s*(?:[[<(]|of\b)/.test(lower))
+    return { type: "object", sure: true };
+  const single = lower.replace(/s$/, "");
+  const type = KNOWN.get(lower) ?? TYPE_WORDS.get(single) ?? KNOWN.get(single);
+  return type === undefined ? undefined : { type, sure: false };
+}
+
+/** Words in prose that always mean a type. */
+const PLAIN: readonly (readonly [FieldType, readonly string[]])[] = [
+  ["integer", ["integer", "int"]],
+  ["number", ["float", "decimal"]],
+  ["boolean", ["boolean", "bool"]],
+  ["string", ["string", "str"]],
+  ["object", ["dict", "dictionary", "mapping"]],
+  ["list", ["list", "array"]],
+];
+
+/** Words in prose that suggest a type. */
+const SPOKEN: readonly (readonly [FieldType, readonly string[]])[] = [
+  ["integer", ["count", "number", "quantity"]],
+  ["list", ["list", "array", "collection"]],
+  ["string", ["output", "text", "command"]],
+  ["boolean", ["flag", "boolean", "true/false"]],
+];
+
+/**
+ * Returns the type that the words about a name mean: one in parentheses or said directly; else the one that the name
+ * suggests; else the one that the words suggest.
+ */
+export function typeFromWords(words: string, name: string): FoundType | undefined {
+  const lower = words.toLowerCase();
+  const [, alone] = /^[\s:=–—-]*(\w+)\s*$/.exec(lower) ?? [];
+  for (const part of [alone ?? "", ...bracketed(lower)]) {
+    const type = TYPE_WORDS.get(part);
+    if (type !== undefined) return { type, sure: true };
+  }
+  return first(lower, PLAIN) ?? first(namedWords(name), SPOKEN, true) ?? first(lower, SPOKEN);
+}
+
+/** Validators that words name: `greater_than_0`. */
+function validatorsNamed(words: string, defined: ReadonlySet<string>) {
+  const names: string[] = [];
+  const rest = words.replace(/(?<![\w/.\\-])[A-Za-z]\w*_\w+/g, (word) => {
+    if (!isNamedValidator(word, defined)) return word;
+    names.push(word);
+    return " ";
+  });
+  return { names, rest };
+}
+
+/** Returns warnings for words in brackets that are almost types or validators: `(integr, greater_then_0)`. */
+function misspelt(words: string, name: string, place: Place, defined: ReadonlySet<string>): Finding[] {
+  return bracketed(words).flatMap((part): Finding[] => {
+    if (!/^[A-Za-z]\w*$/.test(part) || part === name || typeNamed(part) !== undefined) return [];
+    if (isKnownValidator(part, defined)) return [];
+    const type = part.length < 5 ? undefined : nearest(part, TYPE_WORDS.keys());
+    if (type !== undefined && !part.includes("_")) {
+      const hint = `Did you mean ${type}?`;
+      return [
+        {
+          ...unclear(place, `there is no type "${part}", so it is ignored for ${name}`, hint),
+          code: "FIELD_TYPE_UNKNOWN",
+        },
+      ];
+    }
+    if (!part.includes("_")) return [];
+    const message = `there is no validator "${part}", so it is ignored for ${name}`;
+    return [{ ...unclear(place, message, validatorHint(part, defined)), code: "VALIDATOR_UNKNOWN" }];
+  });
+}
+
+/** Returns the parts of a text in brackets: `(integer, at least 3)` has two. */
+function bracketed(text: string): string[] {
+  return [...text.matchAll(/[([]([^()[\]]*)[\])]/g)]
+    .flatMap(([, inner = ""]) => inner.split(/[,;]/))
+    .map((part) => part.replace(/^\s*(?:type|an?)\s*[:=]?\s+/, "").trim())
+    .filter((part) => part !== "");
+}
+
+/** Returns the type of the first word that means one; `fromEnd` finds the last. */
+function first(text: string, types: typeof PLAIN, fromEnd = false): FoundType | undefined {
+  const words = text.split(/[^a-z/]+/);
+  for (const word of fromEnd ? words.reverse() : words) {
+    const found = types.find(([, signs]) => signs.some((sign) => word === sign || word === `${sign}s`));
+    if (found !== undefined) return { type: found[0], sure: false };
+  }
+  return undefined;
+}
+
+/** Returns the words of a name: `functionCount` and `function_count` both mention a count. */
+function namedWords(name: string): string {
+  return name
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replace(/[_-]+/g, " ")
+    .toLowerCase();
 }

@@ -17,9 +17,10 @@ import {
   type Place,
   type Reading,
   type Requirement,
+  typeFromWords,
   unclear,
+  valued,
 } from "./requirement.js";
-import { typeFromWords, valued } from "./types.js";
 
 /** Returns the requirements in the first paragraph of an item. */
 export function itemFindings(lines: readonly NumberedLine[], reading: Reading): Finding[] {

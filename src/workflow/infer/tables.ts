@@ -3,21 +3,24 @@
  * code: the Markdown extension for tables would slow down parsing by a third. Without it a table is a paragraph.
  */
 import { plainText } from "../from-markdown.js";
-import { nearest, RESERVED } from "../names.js";
+import { orNearest, RESERVED } from "../names.js";
 import { readMarks } from "./inline-marks.js";
 import {
   describe,
   type Finding,
+  type FoundType,
   isOptional,
   nameFrom,
   type Place,
   type Reading,
   type Requirement,
   type RequirementFault,
+  TABLE_TYPES,
+  typeFor,
+  typeNamed,
   unclear,
 } from "./requirement.js";
 import type { NumberedLine } from "./sentences.js";
-import { type FoundType, TABLE_TYPES, typeFor, typeNamed } from "./types.js";
 import { cellValidators, proseValidators, validatorHint } from "./validators.js";
 
 /** A table among the lines of a paragraph. */
@@ -264,9 +267,7 @@ function typeFaults(name: string, { unknown }: CellType, place: Place): Requirem
 
 /** Returns the hint for an unknown type. */
 function typeHint(text: string): string {
-  const names = "boolean, integer, number, string, object, list or any";
-  const meant = nearest(text, TABLE_TYPES);
-  return `Write one of ${names}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  return `Write one of boolean, integer, number, string, object, list or any${orNearest(text, TABLE_TYPES)}`;
 }
 
 function validatorFaults(

@@ -1,7 +1,7 @@
 /** Finds workflows by name or path, and lists all of them. A folder is a workflow if it contains a first file. */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
-import { nearest, shown } from "../../workflow/names.js";
+import { firstFew, nearest, shown } from "../../workflow/names.js";
 import { createReport } from "../../workflow/object-reader.js";
 import { readYaml, splitFrontMatter } from "../../workflow/yaml.js";
 import type { Location } from "../roots/paths.js";
@@ -225,11 +225,7 @@ function notFound(name: string, { all, cuts }: Searched): PhasegateError<"WORKFL
   const names = [...new Set(all.map(({ file }) => nameOf(folderOf(file))))].sort();
   const near = nearest(name, names);
   const meant = near === undefined ? "" : `; did you mean ${shown(near)}?`;
-  const more = names.length > NAMES_MAX ? `, and ${names.length - NAMES_MAX} more` : "";
-  const list =
-    names.length === 0
-      ? "There are no workflows."
-      : `The workflows are ${names.slice(0, NAMES_MAX).join(", ")}${more}.`;
+  const list = names.length === 0 ? "There are no workflows." : `The workflows are ${firstFew(names, NAMES_MAX)}.`;
   return new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow ${shown(name)}${meant}`, {
     remedy: [list, ...cuts, "Give one of these names, or the path of a workflow's folder."].join(" "),
     details: { workflowType: name, ...(near === undefined ? {} : { nearest: near }) },

@@ -6,7 +6,7 @@ import { remember } from "../../runtime/cache.js";
 import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
-import { nearest, shown } from "../../workflow/names.js";
+import { orNearest, shown } from "../../workflow/names.js";
 import { createReport } from "../../workflow/object-reader.js";
 import { readYaml } from "../../workflow/yaml.js";
 
@@ -189,10 +189,7 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
   function unknownKey(key: string | undefined): void {
     // Cycles and chains that are too long are reported elsewhere.
     if (key === undefined || config === undefined || configScope.has(key)) return;
-    fault(() => {
-      const meant = nearest(key, configScope.keys());
-      return `the configuration has no ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
-    });
+    fault(() => `the configuration has no ${shown(key)}${orNearest(key, configScope.keys())}`);
   }
 
   const resolve = (text: string) => {

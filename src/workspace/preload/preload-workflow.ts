@@ -15,7 +15,7 @@ import * as z from "zod";
 import { invalidCursor, readCursor, writeCursor } from "../../tools/pages.js";
 import { revisionOf } from "../../workflow/json.js";
 import type { Connection } from "../session/keeper.js";
-import { currentStep, type GivenStep, memoryOf } from "../steps/give-step.js";
+import { currentStep, type GivenStep, memoryOf } from "../steps/next-step.js";
 import { firstSteps } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";
 import { loadParts } from "./load-parts.js";

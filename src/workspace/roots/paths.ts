@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 import { PhasegateError } from "../../errors.js";
 import { isInside } from "../../sandbox/resolve.js";
 import { openSandbox, type Sandbox } from "../../sandbox/sandbox.js";
-import { escapeHidden, keptBack, nearest, parseRelativePath, shown } from "../../workflow/names.js";
+import { escapeHidden, keptBack, orNearest, parseRelativePath, shown } from "../../workflow/names.js";
 
 /** A file or folder of a workspace, named by its root and never by its absolute path. */
 export interface Location {
@@ -129,8 +129,7 @@ function expandWords(path: string, text: string, variables: Variables): string {
 function requireVariable(path: string, name: string, variables: Variables): VariableValue {
   const value = variables.get(name);
   if (value !== undefined) return value;
-  const near = nearest(name, variables.keys());
-  const meant = near === undefined ? "" : `; did you mean {${near}}?`;
+  const meant = orNearest(name, variables.keys(), (near) => `{${near}}`);
   throw variableRefusal(path, `there is no variable {${shown(name).slice(1, -1)}}${meant}`, variables, true);
 }
 

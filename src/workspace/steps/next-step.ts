@@ -1,28 +1,27 @@
 /**
  * Gives the steps of a skill one by one, since a model that has all steps skips some. The entry file of this folder;
  * what is decided where:
- * - next-step.ts: which step may be next; a gate between two steps is never skipped; 12 failures of a gate close it
- * - give-step.ts: how a step and its gate are read, and what a connection remembers
+ * - next-step.ts: which step may be next; a gate between two steps is never skipped; 12 failures of a gate close it; how a
+ *   step and its gate are read, and what a connection remembers
  * - step-index.ts: which files are steps, in which order, and where a step leads
  */
 import { PhasegateError } from "../../errors.js";
-import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
-import { nearest, shown } from "../../workflow/names.js";
+import { checkEvidenceSafety } from "../../gate/evidence.js";
+import { exampleWithoutClaims, requiredFormat, withoutClaims } from "../../gate/format.js";
+import { type AttemptLimits, attemptsLeft, judge } from "../../gate/judge.js";
+import type { Problem } from "../../gate/verdict.js";
+import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
+import { readGateObject } from "../../workflow/files/choose-gate.js";
+import { isJsonObject, type JsonObject } from "../../workflow/json.js";
+import { orNearest, shown } from "../../workflow/names.js";
+import { createReport, ObjectReader } from "../../workflow/object-reader.js";
 import type { FieldGate } from "../../workflow/structure.js";
+import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
 import { findWorkflow } from "../preload/find.js";
-import { type OpenedSkill, openSkill, skillPlaces } from "../preload/skills.js";
+import { definitionInvalid } from "../preload/load-workflow.js";
+import { folderOf, inFolder, readWhole } from "../preload/parts.js";
+import { type OpenedSkill, openSkill, type SkillPlaces, skillPlaces, unrenderedMarks } from "../preload/skills.js";
 import type { Connection } from "../session/keeper.js";
-import {
-  DONE,
-  type GivenStep,
-  giveStep,
-  judgeStep,
-  memoryOf,
-  readEntry,
-  type SteppedSkill,
-  type StepRefusal,
-  stepAt,
-} from "./give-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 
 /** After this many failures of a gate a person must help. Passing resets the count: in a row is in total here. */
@@ -128,10 +127,11 @@ function chosen(entries: readonly StepEntry[], wanted: string | undefined): Step
 /** Throws for a step that cannot be next, and for a missing choice. */
 function refuseChoice(wanted: string | undefined, entries: readonly StepEntry[]): never {
   const names = entries.map(({ step }) => step);
-  const near = wanted === undefined ? undefined : nearest(wanted, names);
   const problem =
-    wanted === undefined ? "there are several steps to choose from" : `${shown(wanted)} can't be the next step`;
-  throw new PhasegateError("INVALID_INPUT", near === undefined ? problem : `${problem}; did you mean ${near}?`, {
+    wanted === undefined
+      ? "there are several steps to choose from"
+      : `${shown(wanted)} can't be the next step${orNearest(wanted, names)}`;
+  throw new PhasegateError("INVALID_INPUT", problem, {
     remedy:
       names.length === 0
         ? "Call next_step without a step: this was the last one."
@@ -166,4 +166,230 @@ function exhausted({ step }: StepEntry, number: number, attempts: number): Phase
     remedy: "Stop guessing. Ask the user for what the gate requires.",
     details: { phase: number, attempts, limit: LIMITS.maxAttemptsTotal },
   });
+}
+
+/** A step of a skill. */
+export interface GivenStep {
+  /** The path of its file in the skill's folder, without `.md`: `steps/step-02-select-stack`. */
+  readonly step: string;
+  /** Its title, from the name of its file. */
+  readonly title: string;
+  /** Its position among all steps, from 1. */
+  readonly number: number;
+  /** The number of steps. */
+  readonly of: number;
+  /** Its file, as `read_file` accepts it. */
+  readonly path: string;
+  /** Its whole text. */
+  readonly content: string;
+  /** The requirements of its gate for the next step; missing without a gate. */
+  readonly gate?: Omit<StepRefusal, "problems">;
+  /** The next steps to choose from, if there are several; the first is the default, `done` if the skill may end. */
+  readonly choices?: readonly string[];
+  /** What is wrong with its text; missing if nothing is. */
+  readonly warnings?: readonly string[];
+}
+
+/** The refusal of a step's gate. */
+export interface StepRefusal {
+  /** All problems of the evidence. */
+  readonly problems: readonly Problem[];
+  /** The evidence that the gate requires, as JSON Schema. */
+  readonly required: JsonObject;
+  /** Evidence of the required form; missing if the gate does not reveal it. */
+  readonly example?: JsonObject;
+}
+
+/** The choice after the last step that ends the skill. */
+export const DONE = "done";
+
+/** A skill with steps. */
+export interface SteppedSkill {
+  readonly places: SkillPlaces;
+  readonly skill: OpenedSkill;
+}
+
+/**
+ * Returns the current step of a session, and gives the first one if there is none; undefined if there are several first
+ * steps.
+ */
+export async function currentStep(connection: Connection, stepped: SteppedSkill): Promise<GivenStep | undefined> {
+  const { index, text } = stepped.skill;
+  const at = await stepAt(connection, stepped.skill.name);
+  const [only, ...more] = firstSteps(index, text);
+  const entry = at === undefined ? (more.length === 0 ? only : undefined) : entryOf(index, at, ".");
+  if (entry === undefined) return undefined;
+  if (at === undefined) return giveStep(connection, stepped, entry);
+  return shownStep(stepped, entry, await readEntry(stepped, entry));
+}
+
+/** Gives a step, and records that it is the current one. */
+async function giveStep(connection: Connection, stepped: SteppedSkill, entry: StepEntry): Promise<GivenStep> {
+  const step = shownStep(stepped, entry, await readEntry(stepped, entry));
+  if (connection.sessionId === undefined) memoryOf(connection).steps.set(stepped.skill.name, entry.step);
+  const { step: name, number, of } = step;
+  await connection.record({ type: "step", workflow: stepped.skill.name, step: name, number, of });
+  return step;
+}
+
+/** Reads a step's file. */
+async function readEntry({ places, skill }: SteppedSkill, { step }: StepEntry): Promise<ReadStep> {
+  const location = inFolder(folderOf(skill.file), `${step}.md`);
+  const { text } = await readWhole(places.source, location);
+  return readStep(skill.name, places.source.show(location), text);
+}
+
+function shownStep(
+  { places, skill }: SteppedSkill,
+  entry: StepEntry,
+  { text, gate, nextStepFile }: ReadStep,
+): GivenStep {
+  const path = places.source.show(inFolder(folderOf(skill.file), `${entry.step}.md`));
+  const after = stepsAfter(skill.index, entry, text, nextStepFile);
+  const steps = after.choices.map(({ step }) => step);
+  const choices = after.follows === undefined && steps.length > 0 ? [DONE, ...steps] : steps;
+  const warnings = unrenderedMarks(path, text);
+  return {
+    step: entry.step,
+    title: entry.title,
+    number: skill.index.indexOf(entry) + 1,
+    of: skill.index.length,
+    path,
+    content: text,
+    ...(gate === undefined ? {} : { gate: asked(gate) }),
+    ...(choices.length > 1 ? { choices } : {}),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+}
+
+/** The state of a connection: what it was given so far. */
+interface ConnectionMemory {
+  /** The revision of each file that it has, by path. */
+  readonly given: Map<string, string>;
+  /** The last step of each skill, while there is no session. */
+  readonly steps: Map<string, string>;
+  /** Failures of gates by skill and step. They survive a new session, so that it is not a way to continue guessing. */
+  readonly failures: Map<string, number>;
+  /** Runs one task after the other: two concurrent calls must not both leave the same step. */
+  inTurn<T>(task: () => Promise<T>): Promise<T>;
+}
+
+const memories = new WeakMap<Connection, ConnectionMemory>();
+
+/** Returns the memory of a connection. It is released with the connection. */
+export function memoryOf(connection: Connection): ConnectionMemory {
+  const known = memories.get(connection) ?? newMemory();
+  memories.set(connection, known);
+  return known;
+}
+
+/**
+ * Returns the last step of a skill in the connection's session; undefined before the first. It is read from the
+ * manifest, so that a reopened session continues at its step.
+ */
+async function stepAt(connection: Connection, skill: string): Promise<string | undefined> {
+  const { sessionId, sessions } = connection;
+  if (sessionId === undefined) return memoryOf(connection).steps.get(skill);
+  const { steps = {} } = await sessions.manifest(sessionId);
+  return Object.hasOwn(steps, skill) ? steps[skill] : undefined;
+}
+
+function newMemory(): ConnectionMemory {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    given: new Map(),
+    steps: new Map(),
+    failures: new Map(),
+    inTurn(task) {
+      const mine = last.then(task);
+      // The next task runs even if this one fails.
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+  };
+}
+
+/** The circumstances of an attempt, which rules can read. */
+interface StepFacts {
+  readonly session: string;
+  readonly skill: string;
+  /** The step's position in the index, from 1. */
+  readonly number: number;
+  readonly attempt: number;
+}
+
+/** Limits of evidence. */
+const EVIDENCE = { maxBytes: 1024 * 1024, maxDepth: 64 };
+
+/**
+ * Checks evidence against a step's gate. Returns undefined if it passes. Throws `EVIDENCE_UNSAFE` and
+ * `EVIDENCE_TOO_LARGE` for evidence that is not plain, bounded JSON.
+ */
+async function judgeStep(gate: FieldGate, given: unknown, facts: StepFacts): Promise<StepRefusal | undefined> {
+  const { evidence } = checkEvidenceSafety(given ?? {}, EVIDENCE);
+  const { session: id, skill, number, attempt } = facts;
+  const surroundings = { session: { id, workflowType: skill, target: "", phase: number, attempt } };
+  const { verdict } = await judge(gate, evidence, { surroundings: () => surroundings });
+  if (verdict.passed) return undefined;
+  return { problems: withoutClaims(verdict.problems), ...asked(gate) };
+}
+
+/** Returns what a gate requires, as far as it reveals it. */
+function asked(gate: FieldGate): Omit<StepRefusal, "problems"> {
+  const example = exampleWithoutClaims(gate);
+  return { required: requiredFormat(gate), ...(example === undefined ? {} : { example }) };
+}
+
+/** A step as its file describes it. */
+interface ReadStep {
+  readonly text: string;
+  /** The gate that must be passed before the next step is given. */
+  readonly gate?: FieldGate;
+  /** The next step according to its front matter. */
+  readonly nextStepFile?: string;
+}
+
+/**
+ * Reads a step's front matter. Its `gate:` has the content of a gate file. Throws `DEFINITION_INVALID` if a gate may be
+ * meant but cannot be read, and if it requires verifiers or an approval: a gate that is not understood must not be
+ * skipped.
+ */
+export async function readStep(skill: string, file: string, text: string): Promise<ReadStep> {
+  const report = createReport();
+  const { source, body } = await splitFrontMatter(file, text, report);
+  if (source === undefined) {
+    const front = text.slice(0, text.length - body.trimStart().length);
+    if (hasErrors(report.sorted()) && /^[^\S\r\n\u2028\u2029]*["']?gates?\b/im.test(front)) {
+      throw definitionInvalid(skill, errorLines(report));
+    }
+    return { text };
+  }
+  if (!isJsonObject(source.value)) return { text };
+  const reader = new ObjectReader(source, source.value, [], report);
+  // `date` is one letter away from `gate`, but it is not a typo.
+  const { date, ...entries } = source.value;
+  refuseMisspelt(entries, ["gate"], reader, report);
+  const given = reader.object("gate");
+  const gate = given === undefined ? undefined : await readGateObject(given, report);
+  if (hasErrors(report.sorted())) throw definitionInvalid(skill, errorLines(report));
+  if (gate !== undefined) refuseUnrun(skill, file, gate);
+  return { text, ...(gate === undefined ? {} : { gate }), ...next(entries) };
+}
+
+function next({ nextStepFile }: JsonObject): { readonly nextStepFile?: string } {
+  return typeof nextStepFile === "string" ? { nextStepFile } : {};
+}
+
+/** Refuses the parts of a gate that steps do not support. */
+function refuseUnrun(skill: string, file: string, { verify, approval }: FieldGate): void {
+  if (verify === undefined && approval === undefined) return;
+  const what = verify === undefined ? "an approval" : "verifiers";
+  throw definitionInvalid(skill, [`${file}: error: the gate requires ${what}, which steps of skills do not support`]);
+}
+
+function errorLines(report: ReturnType<typeof createReport>): string[] {
+  return report
+    .sorted()
+    .filter(({ severity }) => severity === "error")
+    .map(formatDiagnostic);
 }

@@ -10,10 +10,8 @@ import { isSessionFolder, noSession } from "../session/folders.js";
 import type { Connection } from "../session/keeper.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
-import { DONE, type GivenStep, type StepRefusal } from "../steps/give-step.js";
-import { nextStep } from "../steps/next-step.js";
-import { listFilesTool, readFileTool } from "./files.js";
-import { defineTool, type ToolSuccess, type WorkspaceTool } from "./tool.js";
+import { DONE, type GivenStep, nextStep, type StepRefusal } from "../steps/next-step.js";
+import { defineTool, listFilesTool, readFileTool, type ToolSuccess, type WorkspaceTool } from "./tool.js";
 
 /** The longest inputs of a session, in characters of JSON: they are in every reading of the manifest. */
 const INPUTS_MAX = 100_000;

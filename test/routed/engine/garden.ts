@@ -3,7 +3,7 @@ import type { DeciderAnswer, DecisionRequest } from "../../../src/routed/decisio
 import { createRoutedEngine } from "../../../src/routed/engine.js";
 import type { RoutedEngineOptions } from "../../../src/routed/options.js";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
-import { FakeClock } from "../../../src/testing/commits.js";
+import { FakeClock } from "../../../src/testing/contract.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 
 /** Dig, sow and water, in any order. */

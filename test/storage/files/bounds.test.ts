@@ -6,7 +6,7 @@ import { Disk } from "../../../src/storage/files/disk.js";
 import { Background, FolderNames, Folders, StoreLayout } from "../../../src/storage/files/layout.js";
 import { LinkPublisher } from "../../../src/storage/files/publish.js";
 import { CommitReader, KnownVersions, NewestVersion } from "../../../src/storage/files/read.js";
-import { makeCommit } from "../../../src/testing/commits.js";
+import { makeCommit } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { temporaryRoots } from "./temporary-root.js";
 

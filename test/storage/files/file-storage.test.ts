@@ -6,8 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { encodeCommit } from "../../../src/storage/files/commit-file.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
-import { commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
-import { collect } from "../../../src/testing/contract.js";
+import { collect, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

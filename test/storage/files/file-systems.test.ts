@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { Disk, type FileSystem } from "../../../src/storage/files/disk.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

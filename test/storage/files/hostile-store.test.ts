@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { inOrder } from "../../../src/storage/files/layout.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import type { SessionId } from "../../../src/workflow/names.js";
 import { temporaryRoots } from "./temporary-root.js";
 

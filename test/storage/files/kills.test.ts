@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { FileStorage } from "../../../src/storage/files/storage.js";
-import { nextCommit } from "../../../src/testing/commits.js";
+import { nextCommit } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { type Acknowledged, acknowledgedIn, checkSession } from "../../support/acknowledged.js";
 import { appendWorkers } from "../../support/append-workers.js";

@@ -5,7 +5,7 @@ import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { firstNames } from "../../../src/storage/files/layout.js";
 import { activeMarker, allMarker, parseMarker } from "../../../src/storage/files/markers.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots();

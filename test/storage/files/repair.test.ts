@@ -6,8 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
-import { collect, wins } from "../../../src/testing/contract.js";
+import { appendAll, collect, commitChain, makeCommit, nextCommit, wins } from "../../../src/testing/contract.js";
 import { createPausingFs } from "./pausing-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

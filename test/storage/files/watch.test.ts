@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { Commit, SessionQuery } from "../../../src/ports/storage-adapter.js";
 import type { FileSystem } from "../../../src/storage/files/disk.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
-import { appendAll, type CommitParts, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { appendAll, type CommitParts, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { createFaultyFs, systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 
 describe("MemoryStorage", () => {

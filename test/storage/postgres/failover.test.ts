@@ -5,7 +5,7 @@ import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openState } from "../../../src/cli/state.js";
 import type { Commit, StorageAdapter } from "../../../src/ports/storage-adapter.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import type { Acknowledged } from "../../support/acknowledged.js";
 import { countingCommit } from "../../support/counting-commit.js";

@@ -1,7 +1,6 @@
 import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it } from "vitest";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
-import { collect } from "../../../src/testing/contract.js";
+import { collect, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 

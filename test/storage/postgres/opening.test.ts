@@ -5,7 +5,7 @@ import { PostgresStorage, type PostgresStorageOptions } from "phasegate/postgres
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadPg } from "../../../src/storage/postgres/connections.js";
 import { MIGRATIONS } from "../../../src/storage/postgres/schema.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine, startTwoPhases } from "../../support/make-engine.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";

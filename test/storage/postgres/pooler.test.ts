@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import {
   PairedServer,
   POOLING,

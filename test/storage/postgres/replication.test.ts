@@ -4,7 +4,7 @@ import { createEngine, defineWorkflow, MemoryContent } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
 import { newSchema, runSql } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres, startStandby } from "../../support/postgres-server.ts";

@@ -7,7 +7,7 @@ import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { type Connections, PoolConnections, Retrier } from "../../../src/storage/postgres/connections.js";
 import { CommitFeed } from "../../../src/storage/postgres/feed.js";
 import { watchCommits } from "../../../src/storage/postgres/watch.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 
 let url = "";

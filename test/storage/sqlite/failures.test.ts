@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
 import { newDatabases } from "./new-database.js";
 

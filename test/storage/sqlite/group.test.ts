@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
-import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { howOften } from "../../support/how-often.js";
 import { workersOf } from "../../support/worker-process.js";

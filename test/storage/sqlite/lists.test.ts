@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { SessionQuery, StorageAdapter } from "../../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { howOften } from "../../support/how-often.js";
 import { newDatabases } from "./new-database.js";
 

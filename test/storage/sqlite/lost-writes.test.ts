@@ -1,8 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
-import { collect } from "../../../src/testing/contract.js";
+import { collect, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
 import { newDatabases, query } from "./new-database.js";
 

@@ -8,7 +8,7 @@ import { Connection } from "../../../src/storage/sqlite/connection.js";
 import { MIGRATIONS, migrate } from "../../../src/storage/sqlite/open.js";
 import { tableNames } from "../../../src/storage/sqlite/rows.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
-import { makeCommit } from "../../../src/testing/commits.js";
+import { makeCommit } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

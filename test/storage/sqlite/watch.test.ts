@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
-import { commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { workersOf } from "../../support/worker-process.js";
 import { newDatabases } from "./new-database.js";
 

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { makeCommit } from "../../../src/testing/commits.js";
+import { makeCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
 import { newDatabases, query } from "./new-database.js";
 

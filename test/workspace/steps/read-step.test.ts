@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readStep } from "../../../src/workspace/steps/give-step.js";
+import { readStep } from "../../../src/workspace/steps/next-step.js";
 
 const read = (text: string) => readStep("skill", "{bundle-root}/s/step-01.md", text);
 

@@ -2,8 +2,7 @@ import { expect } from "vitest";
 import { isPhasegateError } from "../../../../src/errors.js";
 import type { Commit } from "../../../../src/ports/storage-adapter.js";
 import { FileStorage } from "../../../../src/storage/files/storage.js";
-import { makeCommit, nextCommit } from "../../../../src/testing/commits.js";
-import { collect } from "../../../../src/testing/contract.js";
+import { collect, makeCommit, nextCommit } from "../../../../src/testing/contract.js";
 import type { Chance } from "./chance.js";
 import type { PowerDisk } from "./power-fs.js";
 
