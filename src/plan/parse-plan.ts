@@ -105,7 +105,7 @@ function readPhases(rows: readonly Row[], source: SourceText, dialect: Dialect, 
   const state = new ReaderState(source, dialect, outline);
   for (const [index, row] of rows.entries()) {
     const start = outline.starts.get(index);
-    if (index === outline.untitled) startPhase(state, { name: "Tasks", level: 0 }, row);
+    if (index === outline.untitled) startPhase(state, { key: undefined, name: "Tasks", level: 0 }, row);
     if (start !== undefined) startPhase(state, start, row);
     else if (row.kind === "heading") readHeading(state, row);
     else if (row.kind === "rule") state.close();
