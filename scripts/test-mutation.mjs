@@ -56,6 +56,8 @@ function changed(name) {
   // For vitest.mutation.config.ts. With Stryker's own `testFiles`, what is changed in code that runs while a module is
   // loaded would not be active then, and survive.
   process.env.PHASEGATE_MUTATION_TESTS = globSync(tests).join(" ");
+  // A name of its own lets several modules or files be run at once.
+  const place = [name, ...values.file].join("-");
   return new Stryker({
     mutate: sourcesOf(name),
     testRunner: "vitest",
@@ -64,11 +66,10 @@ function changed(name) {
     vitest: { configFile: "vitest.mutation.config.ts", related: false },
     coverageAnalysis: "perTest",
     concurrency: availableParallelism(),
-    // A name of its own lets several modules be run at once.
-    tempDirName: `.stryker-tmp/${name}`,
+    tempDirName: `.stryker-tmp/${place}`,
     ignorePatterns: [".stryker-tmp", "bench", "coverage", "dist", "reports"],
     incremental: values.incremental === true,
-    incrementalFile: `reports/mutation/${name}.json`,
+    incrementalFile: `reports/mutation/${place}.json`,
     reporters: ["progress"],
     warnings: { slow: false },
     logLevel: "warn",
