@@ -141,7 +141,7 @@ function readHeading(state: ReaderState, row: Row): void {
 function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
   const id = outline.idOf.get(row);
   if (phase === undefined || id === undefined) return false;
-  const named = /^\W*(?:task|T\d)/i.test(row.text);
+  const named = /^[\W_]*(?:task|T\d)/i.test(row.text);
   return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
 }
 
