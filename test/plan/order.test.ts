@@ -51,7 +51,11 @@ describe("the order of tasks", () => {
     expect(plan.phases[1]?.tasks[0]?.dependencies).toEqual(["1.1"]);
     const said = diagnostics.filter(({ code }) => code === "DEPENDENCY_UNKNOWN").map(({ message }) => message);
     expect(said).toHaveLength(11);
-    expect(said.at(-1)).toContain("2 more tasks");
+    expect(said.at(-1)).toContain("on 2 more tasks");
+    const ten = Array.from({ length: 10 }, (_, at) => `7.${at + 1}`).join(", ");
+    expect(planOf({ 1.1: ten }).diagnostics).toHaveLength(10);
+    const ranges = Array.from({ length: 12 }, (_, at) => `1.1-1.${at + 500}`).join(", ");
+    expect(planOf({ 1.1: ranges }).diagnostics.filter(({ code }) => code === "DEPENDENCY_UNREAD")).toHaveLength(10);
   });
 });
 
@@ -299,7 +303,7 @@ it("a plan is drawn as a flowchart, with names that can't break it", () => {
 - [x] **Task 1.1**: one \`#1\`
 - [ ] **Task 1.2**: ${"long ".repeat(30)} (after 1.1)
 ## Phase 3: B
-- [-] **Task 3.1**: \\ two (after 1.1, 1.2)
+- [-] **Task 3.1**: \\  two (after 1.1, 1.2)
 ## Phase 4: C
 - [ ] **Task 4.1**: ${"y".repeat(76)}
 - [ ] **Task 4.2**: ${"z".repeat(77)}
