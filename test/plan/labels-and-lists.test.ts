@@ -256,6 +256,10 @@ describe("labels, lists and lines of a plan", () => {
       ["1 A @1", "[ ] 1.1 d @2", "[ ] 1.2 e @4", "! TASK_WITHOUT_ID 4"],
     ],
     ["## Phase 1: A\n### Task 1.1: d\n**Acceptance Criteria**:\n- a\n\n---\n- b\n", ["1 A @1", "[ ] 1.1 d @2 0/1"]],
+    [
+      "# Plan\n**Validation Gate**:\n- [ ] x\n\n- [ ] 1.1 a\n- [ ] 2.1 b\n",
+      ["1 Plan @5", "[ ] 1.1 a @5", "gate x", "2 Phase 2 @6", "[ ] 2.1 b @6"],
+    ],
   ])("of %j belong where they say", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });
