@@ -61,6 +61,7 @@ describe("the rows of a source", () => {
     ["    Phase 1\n---", ["text -1 0:4 Phase 1", "rule -1 1:0 "]],
     ["a\nb\n===", ["text -1 0:0 a", "text -1 1:0 b", "text -1 2:0 ==="]],
     ["a\nb\n---", ["text -1 0:0 a", "text -1 1:0 b", "rule -1 2:0 "]],
+    ["Phase 1\n===\nb\n- c", ["heading 1 0:0 Phase 1", "text -1 2:0 b", "item 0 3:2 c"]],
     ["Phase 1\nb\n---", ["text -1 0:0 Phase 1", "text -1 1:0 b", "rule -1 2:0 "]],
     ["a\n=== b", ["text -1 0:0 a", "text -1 1:0 === b"]],
     ["a\n-=-", ["text -1 0:0 a", "text -1 1:0 -=-"]],
