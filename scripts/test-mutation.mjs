@@ -1,12 +1,12 @@
 /**
- * `npm run test:mutation -- [--incremental] [module…]`: changes the sources in thousands of small ways, one after another,
- * and runs the tests of the module on each. A change that no test notices is a survivor: a test is missing, or the code is
+ * `npm run test:mutation -- [--incremental] [--file name]… [module…]`: changes the sources in thousands of small ways, one
+ * after another, and runs the tests of the module on each. A change that no test notices is a survivor: a test is missing, or the code is
  * not needed. Prints the survivors and the score of each module; fails below the module's least score. See
  * docs/design/mutation.md.
  */
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { relative } from "node:path";
+import { basename, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
 
@@ -31,32 +31,45 @@ const MODULES = {
   },
 };
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { incremental: { type: "boolean" } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { incremental: { type: "boolean" }, file: { type: "string", multiple: true, default: [] } },
+});
 const unknown = positionals.find((name) => !Object.hasOwn(MODULES, name));
 if (unknown !== undefined) {
   console.error(`There is no module ${unknown}. Name some of: ${Object.keys(MODULES).join(", ")}.`);
   process.exit(2);
 }
 
+/** Returns the sources of a module: those that `--file` names, or all. */
+function sourcesOf(name) {
+  const all = globSync(MODULES[name].sources);
+  const chosen = all.filter((path) => values.file.length === 0 || values.file.includes(basename(path)));
+  if (chosen.length > 0) return chosen;
+  console.error(`${name} has no such file. Name some of: ${all.map((path) => basename(path)).join(", ")}.`);
+  process.exit(2);
+}
+
 /** Runs the tests of a module on each change, and returns the outcomes. */
 function changed(name) {
-  const { sources, tests } = MODULES[name];
+  const { tests } = MODULES[name];
   // For vitest.mutation.config.ts. With Stryker's own `testFiles`, what is changed in code that runs while a module is
   // loaded would not be active then, and survive.
   process.env.PHASEGATE_MUTATION_TESTS = globSync(tests).join(" ");
+  // A name of its own lets several modules or files be run at once.
+  const place = [name, ...values.file].join("-");
   return new Stryker({
-    mutate: sources,
+    mutate: sourcesOf(name),
     testRunner: "vitest",
     plugins: ["@stryker-mutator/vitest-runner", "./scripts/mutation-texts.mjs"],
     ignorers: ["texts"],
     vitest: { configFile: "vitest.mutation.config.ts", related: false },
     coverageAnalysis: "perTest",
     concurrency: availableParallelism(),
-    // A name of its own lets several modules be run at once.
-    tempDirName: `.stryker-tmp/${name}`,
+    tempDirName: `.stryker-tmp/${place}`,
     ignorePatterns: [".stryker-tmp", "bench", "coverage", "dist", "reports"],
     incremental: values.incremental === true,
-    incrementalFile: `reports/mutation/${name}.json`,
+    incrementalFile: `reports/mutation/${place}.json`,
     reporters: ["progress"],
     warnings: { slow: false },
     logLevel: "warn",

@@ -83,17 +83,17 @@ export function chooseDialect(markdown: string, name: string | undefined): Diale
 
 /** A task while it is read. */
 export interface TaskDraft {
-  /** The id as it is written; missing if the source has none. */
-  readonly id?: string;
+  /** The id as it is written; undefined if the source has none. */
+  readonly id: string | undefined;
   readonly name: string;
   readonly position: PlanPosition;
-  readonly checkbox?: Checkbox;
+  readonly checkbox: Checkbox | undefined;
   readonly optional: boolean;
   readonly parallel: boolean;
-  readonly story?: string;
+  readonly story: string | undefined;
   /** The nesting depth of its list item, or the level of its heading. */
   readonly place: { readonly item: number } | { readonly heading: number };
-  time?: string;
+  time: string | undefined;
   status?: string;
   marked?: boolean;
   /** The texts about dependencies, as they are written. */
@@ -108,15 +108,15 @@ export interface TaskDraft {
 
 /** A phase while it is read. */
 export interface PhaseDraft {
-  /** The number or letter as it is written; missing if the source has none. */
-  readonly key?: string;
+  /** The number or letter as it is written; undefined if the source has none. */
+  readonly key: string | undefined;
   readonly name: string;
   readonly level: number;
   readonly position: PlanPosition;
   goal?: string;
   duration?: string;
   /** The text in parentheses after its name, if it is a duration. */
-  readonly timeInTitle?: string;
+  readonly timeInTitle: string | undefined;
   readonly tasks: TaskDraft[];
   readonly gate: PlanItem[];
 }

@@ -133,9 +133,10 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
 const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
 
 const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
+const AND = String.raw`\s*(?:,(?:\s*and)?|&|and)\s*`;
 /** `Phase 1`, `Phases 1-3`, `Phases 1, 2 and 3`. */
 const PHASES = new RegExp(
-  String.raw`\bphases?\s+(\d+[a-z]?(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)(?!\d+\.\d)\d+[a-z]?)*)`,
+  String.raw`\bphases?\s+(\d+(?:[a-z](?!\w))?(?:(?:${RANGE}|${AND})(?!\d+\.\d)\d+(?:[a-z](?!\w))?)*)`,
   "gi",
 );
 
@@ -147,10 +148,10 @@ const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
 /** `1.1-1.4`, `T001-T003`, `T001-003`, `1.1`. */
 const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID})|[-–—](\d+)(?!\.\d))?(?![\w])`, "gi");
 /** `Task 1 and 2`, where tasks have numbers without a dot. */
-const NUMBERS = new RegExp(
-  String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?!\.?\d)`,
-  "gi",
-);
+const NUMBERS = new RegExp(String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|${AND})#?\d+)*)(?!\.?\d)`, "gi");
+
+/** `1, 2 and 3`, where nothing else says what the numbers are. */
+const BARE = new RegExp(String.raw`^#?\d+(?:${AND}#?\d+)*$`, "i");
 
 /** Reads a text about dependencies. Remarks in parentheses are ignored. */
 export function readDependencies(text: string): Named {
@@ -178,8 +179,7 @@ export function readDependencies(text: string): Named {
     return " ";
   });
   if (tasks.length + phases.length === 0) {
-    const bareNumbers = /^#?\d+(?:\s*(?:,|&|and)\s*#?\d+)*$/.test(rest.trim());
-    if (!bareNumbers) return { tasks, phases, unread: said };
+    if (!BARE.test(rest.trim())) return { tasks, phases, unread: said };
     tasks.push(...numbersIn(rest, tooLong));
   }
   return { tasks, phases, ...(tooLong.length === 0 ? {} : { tooLong }) };
@@ -316,7 +316,7 @@ const BETWEEN = /[-–—]|to|through/i;
 
 /** Returns the numbers of a list: `1-3, 5` is 1, 2, 3, 5. */
 function numbersIn(list: string, tooLong: string[]): string[] {
-  return list.split(/,|&|\band\b/i).flatMap((part) => {
+  return list.split(/,|&|and/i).flatMap((part) => {
     const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
     if (first === undefined || first === "") return [];
     return last === undefined ? [first] : countUp(["", first], ["", last], tooLong);
@@ -353,7 +353,7 @@ function shortEnd(first: string, number: string): string | undefined {
 
 /** Returns the letters of a list: `A-C, E` is A, B, C, E. */
 function lettersIn(list: string): string[] {
-  return list.split(/,|&|\band\b/).flatMap((part) => {
+  return list.split(/,|&|and/).flatMap((part) => {
     const [first, last = first] = part.match(/[A-Z]/g) ?? [];
     if (first === undefined || last === undefined) return [];
     const [from, to] = [first.charCodeAt(0), last.charCodeAt(0)];

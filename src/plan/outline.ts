@@ -25,8 +25,8 @@ interface TaskRows {
 
 /** The title of a phase. */
 export interface PhaseStart {
-  /** The number or letter as it is written; missing if there is none. */
-  readonly key?: string;
+  /** The number or letter as it is written; undefined if there is none. */
+  readonly key: string | undefined;
   readonly name: string;
   readonly level: number;
 }
@@ -307,9 +307,7 @@ function placeOf({ level, parent }: Candidate): string {
 }
 
 function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {
-  return new Map(
-    phases.map(({ index, key, name, level }) => [index, { ...(key === undefined ? {} : { key }), name, level }]),
-  );
+  return new Map(phases.map(({ index, key, name, level }) => [index, { key, name, level }]));
 }
 
 type Ids = readonly (string | undefined)[];
@@ -340,7 +338,7 @@ function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
   if (numbered !== undefined) return { ...numbered, level: row.depth };
   const field = fieldOf(row.text);
   if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
-  return { name: row.text.replace(/\*\*|__/g, "").trim(), level: row.depth };
+  return { key: undefined, name: row.text.replace(/\*\*|__/g, "").trim(), level: row.depth };
 }
 
 function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined {

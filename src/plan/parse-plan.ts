@@ -105,7 +105,7 @@ function readPhases(rows: readonly Row[], source: SourceText, dialect: Dialect, 
   const state = new ReaderState(source, dialect, outline);
   for (const [index, row] of rows.entries()) {
     const start = outline.starts.get(index);
-    if (index === outline.untitled) startPhase(state, { name: "Tasks", level: 0 }, row);
+    if (index === outline.untitled) startPhase(state, { key: undefined, name: "Tasks", level: 0 }, row);
     if (start !== undefined) startPhase(state, start, row);
     else if (row.kind === "heading") readHeading(state, row);
     else if (row.kind === "rule") state.close();
@@ -141,7 +141,7 @@ function readHeading(state: ReaderState, row: Row): void {
 function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
   const id = outline.idOf.get(row);
   if (phase === undefined || id === undefined) return false;
-  const named = /^\W*(?:task|T\d)/i.test(row.text);
+  const named = /^[\W_]*(?:task|T\d)/i.test(row.text);
   return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
 }
 

@@ -141,11 +141,11 @@ export function startPhase(state: ReaderState, { key, name, level }: PhaseStart,
   state.aside = false;
   const { name: bareName, time } = splitTime(name);
   const phase: PhaseDraft = {
-    ...(key === undefined ? {} : { key }),
+    key,
     name: bareName,
     level,
     position: state.source.position(row.line, row.column),
-    ...(time === undefined ? {} : { timeInTitle: time }),
+    timeInTitle: time,
     tasks: [],
     gate: [],
   };
@@ -161,17 +161,16 @@ export function startTask(state: ReaderState, row: Row, place: TaskDraft["place"
   const line = readTaskLine(row.text, forms);
   const phase = state.outline.grouped ? groupOf(state, line.id, line.name, row) : state.phase;
   if (phase === undefined) return;
-  const checkbox = state.checkbox(row);
   state.task = {
-    ...(line.id === undefined ? {} : { id: line.id }),
+    id: line.id,
     name: line.name,
     position: state.source.position(row.line, row.column),
-    ...(checkbox === undefined ? {} : { checkbox }),
+    checkbox: state.checkbox(row),
     optional: line.optional,
     parallel: line.parallel,
-    ...(line.story === undefined ? {} : { story: line.story }),
+    story: line.story,
     place,
-    ...(line.time === undefined ? {} : { time: line.time }),
+    time: line.time,
     dependencies: line.dependencies === undefined ? [] : [line.dependencies],
     criteria: [],
     requirements: [...line.requirements],

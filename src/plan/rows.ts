@@ -131,11 +131,11 @@ function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: b
   for (let line = first; line <= last; line += 1) {
     const text = reading.source.text(line);
     const underline = reading.source.text(line + 1);
-    if (line > first && OWN_TITLE.test(text) && RULE.test(underline)) {
+    if (OWN_TITLE.test(text) && RULE.test(underline)) {
       addHeading(line, levelOf(underline), reading, -1);
-      if (underline.includes("=")) line += 1;
+      line += 1;
     } else {
-      const own = line > first && OWN_PHASE.test(text) ? -1 : depth;
+      const own = OWN_PHASE.test(text) ? -1 : depth;
       reading.rows.push(rowAt(text, line, own, item && line === first));
     }
   }

@@ -172,7 +172,7 @@ function regionAt(source: SourceText, line: number, containers: Containers, befo
   const text = source.text(line);
   const fence = fenceOf(text);
   if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
-  if (COMMENT.test(text)) return comment(source, line, text.indexOf("<!--") + 2);
+  if (COMMENT.test(text)) return comment(source, line);
   const raw = RAW.exec(text)?.[1];
   if (raw === undefined) return undefined;
   const container = containers.around(text);
@@ -239,7 +239,7 @@ function fenced(source: SourceText, start: number, opening: Fence, container: Co
 /** Checks whether a line is outside a container, which ends there. */
 function leaves(text: string, { column, quoted }: Container): boolean {
   if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
-  return column > 0 && text.trim() !== "" && indentOf(text) < column;
+  return text.trim() !== "" && indentOf(text) < column;
 }
 
 function closed(start: number, end: number, strictEnd: number | undefined): Region {
@@ -247,10 +247,9 @@ function closed(start: number, end: number, strictEnd: number | undefined): Regi
   return { kind: "code", start, end, unclosed: false, ...(nested ? { strictEnd } : {}) };
 }
 
-function comment(source: SourceText, start: number, from: number): Region {
+function comment(source: SourceText, start: number): Region {
   for (let line = start; line < source.lines.length; line += 1) {
-    const text = line === start ? source.text(line).slice(from) : source.text(line);
-    if (text.includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
+    if (source.text(line).includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
   }
   return { kind: "comment", start, end: source.lines.length, unclosed: true };
 }
@@ -259,7 +258,7 @@ function comment(source: SourceText, start: number, from: number): Region {
 function tagged(source: SourceText, start: number, close: string, container: Container): Region {
   for (let line = start; line < source.lines.length; line += 1) {
     const text = source.text(line);
-    if (line > start && leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
+    if (leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
     if (text.toLowerCase().includes(close)) return { kind: "code", start, end: line + 1, unclosed: false };
   }
   return { kind: "code", start, end: source.lines.length, unclosed: true };

@@ -7,14 +7,14 @@ import { namesOnlyIds, type TaskIds, taskTitle } from "./titles.js";
 
 /** The parts of a task's line. */
 interface TaskLine {
-  readonly id?: string;
+  readonly id: string | undefined;
   readonly name: string;
   readonly optional: boolean;
   readonly parallel: boolean;
-  readonly story?: string;
-  readonly time?: string;
+  readonly story: string | undefined;
+  readonly time: string | undefined;
   /** The text in parentheses, `(2h, depends on T012, T013)`, or at the end. */
-  readonly dependencies?: string;
+  readonly dependencies: string | undefined;
   readonly requirements: readonly string[];
   readonly files: readonly string[];
 }
@@ -30,15 +30,14 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
   const { others, dependencies = dependenciesAtEnd(rest) } = takeDependencies(rest);
   const criteria = CRITERIA.exec(rest)?.[1];
   const { name, time } = splitTime(bare(others.replace(CRITERIA, "")));
-  const story = marks.find((mark) => mark.startsWith("US"));
   return {
-    ...(title === undefined ? {} : { id: title.id }),
+    id: title?.id,
     name: /^(?:\(optional\))?$/i.test(name) ? (title === undefined ? body : `Task ${title.id}`) : name,
     optional: optional || /\boptional\b/i.test(/\(([^()]*)\)/.exec(rest)?.[1] ?? ""),
     parallel: marks.includes("P"),
-    ...(story === undefined ? {} : { story }),
-    ...(time === undefined ? {} : { time }),
-    ...(dependencies === undefined ? {} : { dependencies }),
+    story: marks.find((mark) => mark.startsWith("US")),
+    time,
+    dependencies,
     requirements:
       criteria === undefined ? [] : readReferences(criteria.replace(/:|\bACs?\b/gi, "").trim()).map(criterionId),
     files: filesIn(rest),

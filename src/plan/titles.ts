@@ -28,7 +28,7 @@ export function phaseTitle(title: string): PhaseTitle | undefined {
 
 /** Returns a title with the texts of its links in their place: `[Phase 2](build.md): Build`. */
 function unlinked(title: string): string {
-  return title.includes("](") ? title.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1") : title;
+  return title.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1");
 }
 
 const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase(?:\s+#?|#|-)(\d+)\s+(\p{L}.*)/iu;
@@ -38,8 +38,8 @@ const PART_OF_PHASE =
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
-  return key === undefined || name === undefined || isPart(name.trim()) ? undefined : { key, name: name.trim() };
+  const [, key, name = ""] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
+  return key === undefined || isPart(name.trim()) ? undefined : { key, name: name.trim() };
 }
 
 function isPart(name: string): boolean {
@@ -50,8 +50,8 @@ const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
 export function numberedTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = NUMBERED.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
-  return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
+  const [, key, name = ""] = NUMBERED.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
+  return key === undefined ? undefined : { key, name: name.trim() };
 }
 
 /** The id of a task as it is written, and the rest of its text. */
@@ -90,14 +90,14 @@ const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase
 
 /** Returns the key of the phase that a title mentions, or `final` for the last one. Ignores a phase that it leads to. */
 export function mentionedPhase(title: string): string | undefined {
-  const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
+  const key = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title.replace(NEXT_PHASE, " "))?.[1];
   if (key !== undefined) return key.toLowerCase();
   return /\bfinal\b/i.test(title) ? "final" : undefined;
 }
 
 /** Returns the number of the phase that a title names in any way: `MVP, phase 2`, `Phases 2-3`. */
 export function namedPhaseNumber(title: string): string | undefined {
-  const [, key] = /\bphases?(?:\s+#?|#|-)(\d+(?:\.\d+)?[a-z]?)\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
+  const key = /\bphases?(?:\s+#?|#|-)(\d+(?:\.\d+)?[a-z]?)\b/i.exec(title.replace(NEXT_PHASE, " "))?.[1];
   return key?.toLowerCase();
 }
 
@@ -178,15 +178,16 @@ const BOLD = /^(?:\*\*|__)(?=\S)/;
 
 /** Reads a label in bold with a colon in or after it, or alone on its line. */
 function boldLabel(line: string): Label | undefined {
-  const [mark] = BOLD.exec(line) ?? [];
-  const end = mark === undefined ? -1 : line.indexOf(mark, mark.length + 1);
-  if (mark === undefined || end === -1) return undefined;
+  const mark = BOLD.exec(line)?.[0];
+  if (mark === undefined) return undefined;
+  const end = line.indexOf(mark, mark.length + 1);
+  if (end === -1) return undefined;
   const inside = line.slice(mark.length, end);
-  const [behind = ""] = /^[ \t]*:?/.exec(line.slice(end + mark.length)) ?? [];
-  const rest = line.slice(end + mark.length + behind.length);
+  const behind = line.slice(end + mark.length);
+  const rest = behind.replace(/^[ \t]*:?/, "");
   const inner = inside.indexOf(":");
   if (inner > 0) return label(inside.slice(0, inner), `${inside.slice(inner + 1)} ${rest}`);
-  return behind.endsWith(":") || rest.trim() === "" ? label(inside, rest) : undefined;
+  return rest === "" || /^[ \t]*:/.test(behind) ? label(inside, rest) : undefined;
 }
 
 function label(name: string, text: string): Label {
@@ -197,10 +198,10 @@ function label(name: string, text: string): Label {
 const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
 
 function slantedLabel(line: string): Label | undefined {
-  const [whole, mark, name = "", closed = "", rest = ""] = SLANTED.exec(line) ?? [];
-  if (whole === undefined || mark === undefined) return undefined;
-  const open = closed === "" && whole.charAt(1 + name.length) === ":";
-  return label(name, open ? withoutAtEnd(rest, "*_") : rest);
+  const [, , name, closed, rest = ""] = SLANTED.exec(line) ?? [];
+  if (name === undefined) return undefined;
+  // An empty `closed` is a mark that is still open after the colon.
+  return label(name, closed === "" ? withoutAtEnd(rest, "*_") : rest);
 }
 
 const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
@@ -213,24 +214,24 @@ function plainLabel(line: string): Label | undefined {
   const rest = line.slice(colon + 1);
   if (PLAIN.test(name) && /^[ \t]/.test(rest) && rest.trim() !== "")
     return fieldOf(name) === "other" ? undefined : label(name, rest);
-  const leading = LEADING.exec(line);
-  return leading === null ? undefined : label(leading[1] ?? "", "");
+  const leading = LEADING.exec(line)?.[1];
+  return leading === undefined ? undefined : label(leading, "");
 }
 
 const DEPENDS = /^[*_]{0,3}(depends on|requires|blocked by)[*_]{0,3}[ \t](.*)/i;
 
 /** Reads `depends on T001 (the model)` without a colon: other words make it a sentence. */
 function dependenciesLabel(line: string): Label | undefined {
-  const [, name, text] = DEPENDS.exec(line) ?? [];
-  if (name === undefined || text === undefined) return undefined;
+  const [, name, text = ""] = DEPENDS.exec(line) ?? [];
+  if (name === undefined) return undefined;
   return namesOnlyIds(text.replace(/\([^()]*\)/g, " ")) ? label(name, text) : undefined;
 }
 
-const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.*_`–—-]/gi;
+const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
 
 /** Checks whether a text has ids of tasks and phases, and nothing else. */
 export function namesOnlyIds(text: string): boolean {
-  return /\d/.test(text) && text.replace(ID_WORDS, "") === "";
+  return /\d/.test(text) && text.replace(/[*_`]/g, " ").replace(ID_WORDS, "") === "";
 }
 
 /** Returns a name for the table: in lower case, without marks, remarks and the number of a phase or task. */

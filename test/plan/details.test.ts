@@ -110,6 +110,10 @@ describe("labels, lists and lines of a phase and of its task", () => {
       "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n- **Note**: one\n- [ ] two\n- **Notes** of it\n",
       { criteria: ["**Note**: one°", "two", "**Notes** of it°"] },
     ],
+    [
+      "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n- [ ] two\n- **Footnote**: x\n- **Note that**: y\n",
+      { criteria: ["two", "**Footnote**: x°", "**Note that**: y°"] },
+    ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Validation Gate**: all\n- one\n  - two\n", { gate: ["one°(two)"] }],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Checkpoint**: a\n**Checkpoint**: b\n",

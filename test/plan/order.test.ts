@@ -51,7 +51,11 @@ describe("the order of tasks", () => {
     expect(plan.phases[1]?.tasks[0]?.dependencies).toEqual(["1.1"]);
     const said = diagnostics.filter(({ code }) => code === "DEPENDENCY_UNKNOWN").map(({ message }) => message);
     expect(said).toHaveLength(11);
-    expect(said.at(-1)).toContain("2 more tasks");
+    expect(said.at(-1)).toContain("on 2 more tasks");
+    const ten = Array.from({ length: 10 }, (_, at) => `7.${at + 1}`).join(", ");
+    expect(planOf({ 1.1: ten }).diagnostics).toHaveLength(10);
+    const ranges = Array.from({ length: 12 }, (_, at) => `1.1-1.${at + 500}`).join(", ");
+    expect(planOf({ 1.1: ranges }).diagnostics.filter(({ code }) => code === "DEPENDENCY_UNREAD")).toHaveLength(10);
   });
 });
 
@@ -168,6 +172,99 @@ describe("a text about dependencies", () => {
     ["phase a", "unread"],
     ["Phases A, Back", "phases A"],
     ["Phase A, Task 2 and 1.1", "1.1 2 | phases A"],
+    ["1.1 , 1.2", "1.1 1.2"],
+    ["1.1,1.2", "1.1 1.2"],
+    ["1.1 - 1.3", "1.1 1.2 1.3"],
+    ["1.1  to  1.3", "1.1 1.2 1.3"],
+    ["1.1 TO 1.3", "1.1 1.2 1.3"],
+    ["1.1 up to 1.3", "1.1 1.3"],
+    ["1.1.9-1.1.11", "1.1.9 1.1.10 1.1.11"],
+    ["T1.1-T1.3", "T1.1 T1.2 T1.3"],
+    ["T001-T3", "T001 T002 T003"],
+    ["T001 - 003", "T001"],
+    ["T001-0030", "T001"],
+    ["T001x2", "unread"],
+    ["T1ab", "unread"],
+    ["11.22.33a", "11.22.33a"],
+    ["12.1-12.3", "12.1 12.2 12.3"],
+    ["1.1-1.3a", "1.1 1.3a"],
+    ["1.1a-1.3", "1.1a 1.3"],
+    ["T1-t3", "T1 T2 T3"],
+    ["T1-2.1", "T1 2.1"],
+    ["a1.1", "unread"],
+    ["1.1.", "1.1"],
+    ["1.1 (a) 1.2 (b)", "1.1 1.2"],
+    ["Task 1-1.2", "1.2 1"],
+    ["Tasks 1,2", "1 2"],
+    ["Tasks 1 ,2", "1 2"],
+    ["Tasks 1&2", "1 2"],
+    ["Tasks 1and 2", "1 2"],
+    ["Tasks 1 , and 2", "1 2"],
+    ["Tasks 1,and 2", "1 2"],
+    ["Task 1 - 3", "1 2 3"],
+    ["Tasks 1–3", "1 2 3"],
+    ["Tasks 1—3", "1 2 3"],
+    ["Tasks 1 through 3", "1 2 3"],
+    ["Task #10", "10"],
+    ["Task  12", "12"],
+    ["Task 1 and 1.2", "1.2 1"],
+    ["Tasks 1, 22.5", "22.5 1"],
+    ["Subtask 2", "2"],
+    ["tasks1", "unread"],
+    ["Task 1 then Task 2", "1 2"],
+    ["Phase 12", "phases 12"],
+    ["Phase 1 - 3", "phases 1 2 3"],
+    ["Phases 1–3", "phases 1 2 3"],
+    ["Phases 1 through 3", "phases 1 2 3"],
+    ["phases 1to3", "phases 1 2 3"],
+    ["Phases 1,2", "phases 1 2"],
+    ["Phases 1 ,2", "phases 1 2"],
+    ["Phases 1&2", "phases 1 2"],
+    ["Phases 1 , and 2", "phases 1 2"],
+    ["Phases 1,and 2", "phases 1 2"],
+    ["Phases 1and 2", "phases 1 2"],
+    ["Phases 10-12", "phases 10 11 12"],
+    ["Phases 2a-3b", "phases 2a 3b"],
+    ["Phases 2a, 3b", "phases 2a 3b"],
+    ["Phase 1, 12.1", "12.1 | phases 1"],
+    ["Phase 1, 2, 1.5", "1.5 | phases 1 2"],
+    ["Phase 1 and 2.1", "2.1 | phases 1"],
+    ["Phase 1-2.1", "2.1 | phases 1"],
+    ["Phases 3-1", "phases 3 1"],
+    ["Phase  A", "phases A"],
+    ["Phases A , B", "phases A B"],
+    ["Phases A,B", "phases A B"],
+    ["Phases A – C", "phases A B C"],
+    ["Phases A&B", "phases A B"],
+    ["Phases A,and B", "phases A B"],
+    ["Phases A, and B", "phases A B"],
+    ["Phases A to C, E", "phases A B C E"],
+    ["Phase A1", "unread"],
+    ["Phase AB", "unread"],
+    ["PHASE A", "unread"],
+    ["Phase A and B are done", "phases A B"],
+    ["subphase A", "unread"],
+    ["Phases A-A", "phases A"],
+    ["#12", "12"],
+    ["1,2", "1 2"],
+    ["1 , 2", "1 2"],
+    ["1&2", "1 2"],
+    ["12 and 13", "12 13"],
+    ["1, and 2", "1 2"],
+    ["1 2", "unread"],
+    ["1 (a) ", "1"],
+    ["nab", "unread"],
+    ["- none", "unread"],
+    ["— none", "unread"],
+    ["I can start after 1.1", "1.1"],
+    ["T1-T101", "T1 T101 | too long T1-T101"],
+    ["T01-T9", "T01 T02 T03 T04 T05 T06 T07 T08 T09"],
+    ["1.09-1.11", "1.09 1.10 1.11"],
+    ["**Task** 1", "1"],
+    ["1.1 and 1.3 to 1.5", "1.1 1.3 1.4 1.5"],
+    ["T10-12", "T10 T11 T12"],
+    ["T10-100", "T10"],
+    ["T10-1", "T10"],
   ])("is read as ids of tasks and phases: %j", (text, expected) => {
     expect(named(text)).toBe(expected);
   });
@@ -206,7 +303,7 @@ it("a plan is drawn as a flowchart, with names that can't break it", () => {
 - [x] **Task 1.1**: one \`#1\`
 - [ ] **Task 1.2**: ${"long ".repeat(30)} (after 1.1)
 ## Phase 3: B
-- [-] **Task 3.1**: \\ two (after 1.1, 1.2)
+- [-] **Task 3.1**: \\  two (after 1.1, 1.2)
 ## Phase 4: C
 - [ ] **Task 4.1**: ${"y".repeat(76)}
 - [ ] **Task 4.2**: ${"z".repeat(77)}

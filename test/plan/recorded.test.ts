@@ -35,11 +35,15 @@ function recorded(text: string): string[] {
   ];
 }
 
+const ALL = [...FILES, ...TEXTS.map((text, index) => [`${index}`, text] as const)];
+
 // A session on a plan keeps to what was read from it. So a change of how a text is read is a decision: if one of these
 // changes on purpose, `npx vitest run test/plan/recorded.test.ts -u` records it again.
-it.each([...FILES, ...TEXTS.map((text, index) => [`${index}`, text] as const)])(
-  "plan %s is read as before",
-  (_, text) => {
-    expect(recorded(text)).toMatchSnapshot();
-  },
-);
+it.each(ALL)("plan %s is read as before", (_, text) => {
+  expect(recorded(text)).toMatchSnapshot();
+});
+
+it.each(ALL)("plan %s is the same after it was stored as JSON", (_, text) => {
+  const { plan } = parsePlan(text);
+  expect(JSON.parse(JSON.stringify(plan))).toStrictEqual(plan);
+});

@@ -16,7 +16,9 @@ import {
 /** Returns the parts of a line that say something. */
 function parts(text: string): object {
   const line = Object.entries(readTaskLine(text, ["task", "T", "number"]));
-  return Object.fromEntries(line.filter(([, part]) => part !== false && !(Array.isArray(part) && part.length === 0)));
+  return Object.fromEntries(
+    line.filter(([, part]) => part !== undefined && part !== false && !(Array.isArray(part) && part.length === 0)),
+  );
 }
 
 describe("a task's line", () => {
