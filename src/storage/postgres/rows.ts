@@ -205,21 +205,21 @@ function appending(s: string, moving: string): string {
  * just now.
  */
 function followingAll(s: string): string {
-  return `WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[],
-      $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
-      $16::text[], $17::text[]) AS g (session_id, version, at, schema, previous_hash, hash, summary, body, status, kind,
-      workflow_type, target, current_step, created_at, updated_at, completed_at, owner)),
-    free AS (SELECT s.session_id FROM ${s}.sessions s JOIN given g USING (session_id)
-      WHERE s.version = g.version - 1 AND s.hash = g.previous_hash AND s.removed_at IS NULL
+  return `WITH free AS (SELECT g.* FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[],
+        $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
+        $16::text[], $17::text[]) AS g (session_id, version, at, schema, previous_hash, hash, summary, body, status, kind,
+        workflow_type, target, current_step, created_at, updated_at, completed_at, owner)
+      JOIN ${s}.sessions s ON s.session_id = g.session_id AND s.version = g.version - 1 AND s.hash = g.previous_hash
+        AND s.removed_at IS NULL
       FOR NO KEY UPDATE OF s SKIP LOCKED),
     moved AS (UPDATE ${s}.sessions s SET version = g.version, hash = g.hash, status = g.status, kind = g.kind,
         workflow_type = g.workflow_type, target = g.target, current_step = g.current_step, created_at = g.created_at,
         updated_at = g.updated_at, completed_at = g.completed_at, owner = g.owner
-      FROM given g JOIN free USING (session_id) WHERE s.session_id = g.session_id RETURNING s.session_id)
+      FROM free g WHERE s.session_id = g.session_id RETURNING g.*)
     INSERT INTO ${s}.commits
       (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
-    SELECT session_id, g.version, g.at, g.schema, g.previous_hash, g.hash, g.summary, g.body, g.status, g.current_step
-    FROM given g JOIN moved USING (session_id) RETURNING session_id`;
+    SELECT session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step FROM moved
+    RETURNING session_id`;
 }
 
 /**
