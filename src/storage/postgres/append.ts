@@ -152,12 +152,12 @@ export class CommitAppender {
 
 function sendingOf(commit: Commit): Sending {
   const { sessionId, version, previousHash, hash, body, payloads = [] } = commit;
+  const values = valuesOf(commit);
   const hasPayloads = payloads.length > 0;
-  const texts = [
-    payloads.map((payload) => encodeText(payload.hash)),
-    payloads.map((payload) => encodeText(payload.body)),
-  ];
-  const values = [...valuesOf(commit), ...(hasPayloads ? texts : [])];
+  if (hasPayloads) {
+    const texts = (part: "hash" | "body") => payloads.map((payload) => encodeText(payload[part]));
+    values.push(texts("hash"), texts("body"));
+  }
   return { sessionId, version, previousHash, hash, characters: body.length, hasPayloads, values };
 }
 

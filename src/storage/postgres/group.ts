@@ -41,8 +41,10 @@ export class CommitGroups<Item extends Outgoing> {
   readonly #connections: Connections;
   readonly #followAll: Statements["followAll"];
   readonly #sendAlone: (item: Item) => Promise<Sent>;
-  readonly #underWay = new Set<Promise<void>>();
+  /** Empty unless as many statements are under way as may be. */
   #waiting: Waiting<Item>[] = [];
+  #underWay = 0;
+  readonly #onSettled: (() => void)[] = [];
 
   constructor(connections: Connections, followAll: Statements["followAll"], sendAlone: (item: Item) => Promise<Sent>) {
     this.#connections = connections;
@@ -55,26 +57,34 @@ export class CommitGroups<Item extends Outgoing> {
    * alone then. Throws what sending it alone would throw, and `isLost` errors of a group, which may have been written.
    */
   send(item: Item): Promise<Sent | "left"> {
+    if (this.#underWay < UNDER_WAY_MAX) return this.#send(() => this.#sendAlone(item));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
-      this.#sendNext();
     });
   }
 
-  /** Resolves when no commit waits any more. */
+  /** Resolves when no commit waits any more, and none is under way. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#onSettled.push(resolve));
+  }
+
+  async #send<T>(sending: () => Promise<T>): Promise<T> {
+    this.#underWay += 1;
+    try {
+      return await sending();
+    } finally {
+      this.#underWay -= 1;
+      if (this.#waiting.length > 0) this.#sendNext();
+      if (this.#underWay === 0) for (const settle of this.#onSettled.splice(0)) settle();
+    }
   }
 
   #sendNext(): void {
-    while (this.#waiting.length > 0 && this.#underWay.size < UNDER_WAY_MAX) {
-      const sending = this.#sendGroup(this.#takeGroup());
-      this.#underWay.add(sending);
-      void sending.then(() => {
-        this.#underWay.delete(sending);
-        this.#sendNext();
-      });
-    }
+    const group = this.#takeGroup();
+    const [first, ...others] = group;
+    if (first === undefined) return;
+    if (others.length > 0) void this.#send(() => this.#sendGroup(group));
+    else this.#send(() => this.#sendAlone(first.item)).then(first.resolve, first.reject);
   }
 
   /** Takes the commits of the next statement, at most one of a session: the next one follows it. */
@@ -95,14 +105,9 @@ export class CommitGroups<Item extends Outgoing> {
     return [...group.values()];
   }
 
-  /** Sends commits together, or one by its own statement. Never rejects. */
+  /** Sends commits together. Never rejects. */
   async #sendGroup(group: readonly Waiting<Item>[]): Promise<void> {
-    const [first, ...others] = group;
-    if (first !== undefined && others.length === 0) {
-      await this.#sendAlone(first.item).then(first.resolve, first.reject);
-      return;
-    }
-    const columns = first?.item.values.map((_, index) => group.map(({ item }) => item.values[index]));
+    const columns = group[0]?.item.values.map((_, index) => group.map(({ item }) => item.values[index]));
     const query = this.#followAll(columns ?? []);
     const write = (client: PgClient) => withStandby(client, () => client.query<{ session_id: SessionId }>(query));
     try {
