@@ -48,8 +48,10 @@ async function measure(name) {
   return row(what, time(together), `one session after the other ${time(inTurn)}`, ratio(together, inTurn), BARS[name]);
 }
 
-export async function run() {
+/** Measures all adapters, or only one. */
+export async function run(only) {
   const rows = [];
-  for (const name of Object.keys(BARS)) rows.push(await measure(name));
+  const names = Object.keys(BARS).filter((name) => only === undefined || only === name);
+  for (const name of names) rows.push(await measure(name));
   return rows;
 }

@@ -1,4 +1,7 @@
-/** Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those. */
+/**
+ * Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those; `concurrent:PostgresStorage`
+ * runs one suite with one adapter.
+ */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -29,13 +32,16 @@ const SUITES = [
 ];
 /** What has a table of its own. */
 const SECTIONS = ["contention", "answers"];
-const chosen = process.argv.slice(2);
+const parts = new Map(process.argv.slice(2).map((name) => name.split(":")));
+const chosen = [...parts.keys()];
 const isChosen = (name) => chosen.length === 0 || chosen.includes(name);
 const load = () => loadavg()[0].toFixed(1);
 
 /** A suite in a process of its own: what one leaves in memory, and teaches the compiler, must not be another one's time. */
 async function runAlone(name) {
-  const child = fork(new URL("run-suite.mjs", import.meta.url), [name], { execArgv: process.execArgv });
+  const child = fork(new URL("run-suite.mjs", import.meta.url), [name, parts.get(name) ?? ""], {
+    execArgv: process.execArgv,
+  });
   let found;
   child.on("message", (message) => {
     found = message;

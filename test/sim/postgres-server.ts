@@ -67,6 +67,12 @@ export class SimPostgres {
     return { rows, rowCount: rows.length };
   }
 
+  /** Returns what a statement does while the row of its first session is locked: only one for several skips it. */
+  withoutLocked(query: PgQuery): PgQuery {
+    const skips = this.nameOf(query) === "followAll";
+    return skips ? { ...query, values: transposed(transposed(query.values ?? []).slice(1)) } : query;
+  }
+
   #rowsOf(name: string, text: string, values: readonly unknown[]): PgRow[] {
     const id = String(values[0]);
     const own = this.#rows(id);
@@ -98,9 +104,9 @@ export class SimPostgres {
         return newest === undefined ? this.#append(values) : [];
       case "follow":
       case "followWithPayloads":
-        return Number(newest?.version) === Number(values[1]) - 1 && newest?.hash === values[4]
-          ? this.#append(values)
-          : [];
+        return this.#follow(values);
+      case "followAll":
+        return transposed(values).flatMap((row) => this.#follow(row));
       case "list":
         return this.#list(text, values);
       case "news":
@@ -114,6 +120,12 @@ export class SimPostgres {
 
   #rows(id: string): readonly StoredRow[] {
     return this.#commits.get(id) ?? [];
+  }
+
+  /** Writes a commit if it follows the newest one. */
+  #follow(values: readonly unknown[]): PgRow[] {
+    const newest = this.#rows(String(values[0])).at(-1);
+    return Number(newest?.version) === Number(values[1]) - 1 && newest?.hash === values[4] ? this.#append(values) : [];
   }
 
   #append(values: readonly unknown[]): PgRow[] {
@@ -182,6 +194,12 @@ export class SimPostgres {
     }
     throw new Error(`the simulated server does not know ${text}`);
   }
+}
+
+/** Returns the rows of columns, or the columns of rows. */
+function transposed(lists: readonly unknown[]): unknown[][] {
+  const all = lists.map((list): readonly unknown[] => (Array.isArray(list) ? list : []));
+  return (all[0] ?? []).map((_, index) => all.map((list) => list[index]));
 }
 
 function endOf(snapshot: string): bigint {

@@ -25,8 +25,20 @@ const FAILS_PERCENT = 3;
 /** How long calls are repeated: long enough for one lost connection, too short for several. */
 const RETRY_MS = 100;
 
-/** What can go wrong with a statement: a lost connection, a SQLSTATE after which nothing was done, or a notice. */
-const FAULTS = ["lost before", "lost after", "lost meanwhile", "40001", "57P01", "25006", "not replicated"] as const;
+/**
+ * What can go wrong with a statement: a lost connection, a SQLSTATE after which nothing was done, a notice, or a row that somebody
+ * else has locked.
+ */
+const FAULTS = [
+  "lost before",
+  "lost after",
+  "lost meanwhile",
+  "40001",
+  "57P01",
+  "25006",
+  "not replicated",
+  "locked",
+] as const;
 
 /** Hosts with pools of connections to one server. */
 export class PostgresStore extends SharedStore {
@@ -108,7 +120,7 @@ export class PostgresStore extends SharedStore {
       case "25006":
         throw stated(fault);
     }
-    const result = this.#run(query);
+    const result = this.#run(fault === "locked" ? this.#server.withoutLocked(query) : query);
     if (fault === "not replicated") notice();
     await this.#step(line, `${name} is done`);
     return result;

@@ -104,7 +104,7 @@ describe("simulated worlds", () => {
     ["planned", "memory", 30, '"task","sync","forge",takes a snapshot,is written,by hand'],
     ["phased", "files", 10, "disk: ,the power fails"],
     ["phased", "sqlite", 20, "BEGIN of,COMMIT of,COMMIT which is done,a write of,a read of"],
-    ["phased", "postgres", 20, "lost before,lost after,lost meanwhile,40001,57P01,25006,not replicated,refuses"],
+    ["phased", "postgres", 40, "lost before,lost after,lost meanwhile,40001,57P01,25006,not replicated,refuses"],
   ])("have everything in them that goes wrong: %s, %s", async (product, store, worlds, list) => {
     const words = new Set(list.split(","));
     for (const seed of seeds(worlds)) {

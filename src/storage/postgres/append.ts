@@ -18,11 +18,14 @@ import {
   notWritten,
   outcomeUnknown,
 } from "./failures.js";
+import { CommitGroups, type Outgoing, type Sent } from "./group.js";
 import type { PgQuery } from "./options.js";
 import { decodeText, encodeText, type Statements, valuesOf } from "./rows.js";
 
-/** The result of a sent commit; `unconfirmed` if the server did not wait for its standbys. */
-type Sent = "written" | "unconfirmed" | "refused";
+/** A commit on its way: a copy, since its caller may change it meanwhile. */
+interface Sending extends Outgoing, Pick<Commit, "version" | "previousHash" | "hash"> {
+  readonly hasPayloads: boolean;
+}
 
 /** The reason of a conflict: the statement does not tell which of the two it is. */
 const REFUSED = "it does not follow the newest version, or the session was removed";
@@ -32,6 +35,7 @@ export class CommitAppender {
   readonly #connections: Connections;
   readonly #retrier: Retrier;
   readonly #statements: Statements;
+  readonly #groups: CommitGroups<Sending>;
   #isCounting: boolean;
 
   /** `isCounting` is true if the tables have foreign triggers, which can drop rows. */
@@ -39,22 +43,32 @@ export class CommitAppender {
     this.#connections = connections;
     this.#retrier = retrier;
     this.#statements = statements;
+    this.#groups = new CommitGroups(connections, statements.followAll, (sending) => this.#send(sending));
     this.#isCounting = isCounting;
   }
 
   /** Appends a commit. Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may exist. */
   async append(commit: Commit): Promise<void> {
-    const { sessionId, version } = commit;
+    const sending = sendingOf(commit);
+    const { sessionId, version } = sending;
     if ((commit.previousHash === "") !== (version === 1)) throw conflict(sessionId, version, REFUSED);
     const backoff = this.#retrier.backoff();
     let unanswered = false;
+    let mayJoin = this.#mayJoin(sending);
+    const send = () => {
+      if (!mayJoin) return this.#send(sending);
+      // What a group has not written is sent alone, however often.
+      mayJoin = false;
+      return this.#groups.send(sending);
+    };
     for (;;) {
       try {
-        const sent = await this.#send(commit);
+        const sent = await send();
+        if (sent === "left") continue;
         if (sent === "written") return;
         unanswered ||= sent === "unconfirmed";
-        if (unanswered && (await this.#confirm(commit))) return;
-        if (await this.#wasDropped(commit)) throw notWritten("append");
+        if (unanswered && (await this.#confirm(sending))) return;
+        if (await this.#wasDropped(sending)) throw notWritten("append");
         throw conflict(sessionId, version, REFUSED);
       } catch (error) {
         unanswered ||= isLost(error) && !(error instanceof NotConnected);
@@ -65,8 +79,18 @@ export class CommitAppender {
     }
   }
 
-  async #send(commit: Commit): Promise<Sent> {
-    const query = this.#statement(commit);
+  /** Resolves when no commit waits for others any more. */
+  async settled(): Promise<void> {
+    await this.#groups.settled();
+  }
+
+  /** Returns true if a commit may be written together with others. On a host's own client, each has its own statement. */
+  #mayJoin({ version, hasPayloads }: Sending): boolean {
+    return version > 1 && !hasPayloads && !this.#isCounting && this.#connections.canReconnect;
+  }
+
+  async #send(sending: Sending): Promise<Sent> {
+    const query = this.#statement(sending);
     try {
       const { result, waited } = await this.#connections.use((client) =>
         withStandby(client, () => client.query(query)),
@@ -81,7 +105,7 @@ export class CommitAppender {
   }
 
   /** Returns true if the commit exists and is as durable as an acknowledged append. */
-  async #confirm({ sessionId, version, hash }: Commit): Promise<boolean> {
+  async #confirm({ sessionId, version, hash }: Sending): Promise<boolean> {
     const values = [sessionId, version, encodeText(hash)];
     const { confirm, has } = this.#statements;
     const { result, waited } = await this.#connections.use((client) =>
@@ -101,7 +125,7 @@ export class CommitAppender {
    * Returns true if a commit was refused although no other writer was first, because a trigger dropped a row. From
    * then on rows are counted. If only the commit was dropped, the session's row is reset to the previous commit.
    */
-  async #wasDropped({ sessionId, version, previousHash, hash }: Commit): Promise<boolean> {
+  async #wasDropped({ sessionId, version, previousHash, hash }: Sending): Promise<boolean> {
     type Row = { version: string; hash: string; removed: boolean };
     const { state, undo, undoBegin } = this.#statements;
     const { rows } = await this.#connections.use((client) => client.query<Row>(state([sessionId])));
@@ -116,16 +140,25 @@ export class CommitAppender {
     return undone.rowCount === 1;
   }
 
-  #statement(commit: Commit): PgQuery {
+  #statement({ version, hasPayloads, values }: Sending): PgQuery {
     const { begin, beginCounted, beginWithPayloads, follow, followCounted, followWithPayloads } = this.#statements;
-    const { version, payloads = [] } = commit;
-    if (payloads.length === 0) {
-      const [first, next] = this.#isCounting ? [beginCounted, followCounted] : [begin, follow];
-      return (version === 1 ? first : next)(valuesOf(commit));
-    }
-    const texts = [payloads.map(({ hash }) => encodeText(hash)), payloads.map(({ body }) => encodeText(body))];
-    return (version === 1 ? beginWithPayloads : followWithPayloads)([...valuesOf(commit), ...texts]);
+    const counted = hasPayloads
+      ? ([beginWithPayloads, followWithPayloads] as const)
+      : ([beginCounted, followCounted] as const);
+    const [first, next] = hasPayloads || this.#isCounting ? counted : [begin, follow];
+    return (version === 1 ? first : next)(values);
   }
+}
+
+function sendingOf(commit: Commit): Sending {
+  const { sessionId, version, previousHash, hash, body, payloads = [] } = commit;
+  const values = valuesOf(commit);
+  const hasPayloads = payloads.length > 0;
+  if (hasPayloads) {
+    const texts = (part: "hash" | "body") => payloads.map((payload) => encodeText(payload[part]));
+    values.push(texts("hash"), texts("body"));
+  }
+  return { sessionId, version, previousHash, hash, characters: body.length, hasPayloads, values };
 }
 
 /** Refuses a commit that the tables, or the views on them, cannot represent. Throws `INVALID_INPUT` and `TOO_LARGE`. */

@@ -94,6 +94,8 @@ const ROLLED_BACK = new Set(["40001", "40P01"]);
  * connection failures.
  */
 const LOST_STATES = /^(08...|57P0[1235]|53300|25P03)$/;
+/** What distinguishes a SQLSTATE from the code of a failed system call, such as EBADF. */
+const SQLSTATE = /^(?:\d\w|F0|HV|P0|XX)\w{3}$/;
 /** All connections of the pool are in use for longer than the connection timeout. */
 const EXHAUSTED = /timeout exceeded when trying to connect/;
 const LOST_ERRNOS = new Set(
@@ -131,6 +133,11 @@ export function isLost(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return LOST_STATES.test(code) || LOST_ERRNOS.has(code);
   return error instanceof Error && LOST_WORDS.test(error.message);
+}
+
+/** Returns true if the server answered with an error, so that the statement is rolled back. */
+export function isAnswered(error: unknown): boolean {
+  return !isLost(error) && SQLSTATE.test(codeOf(error) ?? "");
 }
 
 /** Returns true if the appending statement noticed that a trigger dropped a row. */

@@ -155,6 +155,8 @@ export function createStatements(schema: string, prepared: boolean) {
     begin: statement(appending(s, BEGIN(s))),
     /** Writes a commit if its predecessor is the newest; one row on success. */
     follow: statement(appending(s, FOLLOW(s))),
+    /** Writes commits of several sessions: see {@link followingAll}. */
+    followAll: statement(followingAll(s)),
     /** Do the same and count the rows: see {@link counting}. */
     beginCounted: statement(counting(s, BEGIN(s), false)),
     followCounted: statement(counting(s, FOLLOW(s), false)),
@@ -195,6 +197,29 @@ const INSERT = (s: string) => `INSERT INTO ${s}.commits
 /** Builds one statement that writes the session's row and, if that succeeded, the commit. */
 function appending(s: string, moving: string): string {
   return `WITH moved AS (${moving}) ${INSERT(s)}`;
+}
+
+/**
+ * Builds the statement for commits of several sessions. Each parameter is a column of the one for a single commit. Returns the
+ * ids of the sessions whose commits are written. The others don't follow the newest one, or somebody else has locked their row
+ * just now.
+ */
+function followingAll(s: string): string {
+  return `WITH free AS (SELECT g.* FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[],
+        $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
+        $16::text[], $17::text[]) AS g (session_id, version, at, schema, previous_hash, hash, summary, body, status, kind,
+        workflow_type, target, current_step, created_at, updated_at, completed_at, owner)
+      JOIN ${s}.sessions s ON s.session_id = g.session_id AND s.version = g.version - 1 AND s.hash = g.previous_hash
+        AND s.removed_at IS NULL
+      FOR NO KEY UPDATE OF s SKIP LOCKED),
+    moved AS (UPDATE ${s}.sessions s SET version = g.version, hash = g.hash, status = g.status, kind = g.kind,
+        workflow_type = g.workflow_type, target = g.target, current_step = g.current_step, created_at = g.created_at,
+        updated_at = g.updated_at, completed_at = g.completed_at, owner = g.owner
+      FROM free g WHERE s.session_id = g.session_id RETURNING g.*)
+    INSERT INTO ${s}.commits
+      (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
+    SELECT session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step FROM moved
+    RETURNING session_id`;
 }
 
 /**

@@ -9,6 +9,7 @@
  * - schema.ts: migrations, which are never changed once released.
  * - rows.ts: the statements, how texts are stored, and how sessions are listed.
  * - append.ts: an append whose answer was lost is confirmed by a write.
+ * - group.ts: which commits share a statement, and how many statements are under way.
  * - storage.ts: a removed session's tombstone stays for an hour.
  * - watch.ts: notifications only wake a watch, which polls.
  * - feed.ts: a reader's position is a transaction snapshot; what a dead primary alone has shown does not hide later commits.
@@ -214,6 +215,7 @@ export class PostgresStorage implements StorageAdapter {
 
   /** Ends the connections that this storage made. A pool or client of the host stays open. */
   async close(): Promise<void> {
+    await this.#appender.settled();
     await this.#channel.close();
     await this.#connections.close();
   }

@@ -1,0 +1,126 @@
+/**
+ * Commits of concurrent sessions share a statement, and so its round trip and the server's sync. A commit that comes alone
+ * is sent at once. Those that come while others are under way wait until one of these is answered, and go together.
+ *
+ * A group never waits for a row that somebody else has locked. So groups can't wait for each other in a circle, and a
+ * session that is held up does not hold up the others. What a group has not written is sent alone, which tells why.
+ */
+import { setImmediate as endOfTurn } from "node:timers/promises";
+import type { SessionId } from "../../workflow/names.js";
+import { type Connections, withStandby } from "./connections.js";
+import { isAnswered } from "./failures.js";
+import type { PgClient } from "./options.js";
+import type { Statements } from "./rows.js";
+
+/** How many statements are under way before commits wait. */
+const UNDER_WAY_MAX = 4;
+/** The most commits in a statement, and characters of their bodies: others go with the next one. */
+const COMMITS_MAX = 256;
+const CHARACTERS_MAX = 1024 * 1024;
+
+/** What came of a sent commit; `unconfirmed` if the server did not wait for its standbys. */
+export type Sent = "written" | "unconfirmed" | "refused";
+
+/** A commit with the parameters of its statement. */
+export interface Outgoing {
+  readonly sessionId: SessionId;
+  /** The number of characters of its body. */
+  readonly characters: number;
+  readonly values: unknown[];
+}
+
+/** A commit that waits. */
+interface Waiting<Item> {
+  readonly item: Item;
+  resolve(sent: Sent | "left"): void;
+  reject(error: unknown): void;
+}
+
+/** Sends commits that follow others, those of the same time together. */
+export class CommitGroups<Item extends Outgoing> {
+  readonly #connections: Connections;
+  readonly #followAll: Statements["followAll"];
+  readonly #sendAlone: (item: Item) => Promise<Sent>;
+  /** Empty unless as many statements are under way as may be. */
+  #waiting: Waiting<Item>[] = [];
+  #underWay = 0;
+  readonly #onSettled: (() => void)[] = [];
+
+  constructor(connections: Connections, followAll: Statements["followAll"], sendAlone: (item: Item) => Promise<Sent>) {
+    this.#connections = connections;
+    this.#followAll = followAll;
+    this.#sendAlone = sendAlone;
+  }
+
+  /**
+   * Sends a commit, at once or with others. Returns `left` if a group has not written it, for whatever reason: it must be sent
+   * alone then. Throws what sending it alone would throw, and `isLost` errors of a group, which may have been written.
+   */
+  send(item: Item): Promise<Sent | "left"> {
+    if (this.#underWay < UNDER_WAY_MAX) return this.#send(() => this.#sendAlone(item));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+    });
+  }
+
+  /** Resolves when no commit waits any more, and none is under way. */
+  async settled(): Promise<void> {
+    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#onSettled.push(resolve));
+  }
+
+  async #send<T>(sending: () => Promise<T>): Promise<T> {
+    this.#underWay += 1;
+    try {
+      return await sending();
+    } finally {
+      this.#underWay -= 1;
+      if (this.#waiting.length > 0) this.#sendNext();
+      if (this.#underWay === 0) for (const settle of this.#onSettled.splice(0)) settle();
+    }
+  }
+
+  #sendNext(): void {
+    const group = this.#takeGroup();
+    const [first, ...others] = group;
+    if (first === undefined) return;
+    if (others.length > 0) void this.#send(() => this.#sendGroup(group));
+    else this.#send(() => this.#sendAlone(first.item)).then(first.resolve, first.reject);
+  }
+
+  /** Takes the commits of the next statement, at most one of a session: the next one follows it. */
+  #takeGroup(): Waiting<Item>[] {
+    const group = new Map<SessionId, Waiting<Item>>();
+    const left: Waiting<Item>[] = [];
+    let total = 0;
+    for (const waiting of this.#waiting) {
+      const { sessionId, characters } = waiting.item;
+      const isFull = group.size === COMMITS_MAX || (group.size > 0 && total + characters > CHARACTERS_MAX);
+      if (isFull || group.has(sessionId)) left.push(waiting);
+      else {
+        group.set(sessionId, waiting);
+        total += characters;
+      }
+    }
+    this.#waiting = left;
+    return [...group.values()];
+  }
+
+  /** Sends commits together. Never rejects. */
+  async #sendGroup(group: readonly Waiting<Item>[]): Promise<void> {
+    const columns = group[0]?.item.values.map((_, index) => group.map(({ item }) => item.values[index]));
+    const query = this.#followAll(columns ?? []);
+    const write = (client: PgClient) => withStandby(client, () => client.query<{ session_id: SessionId }>(query));
+    try {
+      const { result, waited } = await this.#connections.use(write);
+      const written = new Set(result.rows.map(({ session_id }) => session_id));
+      for (const { item, resolve } of group) {
+        resolve(!written.has(item.sessionId) ? "left" : waited ? "written" : "unconfirmed");
+      }
+    } catch (error) {
+      // What the server refuses is rolled back. The reason may be another commit of the group.
+      for (const { resolve, reject } of group) isAnswered(error) ? resolve("left") : reject(error);
+    }
+    // Who was answered goes on in this turn: what they append next goes together again.
+    await endOfTurn();
+  }
+}
