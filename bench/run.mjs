@@ -1,4 +1,7 @@
-/** Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those. */
+/**
+ * Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those, and NAME:PART a part of
+ * one that has parts: `concurrent:FileStorage`.
+ */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -28,13 +31,15 @@ const SUITES = [
 ];
 /** What has a table of its own. */
 const SECTIONS = ["contention", "answers"];
-const chosen = process.argv.slice(2);
-const isChosen = (name) => chosen.length === 0 || chosen.includes(name);
+const chosen = new Map(process.argv.slice(2).map((argument) => argument.split(":")));
+const isChosen = (name) => chosen.size === 0 || chosen.has(name);
 const load = () => loadavg()[0].toFixed(1);
 
 /** A suite in a process of its own: what one leaves in memory, and teaches the compiler, must not be another one's time. */
 async function runAlone(name) {
-  const child = fork(new URL("run-suite.mjs", import.meta.url), [name], { execArgv: process.execArgv });
+  const child = fork(new URL("run-suite.mjs", import.meta.url), [name, chosen.get(name)].filter(Boolean), {
+    execArgv: process.execArgv,
+  });
   let found;
   child.on("message", (message) => {
     found = message;
@@ -71,5 +76,5 @@ Each ratio is taken inside that run, against the baseline that its row names; ab
 |---|---|---|---|---|---|
 ${lines.join("\n")}
 ${sections.map((text) => `\n${text}`).join("")}`;
-if (chosen.length === 0) await writeFile(new URL("RESULTS.md", import.meta.url), table);
+if (chosen.size === 0) await writeFile(new URL("RESULTS.md", import.meta.url), table);
 else console.log(`\n${table}`);
