@@ -18,7 +18,7 @@ import type { Publisher } from "./publish.js";
 interface KnownVersion {
   readonly version: number;
   readonly hash: string;
-  /** Where its text begins in its file, if this process wrote it. */
+  /** Where its text begins in a file that this process wrote, if that is not the beginning of the file. */
   readonly start?: number;
 }
 
@@ -34,7 +34,7 @@ export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
   note(id: SessionId, { version, hash }: KnownVersion, start = 0): void {
     const before = this.get(id);
     if (before !== undefined && (before.version > version || before.hash === hash)) return;
-    this.set(id, { version, hash, start });
+    this.set(id, { version, hash, ...(start > 0 ? { start } : {}) });
   }
 
   forget(id: SessionId): void {
@@ -123,7 +123,7 @@ export class CommitReader {
     return { ...again, data: again.data && (ownText(again.data, at.id, version) ?? again.data) };
   }
 
-  async #file(at: SessionPlace, version: number, bytes?: number, { before, start = 0 }: How = {}): Promise<Found> {
+  async #file(at: SessionPlace, version: number, bytes?: number, { before, start }: How = {}): Promise<Found> {
     try {
       const pack = this.#publisher.path(at.folder, 1);
       if (this.#packs.isKnown(pack, version)) {
@@ -135,7 +135,8 @@ export class CommitReader {
       const look = () => this.#packs.look(pack).catch((error) => throwDamage(error, at.id, 1));
       const looking = before === undefined ? look() : before.then(look);
       const isRight = (data: Buffer) => ownText(data, at.id, version) !== undefined;
-      const reading = Promise.resolve(file && readAndClose(file, bytes, { position: start, isRight }));
+      const guess = start === undefined ? undefined : { position: start, isRight };
+      const reading = Promise.resolve(file && readAndClose(file, bytes, guess));
       reading.catch(ignore);
       const { count: packed } = await looking;
       const found = version <= packed ? await this.#packs.read(pack, version, bytes) : undefined;
@@ -299,8 +300,12 @@ export class NewestVersion {
 }
 
 const MAX_HEADS = 4096;
-/** Minimum time between two writes of a head, in milliseconds. */
+/**
+ * Minimum time between two writes of a head, in milliseconds, if at most ten heads wait to be written. If more do, it is
+ * longer: each costs as many system calls as the rest of a commit.
+ */
 const PAUSE_MS = 25;
+const PAUSE_MAX_MS = 500;
 
 /**
  * Writes each session's `head`, a small file with the newest version. It is written soon after the answer and not
@@ -331,7 +336,8 @@ export class Heads {
     this.#next.set(at.id, Math.max(version, planned ?? 0));
     if (planned !== undefined) return;
     this.#background.run(`${at.id} head`, async () => {
-      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
+      const between = Math.min(PAUSE_MS * Math.max(1, this.#next.size / 10), PAUSE_MAX_MS);
+      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + between - performance.now();
       if (pause > 0) await delay(pause);
       await this.#write(at);
     });

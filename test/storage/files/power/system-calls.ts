@@ -87,6 +87,13 @@ function handleOf(disk: PowerDisk, path: string, node: Node, before: Before) {
       node.data = Buffer.concat([node.data, Buffer.from(data)]);
       node.mtimeMs = disk.now();
     },
+    async write(buffer: Buffer, offset: number, length: number, position: number) {
+      await before("overwrite", path);
+      if (node.kind !== "file") throw failure("EISDIR");
+      node.data = Buffer.from(node.data);
+      buffer.copy(node.data, position, offset, offset + length);
+      node.mtimeMs = disk.now();
+    },
     async sync() {
       await before("sync", path);
       disk.sync(path, node);
