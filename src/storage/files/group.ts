@@ -34,8 +34,9 @@ export interface Staged {
 }
 
 /**
- * Returns the text of a session's commit in a file of commits; undefined if it is not there, or not whole. Nothing else in
- * the file is looked at. In JSON neither a newline nor a quote is left unescaped, so no text contains the beginning of one.
+ * Returns the text of a session's commit in a file of commits; undefined if it is not there, or not whole. Only its own
+ * blocks count, since those of others may be lost. A text of another session that has the same beginning somewhere has it in
+ * a string of JSON, where its quotes are escaped.
  */
 export function ownText(data: Buffer, id: SessionId, version?: number): Buffer | undefined {
   const start = startOf(data, id, version);
@@ -46,10 +47,9 @@ export function ownText(data: Buffer, id: SessionId, version?: number): Buffer |
 
 /** Returns where a session's commit begins in a file of commits; -1 if it does not. */
 export function startOf(data: Buffer, id: SessionId, version?: number): number {
-  const beginning = Buffer.from(`{"sessionId":"${id}",${version === undefined ? "" : `"version":${version},`}`);
+  const beginning = Buffer.from(`{"sessionId":"${id}","version":${version === undefined ? "" : `${version},`}`);
   for (let start = 0; start < data.length; start += BLOCK) {
-    const isFirst = start === 0 || data[start - 1] === NEWLINE;
-    if (isFirst && data.subarray(start, start + beginning.length).equals(beginning)) return start;
+    if (data.subarray(start, start + beginning.length).equals(beginning)) return start;
   }
   return -1;
 }
