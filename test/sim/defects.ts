@@ -153,14 +153,6 @@ export const DEFECTS: readonly Defect[] = [
     world: ON_FILES,
   },
   {
-    name: "unknown-is-wiped",
-    what: "FileStorage wipes a commit of a group whose outcome is unknown.",
-    file: "storage/files/append.ts",
-    from: "const mayBeThere = isOutcomeUnknown(error) || (isPublished",
-    to: "const mayBeThere = (isPublished && error === undefined",
-    world: ON_FILES,
-  },
-  {
     name: "name-not-synced",
     what: "FileStorage acknowledges a commit before its name is on the disk.",
     file: "storage/files/append.ts",

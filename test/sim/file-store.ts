@@ -6,7 +6,6 @@
 import { basename, dirname } from "node:path";
 import { FileStorage, type FileSystem } from "phasegate/fs";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
-import { TEMPORARY } from "../../src/storage/files/disk.js";
 import { sessionOf } from "../../src/storage/files/layout.js";
 import type { SessionId } from "../../src/workflow/names.js";
 import type { FolderNode } from "../storage/files/power/nodes.js";
@@ -71,13 +70,12 @@ export class FileStore extends SharedStore {
       ...fs,
       link: async (from, to) => {
         await fs.link(from, to);
-        // Commits of one group are linked into the folder of each before they have a version.
-        if (basename(String(to)).startsWith(TEMPORARY)) {
-          this.count("commits in the file of another one");
-          this.schedule.note(`disk: a commit of ${basename(dirname(String(to)))} is in a group`);
-        }
         const [id, version] = [sessionOf(basename(dirname(String(to)))), versionOf(basename(String(to)))];
         if (id !== undefined && version > 0) this.noteVersion(id, version);
+        // Commits of one group are linked into the folder of each before they have a version.
+        if (dirname(String(from)) === dirname(String(to)) || version > 0) return;
+        this.count("commits in the file of another one");
+        this.schedule.note(`disk: a commit of ${id} is in a group`);
       },
     };
   }

@@ -13,6 +13,13 @@ describe("when the power fails", () => {
     for (let seed = 1; seed <= ROUNDS; seed++) await playRound(seed);
   });
 
+  it("commits of several sessions share files in these rounds", async () => {
+    const chance = chanceFrom(1);
+    const disk = new PowerDisk(chance);
+    await powerRound(disk, chance);
+    expect(disk.shared).toBeGreaterThan(5);
+  });
+
   const KINDS: Readonly<Record<string, (sync: Sync) => boolean>> = {
     "a commit's file": ({ path, kind }) =>
       kind === "file" && /^\/store\/sessions\/..\/\w+\/tmp-(?!pack-)[^/]+$/.test(path),

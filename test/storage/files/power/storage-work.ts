@@ -27,13 +27,13 @@ class StorageWork {
     this.#disk = disk;
   }
 
-  /** Works until the power fails, or for the given number of steps; on four sessions at a time, so that groups form. */
+  /** Works until the power fails, or for the given number of steps; on six sessions at a time, so that groups form. */
   async run(root: string, calls: number, steps: number): Promise<void> {
     const fs = this.#disk.fs(calls);
     try {
       const storage = await FileStorage.open(root, { fs });
       for (let step = 0; step < steps && !this.#disk.isOff; step++) {
-        const ids = ["s", "t", "u", "v"].map((letter) => {
+        const ids = ["s", "t", "u", "v", "w", "x"].map((letter) => {
           const id = `${letter}${this.#disk.chance.of(2)}`;
           return `${id}_${this.#era(id)}`;
         });

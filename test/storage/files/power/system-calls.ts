@@ -15,6 +15,7 @@ export function systemCalls(disk: PowerDisk, before: Before): FileSystem {
       const [node, folder] = [disk.find(from), disk.folder(dirname(to))];
       if (folder.entries.has(basename(to))) throw failure("EEXIST");
       disk.set(folder, basename(to), node);
+      if (dirname(from) !== dirname(to)) disk.shared += 1;
     },
     async mkdir(path: string, options: { recursive?: boolean } = {}) {
       await before("mkdir", path);
