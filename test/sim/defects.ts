@@ -147,14 +147,6 @@ export const DEFECTS: readonly Defect[] = [
     world: ON_FILES,
   },
   {
-    name: "group-not-synced",
-    what: "FileStorage gives the commits of a group their versions before their file is on the disk.",
-    file: "storage/files/group.ts",
-    from: "await this.#disk.fill(first, async (file) => {",
-    to: "const fill = async (path, write) => write(await this.#disk.fs.open(path, 0o301, 0o600));\n      await fill(first, async (file) => {",
-    world: ON_FILES,
-  },
-  {
     name: "name-not-synced",
     what: "FileStorage acknowledges a commit before its name is on the disk.",
     file: "storage/files/append.ts",

@@ -72,10 +72,6 @@ export class FileStore extends SharedStore {
         await fs.link(from, to);
         const [id, version] = [sessionOf(basename(dirname(String(to)))), versionOf(basename(String(to)))];
         if (id !== undefined && version > 0) this.noteVersion(id, version);
-        // Commits of one group are linked into the folder of each before they have a version.
-        if (dirname(String(from)) === dirname(String(to)) || version > 0) return;
-        this.count("commits in the file of another one");
-        this.schedule.note(`disk: a commit of ${id} is in a group`);
       },
     };
   }

@@ -16,16 +16,16 @@ import { loadRecorded, RecordedProduct } from "./recorded.js";
 import { loadRouted, RoutedProduct } from "./routed.js";
 import { shrink } from "./shrink.js";
 import { SqliteStore } from "./sqlite-store.js";
-import { CROWDED, type Report, type Size, simulate, USUAL, type World } from "./world.js";
+import { type Report, type Size, simulate, USUAL, type World } from "./world.js";
 
 const OPTIONS = {
   seed: { type: "string", default: "1" },
   seeds: { type: "string", default: "1" },
-  rounds: { type: "string" },
-  writers: { type: "string" },
-  hosts: { type: "string" },
-  sessions: { type: "string" },
-  faults: { type: "string" },
+  rounds: { type: "string", default: String(USUAL.rounds) },
+  writers: { type: "string", default: String(USUAL.writers) },
+  hosts: { type: "string", default: String(USUAL.hosts) },
+  sessions: { type: "string", default: String(USUAL.sessions) },
+  faults: { type: "string", default: String(USUAL.faults) },
   keep: { type: "string" },
   trace: { type: "boolean", default: false },
   explore: { type: "string" },
@@ -40,14 +40,13 @@ const OPTIONS = {
 } as const;
 
 const { values } = parseArgs({ options: OPTIONS });
-const usual = values.store === "files" ? CROWDED : USUAL;
 const size: Size = {
-  rounds: Number(values.rounds ?? usual.rounds),
-  writers: Number(values.writers ?? usual.writers),
-  hosts: Number(values.hosts ?? usual.hosts),
-  sessions: Number(values.sessions ?? usual.sessions),
-  faults: Number(values.faults ?? usual.faults),
-  operations: usual.operations,
+  rounds: Number(values.rounds),
+  writers: Number(values.writers),
+  hosts: Number(values.hosts),
+  sessions: Number(values.sessions),
+  faults: Number(values.faults),
+  operations: USUAL.operations,
 };
 const kept = values.keep === undefined ? undefined : fromText(values.keep);
 const first = Number(values.seed);
@@ -78,17 +77,14 @@ else for (const faults of [0, 1]) await exploreAll(Number(values.explore), fault
 /** Runs one seed after the other, up to the first one that fails. */
 async function runSeeds(): Promise<void> {
   let steps = 0;
-  const counts = new Map<string, number>();
   for (let seed = first; seed <= last; seed += 1) {
     const report = await run(seed, kept);
     steps += report.steps;
-    for (const [what, count] of report.counts) counts.set(what, (counts.get(what) ?? 0) + count);
     if (values.trace) console.log(report.trace.join("\n"));
     if (first === last) console.log(`seed ${seed}: ${report.steps} steps, trace ${report.hash}`);
     if (report.problems.length > 0) return explain(report);
     if ((seed - first + 1) % 1000 === 0) console.log(`seed ${seed}: ${steps} steps in ${seconds()} s`);
   }
-  for (const [what, count] of counts) console.log(`${count} ${what}`);
   console.log(`no problem in ${steps} steps and ${seconds()} s`);
 }
 
@@ -130,7 +126,7 @@ async function explain(report: Report): Promise<void> {
   const product = (["routed", "planned", "recorded"] as const).find((name) => values[name]);
   const kind = `${product === undefined ? "" : ` --${product}`}${store === undefined ? "" : ` --store ${values.store}`}`;
   const shape = (["rounds", "writers", "hosts", "sessions", "faults"] as const)
-    .filter((name) => size[name] !== usual[name])
+    .filter((name) => size[name] !== USUAL[name])
     .map((name) => ` --${name} ${size[name]}`);
   const command = `npm run sim -- --seed ${report.seed}${kind}${shape.join("")}`;
   console.log(`The whole run:  ${command}\nThis one:       ${command} --keep "${asText(shrunk.unusual)}" --trace`);

@@ -239,9 +239,7 @@ export function watchedBy({ watched }: Pick<Host<unknown>, "watched">, sessionId
     const before = from.get(sessionId) ?? 0;
     const versions = seen.get(sessionId) ?? [];
     const first = beginsAtOnce ? before + 1 : (versions[0] ?? newest + 1);
-    // To one that begins later, what is being written just then may come although it is there already.
-    const isNew = first > before || (!beginsAtOnce && first === before);
-    const isInOrder = isNew && versions.every((version, index) => version === first + index);
+    const isInOrder = first > before && versions.every((version, index) => version === first + index);
     const isComplete = isOver || first + versions.length === newest + 1;
     if (isInOrder && isComplete) return [];
     return [`the watcher of ${of} saw ${versions} of ${sessionId}, which had ${before} to ${newest}`];

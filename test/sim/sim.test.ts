@@ -17,24 +17,22 @@ import { loadRecorded, RecordedProduct } from "./recorded.js";
 import { loadRouted, RoutedProduct } from "./routed.js";
 import { SqliteStore } from "./sqlite-store.js";
 import { NetworkStore } from "./store.js";
-import { CROWDED, type StoreClass, simulate, USUAL, type World } from "./world.js";
+import { type StoreClass, simulate, type World } from "./world.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STORES = { memory: NetworkStore, files: FileStore, sqlite: SqliteStore, postgres: PostgresStore } as const;
 type StoreName = keyof typeof STORES;
 
-const optionsOf = (store: StoreClass) => ({ store, size: store === FileStore ? CROWDED : USUAL });
-
 /** The products, each in a world with a store. */
 const PRODUCTS = {
   phased: (seed: number, store: StoreClass) =>
-    simulate(seed, (world: World<Engine>) => new PhasedProduct(world), optionsOf(store)),
+    simulate(seed, (world: World<Engine>) => new PhasedProduct(world), { store }),
   routed: (seed: number, store: StoreClass) =>
-    simulate(seed, (world: World<RoutedEngine>) => new RoutedProduct(world), optionsOf(store)),
+    simulate(seed, (world: World<RoutedEngine>) => new RoutedProduct(world), { store }),
   planned: (seed: number, store: StoreClass) =>
-    simulate(seed, (world: World<Engine>) => new PlannedProduct(world), optionsOf(store)),
+    simulate(seed, (world: World<Engine>) => new PlannedProduct(world), { store }),
   recorded: (seed: number, store: StoreClass) =>
-    simulate(seed, (world: World<Recorder>) => new RecordedProduct(world), optionsOf(store)),
+    simulate(seed, (world: World<Recorder>) => new RecordedProduct(world), { store }),
 };
 type ProductName = keyof typeof PRODUCTS;
 const NAMES = ["phased", "routed", "planned", "recorded"] as const satisfies readonly ProductName[];
@@ -104,7 +102,7 @@ describe("simulated worlds", () => {
     ["phased", "memory", 40, "request-lost,answer-lost,doubled,late,refused,crashes,is cut off,ahead,gives up"],
     ["phased", "memory", 40, "the answer is lost,CONFLICT,approve,waive,rollback,retry"],
     ["planned", "memory", 30, '"task","sync","forge",takes a snapshot,is written,by hand'],
-    ["phased", "files", 10, "disk: ,the power fails,is in a group,overwrite"],
+    ["phased", "files", 10, "disk: ,the power fails"],
     ["phased", "sqlite", 20, "BEGIN of,COMMIT of,COMMIT which is done,a write of,a read of"],
     ["phased", "postgres", 40, "lost before,lost after,lost meanwhile,40001,57P01,25006,not replicated,refuses"],
   ])("have everything in them that goes wrong: %s, %s", async (product, store, worlds, list) => {

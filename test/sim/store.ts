@@ -55,8 +55,6 @@ export abstract class SharedStore {
   readonly #newest = new Map<string, string>();
   /** Identifies all that is stored. */
   content = "";
-  /** How often things happened in the store that only some worlds have. */
-  readonly counts = new Map<string, number>();
   /** The versions after each loss of power. */
   readonly #losses: ReadonlyMap<string, number>[] = [];
 
@@ -76,11 +74,6 @@ export abstract class SharedStore {
 
   /** Releases what the store has outside of the world. */
   close(): void {}
-
-  /** Counts what has happened. */
-  protected count(what: string): void {
-    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
-  }
 
   /** Notes that a commit can be seen. */
   noteVersion(sessionId: string, version: number, hash = ""): void {

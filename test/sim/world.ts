@@ -22,8 +22,6 @@ export interface Size {
 }
 
 export const USUAL: Size = { rounds: 2, writers: 3, hosts: 3, sessions: 2, operations: 4, faults: 6 };
-/** With files: hosts have so much to write at the same time that they write commits in groups. */
-export const CROWDED: Size = { ...USUAL, writers: 6, hosts: 2, sessions: 4 };
 
 /** The answer to a call, or its refusal; `lost` if the writer never got either. */
 export type Outcome<T> =
@@ -50,8 +48,6 @@ export interface Report {
   /** Identifies everything that has happened, in order. */
   readonly hash: string;
   readonly steps: number;
-  /** How often things happened that only some worlds have. */
-  readonly counts: ReadonlyMap<string, number>;
   /** What was wrong; empty if nothing was. */
   readonly problems: readonly string[];
   readonly trace: readonly string[];
@@ -314,6 +310,5 @@ export async function simulate<Engine>(
     world.store.close();
   });
   const { schedule, steps } = world;
-  const { counts } = world.store;
-  return { seed, hash: schedule.hash, steps, counts, problems, trace: schedule.trace, unusual: choices.unusual };
+  return { seed, hash: schedule.hash, steps, problems, trace: schedule.trace, unusual: choices.unusual };
 }

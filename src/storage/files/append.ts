@@ -11,7 +11,6 @@ import { encodeCommit, isPayloadHash, packOf } from "./commit-file.js";
 import type { SessionCompactor } from "./compact.js";
 import { ignore } from "./disk.js";
 import { isMissing, isOutcomeUnknown, outcomeUnknown } from "./failures.js";
-import type { Staged } from "./group.js";
 import type { SessionPlace } from "./layout.js";
 import { activeMarker, allMarker, type Marker } from "./markers.js";
 import { type StoreParts, sweepTemporary } from "./parts.js";
@@ -44,10 +43,7 @@ export class CommitAppender {
 
   async append(commit: Commit): Promise<void> {
     const own = checkedCopy(commit, this.#maxCommitBytes);
-    const text = encodeCommit(own);
-    // A pack will replace the first version's file, so this one is not shared with other sessions.
-    const data = own.version === 1 ? Buffer.from(text) : text;
-    await this.#write({ first: own, last: own, data, payloads: own.payloads ?? [] });
+    await this.#write({ first: own, last: own, data: encodeCommit(own), payloads: own.payloads ?? [] });
   }
 
   /** Begins a session with several commits: one file and one sync per folder for all. */
@@ -74,7 +70,7 @@ export class CommitAppender {
       watchers.tell(first);
       await this.#publish(first, at, staged);
       await markers.keep().catch(throwUnknown);
-      known.note(first.sessionId, last, staged.start);
+      known.note(first.sessionId, last);
       watchers.tell(first);
       await this.#after(last, at, staged);
     } catch (error) {
@@ -84,8 +80,8 @@ export class CommitAppender {
     }
   }
 
-  /** Syncs everything that must be on the disk before the commit, and the staged commit. */
-  async #stage({ first, data, payloads }: Written, at: SessionPlace, markers: CommitMarkers): Promise<Staged> {
+  /** Syncs everything that must be on the disk before the commit, and the staged commit. Returns its path. */
+  async #stage({ first, data, payloads }: Written, at: SessionPlace, markers: CommitMarkers): Promise<string> {
     const { disk, layout, payloads: files, publisher } = this.#parts;
     const staging = publisher.stage(at.folder, data).catch((error) => throwConflict(error, first));
     const others = markers.place();
@@ -96,16 +92,15 @@ export class CommitAppender {
     try {
       await Promise.all(others);
     } catch (error) {
-      await staging.then((staged) => publisher.withdraw(staged, first.sessionId)).catch(ignore);
+      await staging.then((staged) => publisher.discard(staged)).catch(ignore);
       throw error;
     }
     return staging;
   }
 
-  async #publish(commit: Commit, at: SessionPlace, staged: Staged): Promise<void> {
+  async #publish(commit: Commit, at: SessionPlace, staged: string): Promise<void> {
     const { disk, publisher } = this.#parts;
     const { sessionId: id, version } = commit;
-    let isPublished = false;
     try {
       const checking = checkFolder(this.#parts, commit, at);
       checking.catch(ignore);
@@ -113,10 +108,9 @@ export class CommitAppender {
       const folder = await disk.openFolder(at.folder).catch((error) => throwConflict(error, commit));
       try {
         await checking;
-        if (!(await publisher.publish(at.folder, staged.path, version))) {
+        if (!(await publisher.publish(at.folder, staged, version))) {
           throw conflict(id, version, "another writer was first");
         }
-        isPublished = true;
         const [synced, checked] = await Promise.allSettled([folder.sync(), checkPack(this.#parts, commit, at)]);
         // If the commit is not in the log, it no longer matters whether the sync failed.
         if (checked.status === "rejected") {
@@ -128,16 +122,15 @@ export class CommitAppender {
         void folder.close().catch(ignore);
       }
     } catch (error) {
-      const mayBeThere = isOutcomeUnknown(error) || (isPublished && !isPhasegateError(error, "CONFLICT"));
-      await (mayBeThere ? publisher.discard(staged.path) : publisher.withdraw(staged, id));
+      await publisher.discard(staged);
       throw error;
     }
   }
 
-  async #after({ summary, version }: Commit, at: SessionPlace, { path }: Staged): Promise<void> {
+  async #after({ summary, version }: Commit, at: SessionPlace, staged: string): Promise<void> {
     const { background, disk, heads, publisher, trees } = this.#parts;
     if (summary.status !== "active") await trees.remove(activeMarker(summary));
-    background.run(at.id, () => publisher.discard(path));
+    background.run(at.id, () => publisher.discard(staged));
     heads.point(at, version);
     if (version % SWEEP_EVERY !== 0 && summary.status === "active") return;
     background.run(at.id, () => sweepTemporary(disk, at.folder));
@@ -228,7 +221,7 @@ async function checkPack(parts: StoreParts, { sessionId: id, version, hash }: Co
   const { known, publisher, reader } = parts;
   if (version === 1 || version > (await reader.pack(at)).count) return;
   if ((await reader.header(at, version))?.hash === hash) return;
-  await publisher.remove(at, version);
+  await publisher.remove(at.folder, version);
   known.forget(id);
   throw conflict(id, version, "another writer was first");
 }

@@ -1,6 +1,6 @@
 /**
  * The file formats: a commit as two lines of JSON, payloads as compressed files, and the pack, which is several
- * commits of a session in one file with an index at the end. group.ts has the files with commits of several sessions.
+ * commits in one file with an index at the end.
  */
 import { kMaxLength } from "node:buffer";
 import { join } from "node:path";
@@ -12,7 +12,6 @@ import type { SessionId } from "../../workflow/names.js";
 import { isIsoTime } from "../common/session-query.js";
 import { type Disk, type ReadRange, temporaryName } from "./disk.js";
 import { tampered, throwDamage } from "./failures.js";
-import { startOf } from "./group.js";
 import type { Folders, SessionPlace, StoreLayout } from "./layout.js";
 
 /** A commit without its body: enough for lists and compare-and-set. */
@@ -38,11 +37,11 @@ export function parseCommit(data: Buffer, id: SessionId, version: number): Commi
 }
 
 /**
- * Parses the header from the first bytes of a commit; undefined if they do not contain all of it, or are those of another
- * one. Throws `TAMPERED`.
+ * Parses the header from the first bytes of a commit file; undefined if they do not contain all of it. Throws
+ * `TAMPERED`.
  */
 export function parseHeader(data: Buffer, id: SessionId, version: number): CommitHeader | undefined {
-  const end = startOf(data, id, version) === 0 ? data.indexOf(NEWLINE) : -1;
+  const end = data.indexOf(NEWLINE);
   return end < 1 ? undefined : readHeader(`${data.toString("utf8", 0, end - 1)}}`, id, version);
 }
 

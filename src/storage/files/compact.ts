@@ -88,7 +88,7 @@ export class SessionCompactor {
     // The process that packed them may have died before it synced the pack's name.
     await this.#sync(at);
     // In order, so that the remaining ones have no gaps.
-    for (const version of packed) await publisher.remove(at, version);
+    for (const version of packed) await publisher.remove(at.folder, version);
     return true;
   }
 
@@ -231,7 +231,7 @@ export class StoreRepair {
     const at = layout.place(id);
     if (await disk.exists(layout.removed(id))) {
       const folder = await trash.put(at);
-      if (folder !== undefined) await trash.drop({ id, folder });
+      if (folder !== undefined) await disk.dropFolder(folder);
       sum.removed += 1;
       return;
     }

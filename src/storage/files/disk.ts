@@ -45,7 +45,6 @@ const RENAME_ATTEMPTS = 6;
  * block one of the few pool threads forever.
  */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
-const CHANGE = constants.O_RDWR | constants.O_NONBLOCK;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
 const TOUCH = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
@@ -90,11 +89,6 @@ export class Disk {
   /** Opens a file for {@link readAndClose}; undefined if it does not exist. */
   open(path: string): Promise<nodeFs.FileHandle | undefined> {
     return this.fs.open(path, READ).catch(ignoreMissing);
-  }
-
-  /** Opens a file whose parts are to be overwritten. The caller closes it. */
-  openToChange(path: string): Promise<nodeFs.FileHandle> {
-    return this.fs.open(path, CHANGE);
   }
 
   /** Reads a file; undefined if it does not exist. */
@@ -254,33 +248,19 @@ const SHORT = 8192;
 /** The maximum length of a string: every file that is read completely becomes one. */
 const LONGEST = bufferConstants.MAX_STRING_LENGTH;
 
-/** Where a part of a file is believed to be, and what tells that it is there. */
-interface Guess {
-  readonly position: number;
-  isRight(data: Buffer): boolean;
-}
-
-const BEGINNING: Guess = { position: 0, isRight: () => false };
-
 /**
- * Reads an open file, or its first `most` bytes, and closes it. Returns the part at a guessed position if it is the right
- * one. Stat and read run in parallel, and the close is not awaited: each round trip to the thread pool costs more than the
- * call itself.
+ * Reads an open file, or its first `most` bytes, and closes it. Stat and read run in parallel, and the close is not
+ * awaited: each round trip to the thread pool costs more than the call itself.
  */
-export async function readAndClose(
-  file: nodeFs.FileHandle,
-  most = Number.POSITIVE_INFINITY,
-  { position, isRight } = BEGINNING,
-): Promise<Buffer> {
+export async function readAndClose(file: nodeFs.FileHandle, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {
     const start = Buffer.allocUnsafe(Math.min(most, SHORT));
-    const reading = [file.stat(), file.read(start, 0, start.length, position)] as const;
+    const reading = [file.stat(), file.read(start, 0, start.length, 0)] as const;
     // Wait for both, even if one fails: the file is closed afterwards.
     await Promise.allSettled(reading);
     const [stat, { bytesRead }] = await Promise.all(reading);
     if (!stat.isFile()) throw notRegular();
-    const read = start.subarray(0, bytesRead);
-    if (bytesRead === stat.size || most <= SHORT || isRight(read)) return read;
+    if (bytesRead === stat.size || most <= SHORT) return start.subarray(0, bytesRead);
     if (stat.size > LONGEST) throw tooLong();
     return await file.readFile();
   } finally {

@@ -25,8 +25,7 @@ export interface SessionPlace {
  *
  * ```
  * format.json                                format version and publishing method
- * sessions/<2 hex>/<id>/<version>.json       one commit each, immutable; 1.json may be a pack of the first commits; others
- *                                            may be one file with commits of several sessions
+ * sessions/<2 hex>/<id>/<version>.json       one commit each, immutable; 1.json may be a pack of the first commits
  * sessions/<2 hex>/<id>/head                 a hint: usually the newest version's number
  * sessions/<2 hex>/<id>/payloads/<hash>.gz
  * all/<day>/<time>~<id>                      markers of all sessions, by creation time
@@ -40,7 +39,7 @@ export interface SessionPlace {
  * The two hexadecimal digits are the first of the id's SHA-256, so that no folder gets too many entries.
  *
  * A tool that copies the tree file by file, in any order and over any time, must get each session complete. Therefore
- * a session keeps one folder for its whole life, its commits never change, a replacement has the same name as the file
+ * a session keeps one folder for its whole life, its files never change, a replacement has the same name as the file
  * it replaces, and a file whose content has moved is deleted only after a delay.
  */
 export class StoreLayout {

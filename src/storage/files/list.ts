@@ -130,37 +130,26 @@ export class SessionLog {
 
 const AT_ONCE = 64;
 
-/**
- * Measures a session's files, except those that are about to be deleted; of a file that it shares with other sessions, its
- * own text. Reads the newest commit's header, and files with several names, which may be shared.
- */
+/** Measures a session's files, except those that are about to be deleted. Reads only the newest commit's header. */
 export async function sizeOf(parts: StoreParts, id: SessionId): Promise<SessionSize | undefined> {
   const newest = await parts.newest.header(id);
   if (newest === undefined) return undefined;
-  const files = await filesOf(parts, parts.layout.place(id), newest.version);
+  const paths = await filesOf(parts, parts.layout.place(id), newest.version);
   let bytes = 0;
-  for (let from = 0; from < files.length; from += AT_ONCE) {
-    const sizes = await Promise.all(files.slice(from, from + AT_ONCE).map((size) => size()));
-    bytes += sizes.reduce((sum, size) => sum + size, 0);
+  for (let from = 0; from < paths.length; from += AT_ONCE) {
+    const stats = await Promise.all(paths.slice(from, from + AT_ONCE).map((path) => parts.disk.stat(path)));
+    bytes += stats.reduce((sum, stat) => sum + (stat?.size ?? 0), 0);
   }
   return { commits: newest.version, bytes };
 }
 
-/** Returns the functions that measure a session's files. */
-async function filesOf({ disk, publisher, reader }: StoreParts, at: SessionPlace, newest: number) {
-  const whole = (path: string) => async () => (await disk.stat(path))?.size ?? 0;
-  const own = (version: number) => async () => {
-    const stat = await disk.stat(publisher.path(at.folder, version));
-    return stat !== undefined && stat.nlink > 1
-      ? ((await reader.file(at, version)).data?.length ?? 0)
-      : (stat?.size ?? 0);
-  };
+async function filesOf({ disk, publisher, reader }: StoreParts, at: SessionPlace, newest: number): Promise<string[]> {
   const { count: packed } = await reader.pack(at);
   const versions = (await reader.versions(at)).filter((version) => version > packed && version <= newest);
   const payloads = (await disk.names(payloadFolder(at))).filter((name) => !name.startsWith(TEMPORARY));
   return [
-    ...(packed > 0 ? [whole(publisher.path(at.folder, 1))] : []),
-    ...versions.map(own),
-    ...payloads.map((name) => whole(join(payloadFolder(at), name))),
+    ...(packed > 0 ? [publisher.path(at.folder, 1)] : []),
+    ...versions.map((version) => publisher.path(at.folder, version)),
+    ...payloads.map((name) => join(payloadFolder(at), name)),
   ];
 }

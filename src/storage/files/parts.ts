@@ -91,7 +91,7 @@ export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Pub
   const payloads = new PayloadFiles(disk, layout, folders, maxCommitBytes);
   const trees = new MarkerTrees(disk, layout, folders, background);
   const markerCheck = new MarkerCheck({ disk, layout, background }, reader, trees, newest);
-  const trash = new Trash(disk, layout, publisher);
+  const trash = new Trash(disk, layout);
   const watchers = new Watchers(disk, layout);
   const stored = { heads, known, newest, payloads, reader };
   return { ...stored, background, disk, folders, layout, markerCheck, publisher, trash, trees, watchers };
@@ -146,12 +146,10 @@ const GRACE_MS = 60_000;
 class Trash {
   readonly #disk: Disk;
   readonly #layout: StoreLayout;
-  readonly #publisher: Publisher;
 
-  constructor(disk: Disk, layout: StoreLayout, publisher: Publisher) {
+  constructor(disk: Disk, layout: StoreLayout) {
     this.#disk = disk;
     this.#layout = layout;
-    this.#publisher = publisher;
   }
 
   /** Moves a session's folder here and returns its new path; undefined if another process was faster. */
@@ -178,12 +176,6 @@ class Trash {
     });
   }
 
-  /** Deletes a removed session's folder. One whose texts can't be wiped is kept: the next `open` tries again. */
-  async drop(at: SessionPlace): Promise<void> {
-    await this.#publisher.wipe(at);
-    await this.#disk.dropFolder(at.folder);
-  }
-
   /** Deletes what dead processes left and what watchers have had time to read. */
   async empty(isWatched: boolean): Promise<void> {
     const folder = this.#layout.top("trash");
@@ -193,7 +185,7 @@ class Trash {
       if (isWatched && now - at < GRACE_MS) continue;
       // The process that moved a folder may have died before its sync.
       await this.#disk.syncFolder(this.#layout.shelf(id)).catch(ignoreMissing);
-      await this.drop({ id, folder: path }).catch(ignore);
+      await this.#disk.dropFolder(path);
     }
     await sweepOld(this.#disk, folder);
   }

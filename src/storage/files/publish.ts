@@ -4,11 +4,9 @@
  */
 import { join } from "node:path";
 import { errnoOf, PhasegateError } from "../../errors.js";
-import type { SessionId } from "../../workflow/names.js";
-import { type Disk, ignore, TEMPORARY, temporaryName } from "./disk.js";
+import { type Disk, temporaryName } from "./disk.js";
 import { isMissing, oddityOf, outcomeUnknown, storageFailed } from "./failures.js";
-import { CommitGroups, type Staged, wipe } from "./group.js";
-import type { SessionPlace, StoreLayout } from "./layout.js";
+import type { StoreLayout } from "./layout.js";
 
 /**
  * Gives a commit its version: complete, synced, and only if the version is free. A commit is staged in the session's
@@ -21,25 +19,18 @@ export interface Publisher {
   path(folder: string, version: number): string;
   /** Returns the version to which a name in a session's folder belongs; 0 if it is not a version's. */
   versionOf(name: string): number;
-  /** Writes a commit to a temp file. Short ones (texts) that come at the same time may share one. */
-  stage(folder: string, data: string | Uint8Array): Promise<Staged>;
+  /** Writes a commit to a temp file and returns its path. */
+  stage(folder: string, data: string | Uint8Array): Promise<string>;
   /**
    * Gives a staged commit its version. Returns false if the version is taken or the folder is gone. Any error except
    * `outcomeUnknown` means that the commit was not published.
    */
   publish(folder: string, staged: string, version: number): Promise<boolean>;
   /** Deletes a version's file because the version is in the pack or lost a race. */
-  remove(at: SessionPlace, version: number): Promise<void>;
+  remove(folder: string, version: number): Promise<void>;
   /** Deletes what staging has left, whether the commit was published or not. */
   discard(staged: string): Promise<void>;
-  /** Deletes a session's staged commit that gets no version. */
-  withdraw(staged: Staged, id: SessionId): Promise<void>;
-  /** Wipes a session's texts out of files that it shares with others, before its folder is deleted. */
-  wipe(at: SessionPlace): Promise<void>;
 }
-
-/** Files wiped in parallel. */
-const BATCH = 64;
 
 /**
  * Links a staged file to its version, then deletes the temp name. The two names exist only briefly: backup tools that
@@ -48,11 +39,9 @@ const BATCH = 64;
 export class LinkPublisher implements Publisher {
   readonly way = "link";
   readonly #disk: Disk;
-  readonly #groups: CommitGroups;
 
   constructor(disk: Disk) {
     this.#disk = disk;
-    this.#groups = new CommitGroups(disk);
   }
 
   path(folder: string, version: number): string {
@@ -63,8 +52,10 @@ export class LinkPublisher implements Publisher {
     return Number(/^([1-9]\d{0,14})\.json$/.exec(name)?.[1] ?? 0);
   }
 
-  stage(folder: string, data: string | Uint8Array): Promise<Staged> {
-    return typeof data === "string" ? this.#groups.stage(folder, data) : this.#groups.alone(folder, data);
+  async stage(folder: string, data: string | Uint8Array): Promise<string> {
+    const staged = join(folder, temporaryName());
+    await this.#disk.writeNew(staged, data);
+    return staged;
   }
 
   async publish(folder: string, staged: string, version: number): Promise<boolean> {
@@ -90,30 +81,12 @@ export class LinkPublisher implements Publisher {
     }
   }
 
-  // What can't be wiped keeps its name: whoever deletes old files next, or the session, tries again.
-  async remove({ id, folder }: SessionPlace, version: number): Promise<void> {
-    const path = this.path(folder, version);
-    await wipe(this.#disk, path, id).then(() => this.#disk.drop(path), ignore);
+  remove(folder: string, version: number): Promise<void> {
+    return this.#disk.drop(this.path(folder, version));
   }
 
   discard(staged: string): Promise<void> {
     return this.#disk.drop(staged);
-  }
-
-  // The caller waits, and the commit was never in the log: its end need not survive a power failure.
-  async withdraw({ path, isShared }: Staged, id: SessionId): Promise<void> {
-    if (isShared) await wipe(this.#disk, path, id, false).catch(ignore);
-    await this.#disk.drop(path);
-  }
-
-  async wipe({ id, folder }: SessionPlace): Promise<void> {
-    const names = await this.#disk.names(folder);
-    // The first version is a pack, or was written alone.
-    const shared = names.filter((name) => this.versionOf(name) > 1 || name.startsWith(TEMPORARY));
-    for (let from = 0; from < shared.length; from += BATCH) {
-      const some = shared.slice(from, from + BATCH);
-      await Promise.all(some.map((name) => wipe(this.#disk, join(folder, name), id)));
-    }
   }
 }
 
@@ -137,7 +110,7 @@ class RenamePublisher implements Publisher {
     return /^[1-9]\d{0,14}$/.test(name) ? Number(name) : 0;
   }
 
-  async stage(folder: string, data: string | Uint8Array): Promise<Staged> {
+  async stage(folder: string, data: string | Uint8Array): Promise<string> {
     const staged = join(folder, temporaryName());
     await this.#disk.makeFolder(staged);
     try {
@@ -147,7 +120,7 @@ class RenamePublisher implements Publisher {
       await this.discard(staged);
       throw error;
     }
-    return { path: staged, start: 0, isShared: false };
+    return staged;
   }
 
   async publish(folder: string, staged: string, version: number): Promise<boolean> {
@@ -170,19 +143,13 @@ class RenamePublisher implements Publisher {
     });
   }
 
-  remove({ folder }: SessionPlace, version: number): Promise<void> {
+  remove(folder: string, version: number): Promise<void> {
     return this.#disk.dropFolder(join(folder, String(version)));
   }
 
   discard(staged: string): Promise<void> {
     return this.#disk.dropFolder(staged);
   }
-
-  withdraw({ path }: Staged): Promise<void> {
-    return this.discard(path);
-  }
-
-  async wipe(): Promise<void> {}
 }
 
 const FORMAT = 1;

@@ -10,7 +10,6 @@ import type { SessionId } from "../../workflow/names.js";
 import { type CommitHeader, type Pack, Packs, parseCommit, parseHeader } from "./commit-file.js";
 import { type Disk, ignore, ignoreMissing, readAndClose, temporaryName } from "./disk.js";
 import { throwDamage } from "./failures.js";
-import { ownText } from "./group.js";
 import type { Background, SessionPlace, StoreLayout } from "./layout.js";
 import type { Publisher } from "./publish.js";
 
@@ -18,8 +17,6 @@ import type { Publisher } from "./publish.js";
 interface KnownVersion {
   readonly version: number;
   readonly hash: string;
-  /** Where its text begins in a file that this process wrote, if that is not the beginning of the file. */
-  readonly start?: number;
 }
 
 const MAX_KNOWN = 1024;
@@ -31,10 +28,10 @@ export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
   }
 
   /** Records a version unless a newer one is known. */
-  note(id: SessionId, { version, hash }: KnownVersion, start = 0): void {
+  note(id: SessionId, { version, hash }: KnownVersion): void {
     const before = this.get(id);
     if (before !== undefined && (before.version > version || before.hash === hash)) return;
-    this.set(id, { version, hash, ...(start > 0 ? { start } : {}) });
+    this.set(id, { version, hash });
   }
 
   forget(id: SessionId): void {
@@ -42,21 +39,15 @@ export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
   }
 }
 
-/** How much of a commit's file is read (all if undefined), and how it is parsed; undefined if the bytes do not suffice. */
+/** How much of a commit's file is read, and how it is parsed; undefined if the bytes do not suffice. */
 interface Part<T> {
-  readonly bytes: number | undefined;
+  readonly bytes: number;
   parse(data: Buffer, id: SessionId, version: number): T | undefined;
 }
 
-const COMMIT: Part<Commit> = { bytes: undefined, parse: parseCommit };
+const COMMIT: Part<Commit> = { bytes: Number.POSITIVE_INFINITY, parse: parseCommit };
 /** Most headers are shorter. A longer one costs a second read. */
 const HEADER: Part<CommitHeader> = { bytes: 2048, parse: parseHeader };
-
-/** How a version's file is read. */
-interface How {
-  readonly before?: Promise<unknown> | undefined;
-  readonly start?: number | undefined;
-}
 
 /** The file of a version. */
 interface Found {
@@ -109,21 +100,8 @@ export class CommitReader {
     return data && (parseHeader(data, at.id, version) ?? this.commit(at, version));
   }
 
-  /**
-   * Returns a version's text, unparsed, or the first bytes of its file. `start` is where the text probably is in the file,
-   * and the pack is looked at after `before`.
-   */
-  async file(at: SessionPlace, version: number, bytes?: number, { before, start }: How = {}): Promise<Found> {
-    const found = await this.#file(at, version, bytes, { before, start });
-    if (found.data === undefined || found.packed >= version || bytes !== undefined) return found;
-    const text = ownText(found.data, at.id, version);
-    if (text !== undefined) return { ...found, data: text };
-    // It was wiped, as the version is in the pack now, or the session was removed; or it is damaged.
-    const again = await this.#file(at, version);
-    return { ...again, data: again.data && (ownText(again.data, at.id, version) ?? again.data) };
-  }
-
-  async #file(at: SessionPlace, version: number, bytes?: number, { before, start }: How = {}): Promise<Found> {
+  /** Returns a version's file or its first bytes, unparsed. Looks at the pack after `before`. */
+  async file(at: SessionPlace, version: number, bytes?: number, before?: Promise<unknown>): Promise<Found> {
     try {
       const pack = this.#publisher.path(at.folder, 1);
       if (this.#packs.isKnown(pack, version)) {
@@ -134,9 +112,7 @@ export class CommitReader {
       const file = await this.#disk.open(this.#publisher.path(at.folder, version));
       const look = () => this.#packs.look(pack).catch((error) => throwDamage(error, at.id, 1));
       const looking = before === undefined ? look() : before.then(look);
-      const isRight = (data: Buffer) => ownText(data, at.id, version) !== undefined;
-      const guess = start === undefined ? undefined : { position: start, isRight };
-      const reading = Promise.resolve(file && readAndClose(file, bytes, guess));
+      const reading = Promise.resolve(file && readAndClose(file, bytes));
       reading.catch(ignore);
       const { count: packed } = await looking;
       const found = version <= packed ? await this.#packs.read(pack, version, bytes) : undefined;
@@ -272,13 +248,11 @@ export class NewestVersion {
 
   /** Returns the newest version, if the given version or a later one exists. */
   async #from<T>(at: SessionPlace, version: number, part: Part<T>): Promise<T | Commit | undefined> {
-    const known = this.#known.get(at.id);
-    const start = known?.version === version ? known.start : undefined;
     if (version === 0) return undefined;
     // The given version is nearly always the newest: read it while looking for the next one. Look at the pack last: a
     // version whose file is gone was packed before.
     const next = this.#reader.hasFile(at, version + 1);
-    const reading = this.#reader.file(at, version, part.bytes, { before: next, start });
+    const reading = this.#reader.file(at, version, part.bytes, next);
     reading.catch(ignore);
     if (await next) return this.#from(at, await this.#gallop(at, version + 1), part);
     const { data, packed } = await reading;
@@ -300,12 +274,8 @@ export class NewestVersion {
 }
 
 const MAX_HEADS = 4096;
-/**
- * Minimum time between two writes of a head, in milliseconds, if at most ten heads wait to be written. If more do, it is
- * longer: each costs as many system calls as the rest of a commit.
- */
+/** Minimum time between two writes of a head, in milliseconds. */
 const PAUSE_MS = 25;
-const PAUSE_MAX_MS = 500;
 
 /**
  * Writes each session's `head`, a small file with the newest version. It is written soon after the answer and not
@@ -336,8 +306,7 @@ export class Heads {
     this.#next.set(at.id, Math.max(version, planned ?? 0));
     if (planned !== undefined) return;
     this.#background.run(`${at.id} head`, async () => {
-      const between = Math.min(PAUSE_MS * Math.max(1, this.#next.size / 10), PAUSE_MAX_MS);
-      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + between - performance.now();
+      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
       if (pause > 0) await delay(pause);
       await this.#write(at);
     });

@@ -7,7 +7,6 @@
  * - publish.ts: a version is claimed by a hard link, or by a rename where there are none.
  * - append.ts: markers and payloads are on the disk before the commit, and the commit before the answer.
  * - commit-file.ts: a commit is two lines of JSON; a pack is several commits with an index at the end.
- * - group.ts: commits of the same time share a file and its sync; what a session has in it is wiped when it is removed.
  * - disk.ts: every call of the file system, and the renames that Windows may refuse at first.
  * - list.ts: a list is made of markers, and each entry is checked against its session.
  * - read.ts: `head` is a hint only; the newest version is the last one that exists.
@@ -308,7 +307,7 @@ class SessionRemover {
     await this.#removeMarkers(summary);
     // Watchers read the last commits from the trash.
     if (await watchers.any()) return;
-    if (folder !== undefined) background.run(id, () => trash.drop({ id, folder }));
+    if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
   }
 
   // A damaged session must be removable too. Lists remove its markers later.

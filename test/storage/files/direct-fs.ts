@@ -31,10 +31,6 @@ class DirectHandle {
     fs.writeFileSync(this.#fd, data);
   }
 
-  async write(buffer: Buffer, offset: number, length: number, position: number) {
-    fs.writeSync(this.#fd, buffer, offset, length, position);
-  }
-
   async sync() {
     fs.fsyncSync(this.#fd);
   }

@@ -90,24 +90,8 @@ function loseIn(node: Node, seen: Set<Node>, chance: Chance): void {
   for (const child of left.values()) loseIn(child, seen, chance);
 }
 
-/** What a disk writes at once: while it is being written, all of it may be lost. */
-const BLOCK = 4096;
-
-/**
- * Returns data that was not synced: as before, whole, truncated, zeros, or partly zeros. Of a file in which something was
- * overwritten, each block with a change is as before, as after, or zeros.
- */
+/** Returns data that was not synced: as before, whole, truncated, zeros, or partly zeros. */
 function torn({ data, onDisk }: FileNode, chance: Chance): Buffer {
-  if (data.length === onDisk.length) {
-    const left = Buffer.from(onDisk);
-    for (let from = 0; from < data.length; from += BLOCK) {
-      const [after, before] = [data, onDisk].map((each) => each.subarray(from, from + BLOCK));
-      if (after === undefined || before === undefined || after.equals(before)) continue;
-      const ways = [before, after, Buffer.alloc(after.length)];
-      left.set(ways[chance.of(ways.length)] ?? before, from);
-    }
-    return left;
-  }
   const cut = chance.of(data.length + 1);
   const zeros = Buffer.alloc(data.length - cut);
   const ways = [

@@ -20,8 +20,6 @@ export class PowerDisk {
   /** Selects the syncs that are left out. */
   readonly skips: (sync: Sync) => boolean;
   moves: Move[] = [];
-  /** How many names in other folders files have got. */
-  shared = 0;
   #inodes = 1;
   #left = Number.POSITIVE_INFINITY;
   /** Calls of a dead process no longer reach the disk. */

@@ -13,17 +13,6 @@ describe("when the power fails", () => {
     for (let seed = 1; seed <= ROUNDS; seed++) await playRound(seed);
   });
 
-  it("commits of several sessions share files in these rounds", async () => {
-    let shared = 0;
-    for (let seed = 1; seed <= 10; seed++) {
-      const chance = chanceFrom(seed);
-      const disk = new PowerDisk(chance);
-      await powerRound(disk, chance);
-      shared += disk.shared;
-    }
-    expect(shared).toBeGreaterThan(20);
-  });
-
   const KINDS: Readonly<Record<string, (sync: Sync) => boolean>> = {
     "a commit's file": ({ path, kind }) =>
       kind === "file" && /^\/store\/sessions\/..\/\w+\/tmp-(?!pack-)[^/]+$/.test(path),

@@ -15,7 +15,6 @@ export function systemCalls(disk: PowerDisk, before: Before): FileSystem {
       const [node, folder] = [disk.find(from), disk.folder(dirname(to))];
       if (folder.entries.has(basename(to))) throw failure("EEXIST");
       disk.set(folder, basename(to), node);
-      if (dirname(from) !== dirname(to)) disk.shared += 1;
     },
     async mkdir(path: string, options: { recursive?: boolean } = {}) {
       await before("mkdir", path);
@@ -86,13 +85,6 @@ function handleOf(disk: PowerDisk, path: string, node: Node, before: Before) {
       await before("write", path);
       if (node.kind !== "file") throw failure("EISDIR");
       node.data = Buffer.concat([node.data, Buffer.from(data)]);
-      node.mtimeMs = disk.now();
-    },
-    async write(buffer: Buffer, offset: number, length: number, position: number) {
-      await before("overwrite", path);
-      if (node.kind !== "file") throw failure("EISDIR");
-      node.data = Buffer.from(node.data);
-      buffer.copy(node.data, position, offset, offset + length);
       node.mtimeMs = disk.now();
     },
     async sync() {
