@@ -1,11 +1,13 @@
 /**
- * Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those; `concurrent:PostgresStorage`
- * runs one suite with one adapter.
+ * Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those suites, and
+ * `concurrent:PostgresStorage` one suite with one adapter. `--only TEXT` runs the suites whose rows in RESULTS.md have that
+ * text, and prints these rows.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
 
 const SUITES = [
   "transitions",
@@ -32,10 +34,21 @@ const SUITES = [
 ];
 /** What has a table of its own. */
 const SECTIONS = ["contention", "answers"];
-const parts = new Map(process.argv.slice(2).map((name) => name.split(":")));
+const RESULTS = new URL("RESULTS.md", import.meta.url);
+const { values, positionals } = parseArgs({ options: { only: { type: "string" } }, allowPositionals: true });
+const { only = "" } = values;
+const parts = new Map((only === "" ? positionals : await suitesOf(only)).map((name) => name.split(":")));
 const chosen = [...parts.keys()];
 const isChosen = (name) => chosen.length === 0 || chosen.includes(name);
 const load = () => loadavg()[0].toFixed(1);
+
+/** The suites that have rows with a text. */
+async function suitesOf(text) {
+  const rows = (await readFile(RESULTS, "utf8")).split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+  const found = rows.filter(([, suite, what = ""]) => SUITES.includes(suite) && what.includes(text));
+  if (found.length === 0) throw new Error(`RESULTS.md has no row with: ${text}`);
+  return [...new Set(found.map(([, suite]) => suite))];
+}
 
 /** A suite in a process of its own: what one leaves in memory, and teaches the compiler, must not be another one's time. */
 async function runAlone(name) {
@@ -55,7 +68,8 @@ const loadBefore = load();
 const rows = [];
 for (const suite of SUITES.filter(isChosen)) {
   for (const found of await runAlone(suite)) {
-    rows.push(found);
+    if (!found.what.includes(only)) continue;
+    rows.push({ suite, ...found });
     console.log(
       `${found.ratio <= found.bar ? "ok  " : "OVER"} ${found.ratio} (bar ${found.bar})  ${found.what}: ${found.figure}; ${found.baseline}`,
     );
@@ -65,8 +79,8 @@ const sections = [];
 for (const name of SECTIONS.filter(isChosen)) sections.push(await runAlone(name));
 
 const lines = rows.map(
-  ({ what, figure, baseline, ratio, bar }) =>
-    `| ${what} | ${figure} | ${baseline} | ${ratio} | ${bar} | ${ratio <= bar ? "yes" : "no"} |`,
+  ({ suite, what, figure, baseline, ratio, bar }) =>
+    `| ${suite} | ${what} | ${figure} | ${baseline} | ${ratio} | ${bar} | ${ratio <= bar ? "yes" : "no"} |`,
 );
 const table = `# Results
 
@@ -74,9 +88,9 @@ Medians of one run of \`npm start\` in this folder, each suite in a process of i
 with a load of ${loadBefore} before it and ${load()} after it.
 Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
 
-| what | measured | baseline | ratio | bar | held |
-|---|---|---|---|---|---|
+| suite | what | measured | baseline | ratio | bar | held |
+|---|---|---|---|---|---|---|
 ${lines.join("\n")}
 ${sections.map((text) => `\n${text}`).join("")}`;
-if (chosen.length === 0) await writeFile(new URL("RESULTS.md", import.meta.url), table);
+if (chosen.length === 0) await writeFile(RESULTS, table);
 else console.log(`\n${table}`);

@@ -10,7 +10,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type Clock, type FullClock, fullClock, pause } from "../ports/clock.js";
 import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { RecentMap, textWeight } from "../runtime/cache.js";
+import { ENTRY_WEIGHT, RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type AuditReport,
@@ -112,7 +112,7 @@ export class Kernel<Command, Event, Head> {
     this.#options = from;
     this.#log = new SessionLog(from);
     this.#clock = fullClock(from.clock);
-    this.#heads = new RecentMap(HEADS_WEIGHT, ({ body }) => textWeight(body));
+    this.#heads = new RecentMap(HEADS_WEIGHT, ({ body }) => body.length + ENTRY_WEIGHT);
   }
 
   /** Returns this kernel for one caller: it finds, and writes to, the sessions that `admits` accepts. */

@@ -5,6 +5,8 @@ export class RecentMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #max: number;
   readonly #weigh: ((value: V) => number) | undefined;
+  /** The weights of the entries; empty if each weighs 1. */
+  readonly #weights = new Map<K, number>();
   #weight = 0;
   /** The key that was used last. Using it again moves nothing. */
   #newest: K | undefined;
@@ -26,11 +28,12 @@ export class RecentMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (this.#entries.has(key)) this.delete(key);
     const weight = this.#weigh?.(value) ?? 1;
-    if (weight > this.#max) return;
+    if (weight > this.#max) return this.delete(key);
+    if (this.#entries.delete(key)) this.#weight -= this.#weights.get(key) ?? 1;
     this.#entries.set(key, value);
     this.#newest = key;
+    if (this.#weigh !== undefined) this.#weights.set(key, weight);
     this.#weight += weight;
     for (const oldest of this.#entries.keys()) {
       if (this.#weight <= this.#max) return;
@@ -39,27 +42,21 @@ export class RecentMap<K, V> {
   }
 
   delete(key: K): void {
-    const value = this.#entries.get(key);
-    if (value === undefined) return;
+    if (!this.#entries.delete(key)) return;
     if (key === this.#newest) this.#newest = undefined;
-    this.#entries.delete(key);
-    this.#weight -= this.#weigh?.(value) ?? 1;
+    this.#weight -= this.#weights.get(key) ?? 1;
+    this.#weights.delete(key);
   }
 }
 
-/** The weight of an entry beyond its text, in characters: what is parsed from it, and the entry itself. */
-const ENTRY_WEIGHT = 1024;
-
-/** Returns the weight of an entry with a text: a limit on weights bounds the memory of a cache, whatever is in it. */
-export function textWeight(text: string): number {
-  return text.length + ENTRY_WEIGHT;
-}
+/** The weight of an entry beyond that of its text, in characters: what is parsed from it, and the entry itself. */
+export const ENTRY_WEIGHT = 1024;
 
 const weights = new WeakMap<object, number>();
 
-/** Returns the weight of a value that does not change: that of its JSON. */
+/** Returns the weight of a value that does not change, by its JSON. */
 export function jsonWeight(value: object): number {
-  const known = weights.get(value) ?? textWeight(JSON.stringify(value));
+  const known = weights.get(value) ?? JSON.stringify(value).length + ENTRY_WEIGHT;
   weights.set(value, known);
   return known;
 }

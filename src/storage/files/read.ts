@@ -274,8 +274,12 @@ export class NewestVersion {
 }
 
 const MAX_HEADS = 4096;
-/** Minimum time between two writes of a head, in milliseconds. */
+/**
+ * Minimum time between two writes of a head, in milliseconds, if at most ten heads wait to be written. If more do, it is
+ * longer: each costs as many system calls as the rest of a commit.
+ */
 const PAUSE_MS = 25;
+const PAUSE_MAX_MS = 500;
 
 /**
  * Writes each session's `head`, a small file with the newest version. It is written soon after the answer and not
@@ -306,7 +310,8 @@ export class Heads {
     this.#next.set(at.id, Math.max(version, planned ?? 0));
     if (planned !== undefined) return;
     this.#background.run(`${at.id} head`, async () => {
-      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
+      const between = Math.min(PAUSE_MS * Math.max(1, this.#next.size / 10), PAUSE_MAX_MS);
+      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + between - performance.now();
       if (pause > 0) await delay(pause);
       await this.#write(at);
     });
