@@ -13,7 +13,7 @@ import type { PgClient } from "./options.js";
 import type { Statements } from "./rows.js";
 
 /** How many statements are under way before commits wait. */
-const UNDER_WAY_MAX = 4;
+const UNDER_WAY_MAX = 2;
 /** The most commits in a statement, and characters of their bodies: others go with the next one. */
 const COMMITS_MAX = 256;
 const CHARACTERS_MAX = 1024 * 1024;

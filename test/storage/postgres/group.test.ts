@@ -14,7 +14,7 @@ import { emptyDatabase, newSchema, postgresUrl, runSql } from "../../support/pos
 import { checkSessions } from "./check-sessions.ts";
 
 /** How many commits are under way, each by its own statement, before others wait. */
-const ALONE = 4;
+const ALONE = 2;
 
 let url = "";
 let pool: Pool;
@@ -144,7 +144,7 @@ describe("commits of the same time", () => {
     const { storage, firsts } = await openWith(300);
     const nexts = firsts.map((commit, index) => nextCommit(commit, { body: "x".repeat(index < 10 ? 400_000 : 100) }));
     expect(await together(storage, nexts)).toEqual(all(300));
-    expect(sent.filter((kind) => kind === "group").length).toBe(3);
+    expect(sent.filter((kind) => kind === "group").length).toBe(4);
     await expectNewest(storage, nexts.slice(0, 12));
   });
 
