@@ -128,8 +128,15 @@ export function decodePosition(position: string, storage: string, last: number):
   const [digits = "", ...rest] = String(position).split("@");
   const number = /^\d{1,16}$/.test(digits) && rest.join("@") === storage ? Number(digits) : Number.NaN;
   if (number <= last) return number;
-  const reason = number > last ? "later than this storage" : "not one of this storage";
-  throw new PhasegateError("CURSOR_INVALID", `The position is ${reason}: ${shown(position)}`, {
+  throw foreignPosition(position, number > last ? "later than this storage" : undefined);
+}
+
+/** Returns the error for a position that this storage has not given, or has lost. */
+export function foreignPosition(
+  position: string,
+  reason = "not one of this storage",
+): PhasegateError<"CURSOR_INVALID"> {
+  return new PhasegateError("CURSOR_INVALID", `The position is ${reason}: ${shown(position)}`, {
     remedy: "Leave it out to begin with all sessions.",
     details: { cursor: String(position) },
   });

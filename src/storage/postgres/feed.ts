@@ -3,11 +3,12 @@
  * comparing transaction snapshots, because the ids of concurrent transactions are not in the order of their commits.
  */
 import { isPhasegateError } from "../../errors.js";
-import type { Commit } from "../../ports/storage-adapter.js";
-import type { SessionId } from "../../workflow/names.js";
+import type { Changes, Commit } from "../../ports/storage-adapter.js";
+import { isSessionId, type SessionId } from "../../workflow/names.js";
+import { foreignPosition } from "../common/session-query.js";
 import type { Retrier } from "./connections.js";
 import type { PgQuery } from "./options.js";
-import { COMMIT_COLUMNS, type CommitRow, commitOf, type Statements } from "./rows.js";
+import { COMMIT_COLUMNS, type CommitRow, commitOf, encodeText, type Statements } from "./rows.js";
 
 interface FeedRow extends CommitRow {
   readonly until: string;
@@ -50,6 +51,45 @@ const SNAPSHOT = `CASE WHEN pg_is_in_recovery()
   THEN concat(pg_snapshot_xmin(pg_current_snapshot()), ':', pg_snapshot_xmin(pg_current_snapshot()), ':')
   ELSE pg_current_snapshot()::text END AS snapshot`;
 
+/** The snapshot of now, and the newest commit or removal in it, if there is one. */
+type LastRow = {
+  readonly snapshot: string;
+  readonly xid: string | null;
+  readonly session: string;
+  readonly hash: string;
+};
+
+const LAST_COLUMNS = "now.snapshot, last.xid, last.session, last.hash";
+
+function lastIn(schema: string, others?: string): string {
+  const newest = (from: string) => `(SELECT xid, session_id, hash FROM ${from} c ORDER BY c.xid DESC LIMIT 1)`;
+  const all = others === undefined ? "" : ` UNION ALL ${newest(`(${others})`)} ORDER BY xid DESC LIMIT 1`;
+  return `(SELECT ${SNAPSHOT}) now LEFT JOIN (SELECT xid::text, session_id AS session, hash
+    FROM (${newest(`${schema}.commits`)}${all}) newest) last ON true`;
+}
+
+function positionOf(row: LastRow | undefined): FeedPosition {
+  const { snapshot = "", xid = null, session = "", hash = "" } = row ?? {};
+  if (xid === null) return { snapshot: positionAfter(snapshot, "0"), seen: [] };
+  const newest = { xid, session, hash };
+  return { snapshot: positionAfter(snapshot, xid), newest, seen: [newest] };
+}
+
+/** Writes a position as the text that hosts keep: the snapshot, and the transaction, hash and session of the newest commit. */
+function positionText({ snapshot, newest }: FeedPosition): string {
+  return newest === undefined ? snapshot : [snapshot, newest.xid, newest.hash, newest.session].join(" ");
+}
+
+// Numbers of up to 18 digits are none that the server refuses.
+const POSITION = /^(\d{1,18}:\d{1,18}:[\d,]*)(?: (\d{1,18}) (\w*) (\S+))?$/;
+
+/** Returns the snapshot, transaction, hash and session in a text of {@link positionText}. Throws `CURSOR_INVALID` for any other. */
+function positionValues(text: string): (string | null)[] {
+  const [, snapshot, ...newest] = POSITION.exec(text) ?? [];
+  if (snapshot === undefined || !isSnapshot(snapshot)) throw foreignPosition(text);
+  return [snapshot, ...newest.map((part) => part ?? null)];
+}
+
 /**
  * Reads everything committed since a position, each commit once, in order within a session.
  *
@@ -68,19 +108,34 @@ export class CommitFeed {
 
   /** Returns the position after everything committed. */
   async now(): Promise<FeedPosition> {
-    type Row = {
-      readonly snapshot: string;
-      readonly xid: string | null;
-      readonly session: string;
-      readonly hash: string;
-    };
-    const text = `SELECT now.snapshot, last.xid, last.session, last.hash FROM (SELECT ${SNAPSHOT}) now
-      LEFT JOIN (SELECT xid::text, session_id AS session, hash FROM ${this.#schema}.commits c ORDER BY c.xid DESC LIMIT 1) last ON true`;
-    const [row] = await this.#retrier.rows<Row>("watch", { text });
-    const { snapshot = "", xid = null, session = "", hash = "" } = row ?? {};
-    if (xid === null) return { snapshot: positionAfter(snapshot, "0"), seen: [] };
-    const newest = { xid, session, hash };
-    return { snapshot: positionAfter(snapshot, xid), newest, seen: [newest] };
+    const text = `SELECT ${LAST_COLUMNS} FROM ${lastIn(this.#schema)}`;
+    const [row] = await this.#retrier.rows<LastRow>("watch", { text });
+    return positionOf(row);
+  }
+
+  /**
+   * Returns the sessions of a kind with commits since a position, and those that were removed since; without a position, all
+   * of the kind. It is one statement: a second one could reach a server that does not have what the first one saw.
+   */
+  async changes(kind: string, since?: string): Promise<Changes> {
+    type Row = LastRow & { readonly known: boolean; readonly ids: readonly string[] };
+    const s = this.#schema;
+    const living = `SELECT session_id FROM ${s}.sessions WHERE kind = $1 AND removed_at IS NULL`;
+    const removals = `SELECT removed_xid AS xid, session_id, '' AS hash FROM ${s}.sessions WHERE removed_xid IS NOT NULL`;
+    const isNew = "xid >= pg_snapshot_xmin($2::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $2::pg_snapshot)";
+    const changed = `${living} AND session_id IN (SELECT session_id FROM ${s}.commits WHERE ${isNew})
+      UNION ALL SELECT session_id FROM (${removals}) removed WHERE ${isNew}`;
+    // The newest commit may have been removed with its session. If neither is there, the server has lost both.
+    const known = `$3::text IS NULL
+      OR EXISTS (SELECT FROM ${s}.commits WHERE xid = $3::text::xid8 AND hash = $4 AND session_id = $5)
+      OR EXISTS (SELECT FROM ${s}.sessions WHERE session_id = $5 AND removed_xid >= $3::text::xid8)`;
+    const [isKnown, ids] = since === undefined ? ["true", living] : [known, changed];
+    const text = `SELECT ${LAST_COLUMNS}, ${isKnown} AS known,
+      (SELECT coalesce(json_agg(session_id), '[]') FROM (${ids}) found) AS ids FROM ${lastIn(s, removals)}`;
+    const values = [encodeText(kind), ...(since === undefined ? [] : positionValues(since))];
+    const [row] = await this.#retrier.rows<Row>("list", { text, values });
+    if (row?.known !== true) throw foreignPosition(since ?? "");
+    return { sessionIds: row.ids.filter(isSessionId), position: positionText(positionOf(row)) };
   }
 
   /** Yields the commits since a position in pages, each with the position after it. */
@@ -243,6 +298,13 @@ export function positionAfter(snapshot: string, lastSeen: string): string {
   const end = BigInt(lastSeen) + 1n;
   const { high, underWay } = readSnapshot(snapshot);
   return snapshotText({ high: high < end ? high : end, underWay: underWay.filter((xid) => xid < end) });
+}
+
+/** Returns true for a text of {@link snapshotText}: the server refuses others. */
+function isSnapshot(text: string): boolean {
+  const snapshot = readSnapshot(text);
+  const numbers = [0n, ...snapshot.underWay, snapshot.high];
+  return snapshotText(snapshot) === text && numbers.every((xid, index) => xid > (numbers[index - 1] ?? -1n));
 }
 
 /** Returns the snapshot in which everything is visible that one shows, and what a later one shows up to a transaction. */

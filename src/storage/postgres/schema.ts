@@ -103,12 +103,16 @@ async function makeSchema(client: PgClient, schema: string): Promise<void> {
  * would take them for new once the server reaches them.
  */
 async function healTransactions(client: PgClient, schema: string): Promise<void> {
-  const ahead = `FROM "${schema}".commits WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`;
-  const { rows } = await client.query<{ found: boolean }>({ text: `SELECT EXISTS (SELECT ${ahead}) AS found` });
-  if (rows[0]?.found !== true) return;
-  await client.query({
-    text: `UPDATE "${schema}".commits SET xid = '3' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`,
-  });
+  for (const [table, xid] of [
+    ["commits", "xid"],
+    ["sessions", "removed_xid"],
+  ] as const) {
+    const ahead = `${xid} >= pg_snapshot_xmax(pg_current_snapshot())`;
+    const text = `SELECT EXISTS (SELECT FROM "${schema}".${table} WHERE ${ahead}) AS found`;
+    const { rows } = await client.query<{ found: boolean }>({ text });
+    if (rows[0]?.found !== true) continue;
+    await client.query({ text: `UPDATE "${schema}".${table} SET ${xid} = '3' WHERE ${ahead}` });
+  }
 }
 
 /** Runs statements in one transaction, in which each sees everything committed before it. */
@@ -282,6 +286,11 @@ COMMENT ON VIEW ${s}.workflow_history IS
 ALTER TABLE ${s}.sessions ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT '';
 CREATE INDEX sessions_by_owner ON ${s}.sessions (owner, created_at DESC, session_id)
   WHERE removed_at IS NULL AND owner <> '';
+`,
+  // The transaction that removed a session, for those who ask what has changed. Nobody has asked before.
+  (s) => `
+ALTER TABLE ${s}.sessions ADD COLUMN removed_xid xid8;
+CREATE INDEX sessions_by_removal ON ${s}.sessions (removed_xid) WHERE removed_xid IS NOT NULL;
 `,
 ];
 

@@ -16,6 +16,7 @@
  * - failures.ts: which SQLSTATEs become which errors, and what counts as a lost connection.
  */
 import type {
+  Changes,
   Commit,
   Page,
   SessionQuery,
@@ -175,6 +176,15 @@ export class PostgresStorage implements StorageAdapter {
     return damagedIn((query) => listSessions(this.#retrier, this.#settings.schema, query));
   }
 
+  /**
+   * Returns the sessions of a kind that have changed since a position, and those that were removed.
+   *
+   * @throws {PhasegateError} `CURSOR_INVALID` when this storage has given no such position, or has lost its commit.
+   */
+  async changes(kind: string, since?: string): Promise<Changes> {
+    return this.#feed.changes(kind, since);
+  }
+
   /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     // NULL means no limit: the server cannot read Infinity.
@@ -322,7 +332,7 @@ class SessionRemover {
     // A trigger may keep rows silently, so the session is marked as removed only if they are gone.
     const { rowCount } = await client.query({
       text: `UPDATE ${s}.sessions SET hash = '', status = 'deleted', kind = '', workflow_type = '', target = '', owner = '',
-        current_step = '', removed_at = now(), sweep_at = now() + interval '1 hour' WHERE session_id = $1
+        current_step = '', removed_at = now(), removed_xid = pg_current_xact_id(), sweep_at = now() + interval '1 hour' WHERE session_id = $1
         AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted'))
         AND NOT EXISTS (SELECT FROM ${s}.payloads WHERE session_id = $1)`,
       values: [id, newest.version],
