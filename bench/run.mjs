@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 
 const SUITES = [
   "transitions",
+  "wire",
   "rules",
   "long-sessions",
   "durable",

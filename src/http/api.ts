@@ -14,6 +14,7 @@ import type { Actor } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
+import { jsonOf } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
 import { OPENAPI_PATH, type OpenApiNode, type OpenApiOptions, type QueryParameter, query } from "./openapi.js";
 import { type PhasedHttpOptions, phasedDocument, phasedService } from "./phased.js";
@@ -161,7 +162,7 @@ function respond(
     "refusal" in answered
       ? { ...inCodes(codes, answered.refusal), headers: answered.headers }
       : { status: 200, body: answered.body, headers: undefined };
-  return new Response(request.method === "HEAD" ? null : JSON.stringify(body), {
+  return new Response(request.method === "HEAD" ? null : jsonOf(body), {
     status,
     headers: {
       "content-type": "application/json; charset=utf-8",

@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { revisionOf } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
-import { compact, fits, type WireObject } from "./wire.js";
+import { compact, fits, jsonOf, type WireObject } from "./wire.js";
 
 /** The smallest budget for a text that is worth a page. */
 export const LEAST_PAGE = 1000;
@@ -39,7 +39,8 @@ export function pageText(
 ): TextPage {
   const from = cursor === undefined ? 0 : offsetOf(cursor, kind, revisionOf(text));
   const rest = text.slice(from);
-  if (fits(rest, maxChars)) return { text: rest, from, to: text.length, total: text.length };
+  // Its JSON is no shorter than a text.
+  if (rest.length <= maxChars && fits(rest, maxChars)) return { text: rest, from, to: text.length, total: text.length };
   const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200));
   const to = from + part.length;
   const page = { text: part, from, to, total: text.length };
@@ -96,7 +97,7 @@ interface PagedCall {
  */
 export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor, inner }: PagedCall): WireObject {
   if (cursor === undefined && fits(answer, maxChars)) return answer;
-  const page = pageText(JSON.stringify(answer), maxChars - PAGE_OVERHEAD, cursor, { kind: "json", inner });
+  const page = pageText(jsonOf(answer), maxChars - PAGE_OVERHEAD, cursor, { kind: "json", inner });
   return compact({
     status: answer.status,
     action: answer.action,
@@ -162,10 +163,27 @@ function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
 
 /** Returns at most `maxChars` characters of JSON, up to the last complete line, without splitting a character. */
 function cut(text: string, maxChars: number): string {
-  let length = Math.min(text.length, maxChars);
-  while (JSON.stringify(text.slice(0, length)).length > maxChars) length = Math.floor(length * 0.9);
+  const length = lengthWithin(text, maxChars);
   const line = text.lastIndexOf("\n", length - 1);
-  if (line > length * 0.7) return text.slice(0, line + 1);
-  const last = text.charCodeAt(length - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+  return text.slice(0, line > length * 0.7 ? line + 1 : length);
+}
+
+/** Characters that are counted at once, by the serialiser itself: it takes a fraction of the time of a look at each. */
+const COUNTED_AT_ONCE = 1024;
+
+/** Returns how many characters of a text have at most so many characters of JSON. Splits no pair of surrogates. */
+export function lengthWithin(text: string, maxChars: number): number {
+  let left = maxChars - 2;
+  let index = 0;
+  for (let step = COUNTED_AT_ONCE; step >= 1 && index < text.length; ) {
+    const end = index + step;
+    const isInPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
+    const part = text.slice(index, isInPair ? end + 1 : end);
+    const length = JSON.stringify(part).length - 2;
+    if (length <= left) {
+      left -= length;
+      index += part.length;
+    } else step /= 2;
+  }
+  return index;
 }

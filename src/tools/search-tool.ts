@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { action, type Failure, readCall } from "./dispatch.js";
-import { pageItems } from "./pages.js";
+import { lengthWithin, pageItems } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
 import { compact, type Fault, fieldNames, maxCharsFor, unknownField, type WireObject } from "./wire.js";
 
@@ -154,7 +154,7 @@ async function searchTexts(context: SearchContext, call: SearchCall): Promise<Wi
 
 /** Returns a chunk on the wire; the beginning, if it is too long. */
 function resultOf({ text, headings, lines, score, ...chunk }: Chunk, maxChars: number): WireObject {
-  const shown = cut(text, maxChars);
+  const shown = text.slice(0, lengthWithin(text, maxChars));
   return compact({
     file: chunk.file,
     headings: headings.join(" > "),
@@ -168,13 +168,6 @@ function resultOf({ text, headings, lines, score, ...chunk }: Chunk, maxChars: n
     text: shown,
     cut: shown === text ? undefined : `the first ${shown.length} of ${text.length} characters; the rest is in the file`,
   });
-}
-
-/** Returns as much of a text as fits in `maxChars` characters of JSON, without splitting a character. */
-function cut(text: string, maxChars: number): string {
-  let length = text.length;
-  while (JSON.stringify(text.slice(0, length)).length > maxChars) length = Math.floor(length * 0.9);
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
 }
 
 const DEFAULT_LIMIT = 5;

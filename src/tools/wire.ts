@@ -63,7 +63,32 @@ export function fits(value: unknown, maxChars: number): boolean {
       }
     }
   }
-  return left >= 0 || (JSON.stringify(value)?.length ?? 0) <= maxChars;
+  if (left >= 0) return true;
+  if (!isJsonObject(value)) return (JSON.stringify(value)?.length ?? 0) <= maxChars;
+  const parts = partsOf(value);
+  const text = `{${[...parts].map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
+  serialised.set(value, { text, parts });
+  return text.length <= maxChars;
+}
+
+/** Answers that were serialised to see if they fit: to do so again would take longer than all else that is done with them. */
+const serialised = new WeakMap<object, { readonly text: string; readonly parts: ReadonlyMap<string, string> }>();
+
+/** Returns the JSON of each part of an answer. */
+function partsOf(answer: WireObject): ReadonlyMap<string, string> {
+  const known = serialised.get(answer);
+  if (known !== undefined) return known.parts;
+  const parts = new Map<string, string>();
+  for (const [key, value] of Object.entries(answer)) {
+    const json: string | undefined = JSON.stringify(value);
+    if (json !== undefined) parts.set(key, json);
+  }
+  return parts;
+}
+
+/** Returns the JSON of an answer, which nobody changes any more. */
+export function jsonOf(answer: object): string {
+  return serialised.get(answer)?.text ?? JSON.stringify(answer);
 }
 
 /** Decides what an answer can do without. */
@@ -84,9 +109,10 @@ export interface ShrinkRules {
  */
 export function shrinkAnswer(answer: WireObject, maxChars: number, rules: ShrinkRules): WireObject {
   const { kept, textMax, last, next } = rules;
+  const lengthOf = (key: string) => json.get(key)?.length ?? 0;
+  const json = partsOf(answer);
   const parts = Object.keys(answer).filter((key) => !kept.has(key));
-  const lengths = new Map(parts.map((key) => [key, JSON.stringify(answer[key])?.length ?? 0]));
-  parts.sort((one, other) => (lengths.get(other) ?? 0) - (lengths.get(one) ?? 0));
+  parts.sort((one, other) => lengthOf(other) - lengthOf(one));
   const leftOut: string[] = [];
   let rest = answer;
   const whole = () => compact({ ...rest, left_out: leftOut, next: next(answer, leftOut) });

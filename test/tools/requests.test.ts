@@ -325,7 +325,7 @@ describe("the parts of an answer", () => {
   });
 
   it("are not serialised if they are short in any form", () => {
-    const short = { a: ["b", 1, { c: null }], toJSON: () => "x".repeat(1000) };
+    const short = { a: { b: [1, { c: null }], toJSON: () => "x".repeat(1000) } };
     expect(fits(short, 500)).toBe(true);
     expect(fits(short, 80)).toBe(false);
   });

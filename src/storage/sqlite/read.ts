@@ -202,10 +202,14 @@ export class SessionLister {
     const now = this.#connection.prepare(position).get() ?? {};
     const [made, last] = [textIn(now, "made"), numberIn(now, "seq")];
     const after = since === undefined ? 0 : decodePosition(since, made, last);
-    const changed = `SELECT session_id FROM ${sessions}
-        WHERE kind = ? AND number IN (SELECT session FROM ${commits} WHERE seq > ?)
-      UNION ALL SELECT session_id FROM ${removed} WHERE seq > ?`;
-    const rows = this.#connection.prepare(changed).all(storedText(kind), after, since === undefined ? last : after);
+    // CROSS JOIN: the planner would look at all sessions of the kind.
+    const changed = `SELECT DISTINCT s.session_id FROM ${commits} c CROSS JOIN ${sessions} s ON s.number = c.session
+        WHERE c.seq > ? AND s.kind = ? UNION ALL SELECT session_id FROM ${removed} WHERE seq > ?`;
+    const all = `SELECT session_id FROM ${sessions} WHERE kind = ?`;
+    const rows =
+      since === undefined
+        ? this.#connection.prepare(all).all(storedText(kind))
+        : this.#connection.prepare(changed).all(after, storedText(kind), after);
     const sessionIds = rows.map((row) => textIn(row, "session_id")).filter(isSessionId);
     return { sessionIds, position: encodePosition(made, last) };
   }

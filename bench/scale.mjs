@@ -1,0 +1,303 @@
+/**
+ * What a large store costs: the same calls among a million sessions and among a thousand, on SQLite and on PostgreSQL, both
+ * filled through the adapter; and in a session of 100,000 commits and in one of 100. It takes minutes and gigabytes, so it is
+ * not one of the benchmarks of `npm start`: `npm run scale`, or `node --expose-gc scale.mjs [sessions]`. It writes SCALE.md.
+ */
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import { createEngine, createWorkflowTool, MemoryContent, MemoryStorage } from "phasegate";
+import { PostgresStorage } from "phasegate/postgres";
+import { SqliteStorage } from "phasegate/sqlite";
+import { startPostgres } from "../test/support/postgres-server.ts";
+import { refusingWorkflow } from "./contention-workflow.mjs";
+import { median, pairedMedians, ratio, row, time } from "./measure.mjs";
+import { benchWorkflow, evidenceOf } from "./workflow.mjs";
+
+const MANY = Number(process.argv[2] ?? 1_000_000);
+const FEW = 1000;
+const PHASES = 2;
+/** Of so many sessions one is completed, and one of so many is active. The others are paused. */
+const WHOLE = 5;
+const ACTIVE = 20;
+/** Sessions are made two minutes apart: a thousand take more than a day, a million four years. */
+const APART = 120_000;
+const FIRST = Date.UTC(2021, 0, 1);
+/** So many sessions are appended at the same time. */
+const AT_ONCE = 400;
+const PAGE = 50;
+/** Of 1,000 sessions the hundredth page is one of ten. */
+const SHORT_PAGE = 10;
+const STEPS = 200;
+const BAR = 1.15;
+const COMMITS = [100, 100_000];
+const LONG_BAR = 1.1;
+
+const content = new MemoryContent({ workflows: [benchWorkflow(PHASES), refusingWorkflow] });
+const limits = { maxActiveSessions: Infinity, maxAttempts: 1e9, maxAttemptsTotal: 1e9 };
+const evidence = evidenceOf(512);
+const engineOn = (storage) => createEngine({ storage, content, limits });
+
+/** The commits that an engine makes of one session, with a time and a target that can be replaced. */
+async function template(commands) {
+  const storage = new MemoryStorage();
+  const clock = { now: () => Date.UTC(2001, 0, 1) };
+  const engine = createEngine({ storage, content, clock, limits });
+  const { sessionId } = await engine.start({ workflowType: `bench_${PHASES}`, target: "src/TARGET.ts" });
+  await commands(engine, sessionId);
+  const commits = [];
+  for await (const commit of storage.log(sessionId)) commits.push(commit);
+  return { sessionId, commits };
+}
+
+/** The same session under another id, two minutes after the one before. */
+function renamed({ sessionId, commits }, index) {
+  const id = `${sessionId.slice(0, -8)}${index.toString(16).padStart(8, "0")}`;
+  const at = new Date(FIRST + index * APART).toISOString();
+  const own = (text) =>
+    text
+      .replaceAll(sessionId, id)
+      .replaceAll("src/TARGET.ts", `src/${index}.ts`)
+      .replaceAll("2001-01-01T00:00:00.000Z", at);
+  let previousHash = "";
+  return commits.map((commit) => {
+    const body = own(commit.body);
+    const hash = createHash("sha256").update(`${previousHash}\n${body}`).digest("hex");
+    const summary = JSON.parse(own(JSON.stringify(commit.summary)));
+    const made = { ...commit, sessionId: id, at, summary, body, previousHash, hash };
+    previousHash = hash;
+    return made;
+  });
+}
+
+/** Appends so many sessions, many at a time, so that their commits share transactions and statements. */
+async function fill(storage, count) {
+  const whole = await template(async (engine, id) => {
+    for (let phase = 1; phase <= PHASES; phase += 1) await engine.completePhase(id, { phase, evidence });
+  });
+  const paused = await template((engine, id) => engine.pause(id));
+  const active = await template(() => undefined);
+  const kinds = (index) => (index % WHOLE === 0 ? whole : index % ACTIVE === 1 ? active : paused);
+  let next = 0;
+  const lane = async () => {
+    for (let index = next++; index < count; index = next++) {
+      for (const commit of renamed(kinds(index), index)) await storage.append(commit);
+      if (index % 100_000 === 0) console.error(new Date().toISOString(), index);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+}
+
+/** Where the hundredth page of so many begins. */
+async function hundredthCursor(storage, limit) {
+  let cursor;
+  for (let page = 1; page < 100; page += 1) {
+    ({ cursor } = await storage.list({ limit, ...(cursor === undefined ? {} : { cursor }) }));
+  }
+  return cursor;
+}
+
+async function fullPage(storage, query) {
+  const { items } = await storage.list(query);
+  if (items.length !== query.limit) throw new Error(`a page of ${items.length}`);
+}
+
+/** What is done among so many sessions. */
+async function tasksAmong(storage) {
+  const engine = engineOn(storage);
+  for (const status of ["completed", "paused", "active"]) {
+    const [first] = (await storage.list({ status: [status], limit: 1 })).items;
+    if (!(await engine.audit(first.sessionId)).intact) throw new Error("a session is not as an engine writes it");
+  }
+  const cursor = await hundredthCursor(storage, SHORT_PAGE);
+  let started = 0;
+  const start = async () => {
+    started += 1;
+    const { sessionId } = await engine.start({ workflowType: `bench_${PHASES}`, target: `src/new-${started}.ts` });
+    return sessionId;
+  };
+  let fresh = "";
+  let { position } = await storage.changes("phased");
+  let removed = 0;
+  return {
+    "list, first page of 50": { fn: () => fullPage(storage, { limit: PAGE }) },
+    "list, first page of 50 active": { fn: () => fullPage(storage, { status: ["active"], limit: PAGE }) },
+    "list, hundredth page of 10": { fn: () => fullPage(storage, { limit: SHORT_PAGE, cursor }) },
+    start: { fn: start },
+    "complete a phase": {
+      before: async () => {
+        fresh = await start();
+      },
+      once: () => engine.completePhase(fresh, { phase: 1, evidence }),
+    },
+    "what has changed since one commit": {
+      before: start,
+      once: async () => {
+        const changes = await storage.changes("phased", position);
+        if (changes.sessionIds.length === 0) throw new Error("nothing has changed");
+        ({ position } = changes);
+      },
+    },
+    "cleanup of one session": {
+      once: async () => {
+        // The oldest one that there is: it is older than the next one.
+        const end = FIRST + removed * APART + APART / 2;
+        const cleaned = await engine.cleanup({ olderThan: Date.now() - end });
+        if (cleaned.removed.length !== 1) throw new Error(`${cleaned.removed.length} sessions were removed`);
+        removed += 1;
+      },
+    },
+  };
+}
+
+/** Times what can be done only so often, in both in turn. */
+async function inTurn(few, many) {
+  const times = [[], []];
+  for (let step = 0; step < STEPS; step += 1) {
+    for (const [index, { before, once }] of [few, many].entries()) {
+      await before?.();
+      const begun = performance.now();
+      await once();
+      times[index].push((performance.now() - begun) * 1000);
+    }
+  }
+  const [fewer, more] = times.map(median);
+  return { few: fewer, many: more, ratio: ratio(more, fewer) };
+}
+
+async function compared(name, few, many) {
+  const rows = [];
+  const [first, second] = [await tasksAmong(few), await tasksAmong(many)];
+  for (const what of Object.keys(first)) {
+    const [one, other] = [first[what], second[what]];
+    const found = "once" in one ? await inTurn(one, other) : await pairedMedians({ few: one, many: other }, 9);
+    const among = `${FEW.toLocaleString("en")} sessions ${time(found.few)}`;
+    rows.push(
+      row(`${what}, ${name}, ${MANY.toLocaleString("en")} sessions`, time(found.many), among, found.ratio, BAR),
+    );
+    console.error(rows.at(-1));
+  }
+  return rows;
+}
+
+async function onSqlite(folder) {
+  const storages = [];
+  for (const [name, count] of [
+    ["few", FEW],
+    ["many", MANY],
+  ]) {
+    const file = join(folder, `${name}.db`);
+    const database = new DatabaseSync(file);
+    // Only while it is filled.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+    const storage = await SqliteStorage.open(database);
+    await fill(storage, count);
+    await storage.close();
+    database.close();
+    storages.push(await SqliteStorage.open(file));
+  }
+  const rows = await compared("SQLite", ...storages);
+  for (const storage of storages) await storage.close();
+  return rows;
+}
+
+/** A server as it is installed. Nothing is synced while it is filled. */
+const SERVER = ["unix_socket_directories=", "max_connections=50", "max_wal_size=4GB"];
+
+async function onPostgres() {
+  const server = await startPostgres([...SERVER, "fsync=off", "synchronous_commit=off"]);
+  try {
+    for (const [schema, count] of [
+      ["few", FEW],
+      ["many", MANY],
+    ]) {
+      const storage = await PostgresStorage.open({ url: server.url, schema });
+      await fill(storage, count);
+      await storage.close();
+    }
+    await server.halt();
+    await server.resume(["fsync=on", "synchronous_commit=on"]);
+    const pool = new pg.Pool({ connectionString: server.url });
+    // What the server does by itself within minutes.
+    await pool.query("VACUUM ANALYZE");
+    await pool.end();
+    const open = (schema) => PostgresStorage.open({ url: server.url, schema });
+    const [few, many] = [await open("few"), await open("many")];
+    const rows = await compared("PostgreSQL", few, many);
+    await few.close();
+    await many.close();
+    return rows;
+  } finally {
+    await server.remove();
+  }
+}
+
+/** A session with so many commits, and what is done with it. */
+async function longSession(folder, commits) {
+  const file = join(folder, `${commits}.db`);
+  const filling = new DatabaseSync(file);
+  filling.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+  const first = await SqliteStorage.open(filling);
+  const refused = { done: false, note: "x".repeat(200) };
+  const { sessionId } = await engineOn(first).start({ workflowType: "refusing", target: "src/long.ts" });
+  const filler = engineOn(first);
+  for (let commit = 1; commit < commits; commit += 1) {
+    await filler.completePhase(sessionId, { phase: 1, evidence: refused });
+  }
+  await first.close();
+  filling.close();
+  const storage = await SqliteStorage.open(file);
+  const engine = engineOn(storage);
+  const tool = createWorkflowTool(engine);
+  const brief = async () => {
+    const answer = await tool.dispatch({ action: "get_state", session_id: sessionId, brief: true });
+    if (answer.status !== "success") throw new Error(JSON.stringify(answer));
+  };
+  return {
+    close: () => storage.close(),
+    tasks: {
+      "a transition": { fn: () => engine.completePhase(sessionId, { phase: 1, evidence: refused }) },
+      "state in brief": { fn: brief },
+      "a page of 50 commits": { fn: () => engine.commits(sessionId) },
+    },
+  };
+}
+
+async function longSessions(folder) {
+  const [short, long] = [await longSession(folder, COMMITS[0]), await longSession(folder, COMMITS[1])];
+  const rows = [];
+  const [fewer, more] = COMMITS.map((count) => count.toLocaleString("en"));
+  for (const what of Object.keys(short.tasks)) {
+    const found = await pairedMedians({ short: short.tasks[what], long: long.tasks[what] }, 9);
+    const among = `${fewer} commits ${time(found.short)}`;
+    rows.push(row(`${what}, SQLite, a session of ${more} commits`, time(found.long), among, found.ratio, LONG_BAR));
+    console.error(rows.at(-1));
+  }
+  await short.close();
+  await long.close();
+  return rows;
+}
+
+const load = loadavg()[0].toFixed(1);
+const folder = await mkdtemp(join(tmpdir(), "phasegate-scale-"));
+const rows = [...(await longSessions(folder)), ...(await onSqlite(folder)), ...(await onPostgres())];
+await rm(folder, { recursive: true, force: true });
+const lines = rows.map(
+  ({ what, figure, baseline, ratio: found, bar }) =>
+    `| ${what} | ${figure} | ${baseline} | ${found} | ${bar} | ${found <= bar ? "yes" : "no"} |`,
+);
+const table = `# Scale
+
+One run of \`npm run scale\` on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version}, with a load of
+${load} before it. Both stores are filled through the adapter: each fifth session is completed, each twentieth active, the
+others are paused. Medians, measured in turn.
+
+| what | measured | baseline | ratio | bar | held |
+|---|---|---|---|---|---|
+${lines.join("\n")}
+`;
+if (MANY === 1_000_000) await writeFile(new URL("SCALE.md", import.meta.url), table);
+console.log(table);
