@@ -460,7 +460,8 @@ describe("lines in code that strict Markdown reads as text", () => {
 
   it("are those of the whole source up to 256 Ki characters before its last line", () => {
     const text = "- ```\n  a\n[ ] b\n  ```\n# c\n- ```\n[ ] d\n  ```\n# e\n";
-    const padded = (length: number) => `${text}${`${"x".repeat(1000)}\n`.repeat(250)}`.padEnd(length - 1, ".") + "\n.";
+    const lines = `${"x".repeat(1000)}\n`.repeat(250);
+    const padded = (length: number) => `${`${text}${lines}`.padEnd(length - 1, ".")}\n.`;
     expect(strictLines(padded(256 * 1024))).toEqual([2]);
     expect(strictLines(padded(256 * 1024 + 1))).toEqual([2, 6]);
   });
