@@ -286,6 +286,20 @@ describe("labels, lists and lines of a plan", () => {
       ["1 A @1", "[ ] 1.1 b @2", "gate a, c"],
     ],
     ["words\n\n**Notes**:\n- [ ] a\n\n## Phase 1: A\n- [ ] b\n", ["1 A @6", "[ ] 1.1 b @7", "! CHECKBOX_UNPLACED 4"]],
+    ["## Phase 1: A\n### 2.2 My tasks\n- [ ] c\n", ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 3"]],
+    [
+      "## Phase 1: A\n### 1.2 b\n- [ ] c\n### 2.2 d\n- [ ] e\n",
+      ["1 A @1", "[ ] 1.2 b @2 0/1", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] Task 1.1: b\n### Other\n- **Validation Gate**:\n  - [ ] g\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate g"],
+    ],
+    ["## Phase 1: A\n- [ ] a\n## Notes\n## Validation Gate\n- [ ] g\n", ["1 A @1", "[ ] 1.1 a @2", "gate g"]],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n# Other\n## Task 1.2: c\n- [ ] d\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
   ])("of %j belong where they say", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });

@@ -295,4 +295,10 @@ describe("the phases and tasks of a plan", () => {
       expect.objectContaining({ code: "PLAN_PARSE", message: expect.stringContaining(reason) }),
     );
   });
+
+  it("can't be found without a phase: the error names the line of the first checkbox", () => {
+    expect(() => outline("# Plan\n\n## [ ] a\n## [ ] b\n")).toThrowError(
+      expect.objectContaining({ code: "PLAN_PARSE", details: { file: "tasks.md", line: 3 } }),
+    );
+  });
 });
