@@ -296,6 +296,7 @@ describe("the phases and tasks of a plan", () => {
         "! TASK_WITHOUT_ID 5",
       ],
     ],
+    ["- [ ] 10.1 a\n- [ ] 11.1 b\n", ["10 Tasks @1", "[ ] 10.1 a @1", "11 Phase 11 @2", "[ ] 11.1 b @2"]],
   ])("of %j are found", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });
