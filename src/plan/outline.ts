@@ -85,7 +85,7 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
       idOf.set(bare.row, id);
     } else {
       for (const { row } of marked) idOf.set(row, id);
-      if (marked.length > 0) mentions.set(id, marked.length);
+      mentions.set(id, marked.length);
     }
   }
   return { idOf, mentions };
@@ -294,7 +294,7 @@ function chosen(all: readonly Candidate[]): Candidate[] {
   const taken = [...fresh, ...firstOf(full(all))];
   const places = new Set(taken.map(placeOf));
   const empty = firstOf(all.filter((candidate) => taken.length === 0 || places.has(placeOf(candidate))));
-  return [...taken, ...empty].sort((one, other) => one.index - other.index);
+  return [...taken, ...empty];
 }
 
 function full(all: readonly Candidate[]): Candidate[] {
@@ -349,5 +349,5 @@ function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined 
 function withKey(section: Candidate): Candidate {
   const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
   const [key] = parts;
-  return section.key !== undefined || parts.size !== 1 || key === undefined ? section : { ...section, key };
+  return section.key !== undefined || parts.size !== 1 ? section : { ...section, key };
 }

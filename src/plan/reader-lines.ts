@@ -16,15 +16,12 @@ export function readItem(state: ReaderState, row: Row): void {
   if (isTask(state, row)) return startTask(state, row, { item: row.depth });
   if (row.checkbox === undefined) {
     const label = labelOf(row.text);
-    if (label !== undefined && (state.task !== undefined || state.phase !== undefined)) readLabel(state, label, row);
+    if (label !== undefined && state.phase !== undefined) readLabel(state, label, row);
     return;
   }
-  const { task } = state;
-  if (task === undefined || state.phase === undefined) return;
-  if ("heading" in task.place || row.depth > task.place.item) {
-    task.criteria.push(state.item(row));
-    state.tell(row);
-  }
+  if (state.task === undefined) return;
+  state.task.criteria.push(state.item(row));
+  state.tell(row);
 }
 
 /** Reads a label. */
@@ -39,8 +36,7 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
   const task = taskOf(state, label, row);
   if (label.field === "gate") return openGate(state, label, row);
   if (task !== undefined) return ofTask(state, task, label, row);
-  if (state.phase !== undefined) return ofPhase(state, state.phase, label, row);
-  openOther(state, label, row);
+  if (state.phase !== undefined) ofPhase(state, state.phase, label, row);
 }
 
 /**
@@ -62,14 +58,14 @@ export function readText(state: ReaderState, row: Row): void {
     return startTask(state, row, { heading: BOLD_LEVEL });
   }
   const label = labelOf(row.text);
-  const { phase, task, field } = state;
+  const { phase, field } = state;
   if (label !== undefined) {
     if (phase !== undefined || state.gates !== undefined || label.field === "gate") readGroupedLabel(state, label, row);
     return;
   }
   if (field !== undefined) field(row.text);
   else if (state.block?.kind === "gate" && itemless(state.block)) addSentence(state, state.block, row);
-  else if (phase !== undefined && task === undefined && phase.tasks.length === 0 && state.block === undefined) {
+  else if (phase !== undefined && phase.tasks.length === 0 && state.block === undefined) {
     if (phase.goal === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) phase.goal = row.text;
   }
 }
@@ -89,7 +85,7 @@ function isInside({ depth, first }: Block, row: Row): boolean {
 
 /** Checks whether an item of a list is a task. Items of a gate may mention tasks that are elsewhere. */
 function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
-  if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
+  if (isBelowTask(state, row) || !isTask(state, row)) return false;
   const id = state.outline.idOf.get(row);
   if (id === undefined) return false;
   return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);

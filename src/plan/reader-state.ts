@@ -190,9 +190,12 @@ function addDetail(item: ItemDraft, text: string): void {
   item.details.push(text);
 }
 
-/** Returns the phase of a task in a plan without phase headings: the first part of the task's id is its number. */
+/**
+ * Returns the phase of a task in a plan without phase headings: the number that the task's id begins with, also of `1a`.
+ * A task without a number there, such as `T012`, belongs to the open phase.
+ */
 function groupOf(state: ReaderState, id: string | undefined, name: string, row: Row): PhaseDraft | undefined {
-  const key = id?.split(".")[0];
+  const key = /^\d+/.exec(id ?? "")?.[0];
   const { phase } = state;
   if (key === undefined || phase === undefined || phase.key === key) return phase;
   const title = id === key ? name : phase.key === undefined ? phase.name : "";

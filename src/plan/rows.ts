@@ -146,7 +146,7 @@ function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: b
  * joined: titles of the plan that are underlined, and phases in bold.
  */
 const OWN_TITLE = /^(?:phase|task)[ \t]+\d/i;
-const OWN_PHASE = /^\*\*phase[ \t]+\w+/i;
+const OWN_PHASE = /^\*\*phase[ \t]+\w/i;
 
 function levelOf(underline: string): number {
   return underline.includes("=") ? 1 : 2;
@@ -166,7 +166,7 @@ const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
  */
 function isUnderlined({ source, isMarked }: Reading, first: number, last: number): boolean {
   const next = source.text(first + 1);
-  if (last > first + 1 || !RULE.test(next)) return false;
+  if (!RULE.test(next)) return false;
   if (next.includes("=")) return last === first + 1;
   return last === first && (TITLE.test(source.text(first)) || (!isMarked && isTitle(source, first)));
 }
@@ -177,7 +177,7 @@ const END_OF_TITLE = /[^\p{P}]$|\)$/u;
 function isTitle(source: SourceText, line: number): boolean {
   const text = source.text(line).trimEnd();
   if (source.text(line - 1).trim() !== "") return false;
-  return BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text.trimStart()) === undefined;
+  return BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text) === undefined;
 }
 
 const HEADING = /^[ \t>]*#{1,6}[ \t]*/;

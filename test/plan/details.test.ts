@@ -145,6 +145,11 @@ describe("labels, lists and lines of a phase and of its task", () => {
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  **Dependencies**:\n    - 1.2\n    - Task 1.3\n- [ ] **Task 1.2**: c\n- [ ] **Task 1.3**: d\n",
       { needs: ["1.2", "1.3"] },
     ],
+    ["## Phase 1: A\n**Description**: y\nmore\n- [ ] **Task 1.1**: b\n", { goal: "y" }],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n### More\n**Goal**: late\n", {}],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Requirements**: FR-1\n", { requirements: ["FR-1"] }],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Parallel**: yes\n", { parallel: true }],
+    ["## Phase 1: A\n### Task 1.1: b\none\n### Notes\ntwo\n", { text: "one" }],
   ])("%j say %j", (text, expected) => {
     expect(said(text)).toEqual(expected);
   });

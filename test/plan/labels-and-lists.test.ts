@@ -260,6 +260,46 @@ describe("labels, lists and lines of a plan", () => {
       "# Plan\n**Validation Gate**:\n- [ ] x\n\n- [ ] 1.1 a\n- [ ] 2.1 b\n",
       ["1 Plan @5", "[ ] 1.1 a @5", "gate x", "2 Phase 2 @6", "[ ] 2.1 b @6"],
     ],
+    [
+      "## Phase 1: A\n**Task 1.1**: b\n**Acceptance Criteria**:\n- [ ] c\n\n**Task 1.2**: d\n- [ ] e\n",
+      ["1 A @1", "[ ] 1.1 b @2 0/1", "[ ] 1.2 d @6 0/1"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n**Phase 1**\n- [ ] **Task 1.2**: c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate **Task 1.2**: c"],
+    ],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Validation Gate\n**One**: x\n", ["1 A @1", "[ ] 1.1 b @2"]],
+    [
+      "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n**Files**:\n- [ ] c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n**Speed**: fast\n- [ ] c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n### Gate\nAll of these**:**\nmore\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate more"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Notes\n\n**Phase 1 Validation Gate**:\n- [ ] a\n\n**Files**: x\n- [ ] c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate a, c"],
+    ],
+    ["words\n\n**Notes**:\n- [ ] a\n\n## Phase 1: A\n- [ ] b\n", ["1 A @6", "[ ] 1.1 b @7", "! CHECKBOX_UNPLACED 4"]],
+    ["## Phase 1: A\n### 2.2 My tasks\n- [ ] c\n", ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 3"]],
+    [
+      "## Phase 1: A\n### 1.2 b\n- [ ] c\n### 2.2 d\n- [ ] e\n",
+      ["1 A @1", "[ ] 1.2 b @2 0/1", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] Task 1.1: b\n### Other\n- **Validation Gate**:\n  - [ ] g\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate g"],
+    ],
+    ["## Phase 1: A\n- [ ] a\n## Notes\n## Validation Gate\n- [ ] g\n", ["1 A @1", "[ ] 1.1 a @2", "gate g"]],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n# Other\n## Task 1.2: c\n- [ ] d\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
   ])("of %j belong where they say", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });

@@ -248,6 +248,55 @@ describe("the phases and tasks of a plan", () => {
       "**Phase 1: A**\n- [ ] a\n## 1. One\n- [ ] b\n- [ ] c\n",
       ["1 A @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 4", "! CHECKBOX_UNPLACED 5"],
     ],
+    ["# H\n### Task 1: a\n", ["1 H @1", "[ ] 1 a @2"]],
+    ["words\n# X\n## Phase 2: B\n# Y\n## Phase 1: A\n- [ ] a\n", ["1 A @5", "[ ] 1.1 a @6"]],
+    ["- Task 1.1: a\nwords\n- Task 1.1: b\nwords\n", ["1 Tasks @1", "[ ] 1.1 a @1"]],
+    ["- Task 3.1: a\n- Task 3.1: b\nwords\n", ["3 Tasks @2", "[ ] 3.1 b @2"]],
+    ["## Phase 1: A\n### 10. a\n- [ ] c\n", ["1 A @1", "[ ] 1.1 c @3"]],
+    ["## Phase 1: A\n### 1. The Task list\n- [ ] c\n", ["1 A @1", "[ ] 1.1 c @3"]],
+    ["## 1. A\n- [ ] 2.1 a\n", ["1 A @1", "[ ] 2.1 a @2"]],
+    [
+      "## Phase 1: A\n- [ ] Task 1: a\n- [ ] Task 2: b\n## Phase 2: B\n- [ ] Task 2: b\n## Phase 2: C\n- [ ] Task 3: c\n",
+      ["1 A @1", "[ ] 1 a @2", "[ ] 2 b @3", "2 C @6", "[ ] 3 c @7", "! CHECKBOX_UNPLACED 5"],
+    ],
+    ["- Phase 1: A\n### Task 1.1: b\n", ["1 Tasks @2", "[ ] 1.1 b @2"]],
+    ["## 1. Work\n- **Phase 1: A**\n  - [ ] 1.1 a\n", ["1 A @2", "[ ] 1.1 a @3"]],
+    ["## Phase 1: A\n- [ ] Task 1.1: b\n### More\n- Task 1.1: more\n  - x\n", ["1 A @1", "[ ] 1.1 b @2"]],
+    ["- Phase 1: A\n\n### 1.1 a\n- [ ] c\n", ["1 1.1 a @3", "[ ] 1.1 c @4"]],
+    ["## Phase 1: A\n### [ ] 1.1 a\n- [ ] c\n", ["1 A @1", "[ ] 1.1 a @2 0/1"]],
+    ["## Phase 1: A\n- Task 1.1: more\n  - x\n### Task 1.1: b\n- y\n", ["1 A @1", "[ ] 1.1 b @4"]],
+    ["## Phase 2: B\n# X\n## Phase 1: A\n- [ ] a\n", ["1 A @3", "[ ] 1.1 a @4"]],
+    ["Phase 1: A\n- [ ] a\n\n**Phase 1 Setup**\n- [ ] b\n", ["1 Setup @4", "[ ] 1.1 b @5", "! CHECKBOX_UNPLACED 2"]],
+    ["## Phase  2: Quality Gate\n- [ ] a\n", ["2 Quality Gate @1", "[ ] 2.1 a @2"]],
+    ["## Phase 10: Quality Gate\n- [ ] a\n", ["10 Quality Gate @1", "[ ] 10.1 a @2"]],
+    ["## Phase 2 : Quality Gate\n- [ ] a\n", ["2 Quality Gate @1", "[ ] 2.1 a @2"]],
+    ["**Phase 1: A**  (2 days)\n- [ ] a\n", ["1 A @1", "[ ] 1.1 a @2"]],
+    ["→ **Phase 1: A**\n- [ ] a\n", ["1 Tasks @2", "[ ] 1.1 a @2"]],
+    ["- **Phase 1: A**\n  - [ ] a\n\nPhase 2: B\n", ["1 A @1", "[ ] 1.1 a @2"]],
+    ["- **Phase 1: A**\n  Phase 2: B\n  - [ ] a\n", ["1 A @1", "[ ] 1.1 a @3"]],
+    ["- **Phase 1: A**\n  - [ ] a\n  - Phase 2: B\n", ["1 A @1", "[ ] 1.1 a @2"]],
+    ["- [ ] a\n\n  ## b [ ]\n", ["1 Tasks @1", "[ ] 1.1 a @1", "! CHECKBOX_UNPLACED 3"]],
+    ["## Work\n- [ ] T3.1 a\n## More\n- [ ] T3.2 b\n", ["1 Work @1", "[ ] T3.1 a @2", "2 More @3", "[ ] T3.2 b @4"]],
+    ["## Work\n- [ ] T3.1 a\n- [ ] T4.1 b\n", ["1 Work @1", "[ ] T3.1 a @2", "[ ] T4.1 b @3"]],
+    ["- [ ] T3.1 a\n- [ ] T4.1 b\n", ["1 Tasks @1", "[ ] T3.1 a @1", "[ ] T4.1 b @2"]],
+    [
+      "## Work\n- [ ] Task 1a: a\n- [ ] Task 1b: b\n- [ ] Task 2.1: c\n",
+      ["1 Work @2", "[ ] 1a a @2", "[ ] 1b b @3", "2 Phase 2 @4", "[ ] 2.1 c @4"],
+    ],
+    [
+      "## Work\n- [ ] Task 1.1: a\n- [ ] T9 b\n- [ ] Task 2.1: c\n- [ ] T10 d\n",
+      [
+        "1 Work @2",
+        "[ ] 1.1 a @2",
+        "[ ] 1.2 T9 b @3",
+        "2 Phase 2 @4",
+        "[ ] 2.1 c @4",
+        "[ ] 2.2 T10 d @5",
+        "! TASK_WITHOUT_ID 3",
+        "! TASK_WITHOUT_ID 5",
+      ],
+    ],
+    ["- [ ] 10.1 a\n- [ ] 11.1 b\n", ["10 Tasks @1", "[ ] 10.1 a @1", "11 Phase 11 @2", "[ ] 11.1 b @2"]],
   ])("of %j are found", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });
@@ -258,11 +307,18 @@ describe("the phases and tasks of a plan", () => {
     ["## Phase 1 Exit Gate\n- [ ] a\n", "no heading above them is a phase"],
     ["## My Phase 2: Quality Gate\n- [ ] a\n", "no heading above them is a phase"],
     ["- **Phase 1: A**\n  - [ ] a\n- other\n", "no heading above them is a phase"],
+    ["- **Phase 1: A**\n  - [ ] a\n- other\n- **Phase 2: B**\n  - [ ] b\n", "no heading above them is a phase"],
     ["- **Phase 1: A**\n- **Phase 2: B**\n", "no phase and no task"],
     ["# Later\nwords\n\nmore\n- x\n  - [ ] a\n", "no heading above them is a phase"],
   ])("can't be found in %j: it has %s", (text, reason) => {
     expect(() => outline(text)).toThrowError(
       expect.objectContaining({ code: "PLAN_PARSE", message: expect.stringContaining(reason) }),
+    );
+  });
+
+  it("can't be found without a phase: the error names the line of the first checkbox", () => {
+    expect(() => outline("# Plan\n\n## [ ] a\n## [ ] b\n")).toThrowError(
+      expect.objectContaining({ code: "PLAN_PARSE", details: { file: "tasks.md", line: 3 } }),
     );
   });
 });

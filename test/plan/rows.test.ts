@@ -3,6 +3,7 @@ import { parsePlan } from "../../src/plan/parse-plan.js";
 import { parseSections, readRows, strictTextLines } from "../../src/plan/rows.js";
 import { findRegions, SourceText } from "../../src/plan/source.js";
 
+const LONG = "x".repeat(450);
 const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
 
 /** Returns the rows of a text as `item 0 2:4 text [x]5`: kind, depth, place, text and checkbox with its column. */
@@ -13,6 +14,13 @@ function rowsOf(text: string): string[] {
     const box = checkbox === undefined ? "" : ` [${checkbox.mark}]${checkbox.column}`;
     return `${kind} ${depth} ${line}:${column} ${words}${box}`;
   });
+}
+
+/** Returns the pieces in which a text is parsed, as `3 with 2`: the first line, and how many blocks it has. */
+function piecesOf(text: string): string[] {
+  const source = new SourceText(text);
+  const pieces = [...parseSections(source, findRegions(source), "f")];
+  return pieces.map(({ base, blocks }) => `${base + 1} with ${blocks.length}`);
 }
 
 function strictLines(text: string): number[] {
@@ -306,11 +314,20 @@ describe("the rows of a source", () => {
     ["#\ta", ["heading 1 0:2 a"]],
     ["# a\t#", ["heading 1 0:2 a"]],
     ["##a\n## b", ["text -1 0:0 ##a", "heading 2 1:3 b"]],
+    ["- a\n\n  b\n  ===", ["item 0 0:2 a", "text 0 2:2 b", "text 0 3:2 ==="]],
+    ["a\n===\nb", ["text -1 0:0 a", "text -1 1:0 ===", "text -1 2:0 b"]],
+    ["b\n  \na\n---", ["text -1 0:0 b", "heading 2 2:0 a", "rule -1 3:0 "]],
+    ["a\n2.  [ ] b", ["text -1 0:0 a", "item 0 1:4 b []5"]],
+    ["- a\nPhase  2: b\n===", ["item 0 0:2 a", "heading 1 1:0 Phase  2: b"]],
+    ["# c\n\n   Phase 1\n---", ["heading 1 0:2 c", "heading 2 2:0 Phase 1", "rule -1 3:0 "]],
+    ["# c\n\n   Phase 1 a\n---", ["heading 1 0:2 c", "heading 2 2:0 Phase 1 a", "rule -1 3:0 "]],
+    ["a (b).\n---", ["text -1 0:0 a (b).", "rule -1 1:0 "]],
+    ["  Goal: a\n---", ["text -1 0:2 Goal: a", "rule -1 1:0 "]],
+    ["> a\n> b\n===\nc", ["text -1 0:2 a", "text -1 1:2 b", "text -1 2:0 ===", "text -1 3:0 c"]],
   ])("of %j are %j", (text, rows) => {
     expect(rowsOf(text)).toEqual(rows);
   });
 
-  const LONG = "x".repeat(450);
   it.each([
     ["- L\n  - b", ["item 0 0:2 L", "item 1 1:4 b"]],
     ["- L\n\n  b", ["item 0 0:2 L", "text 0 2:2 b"]],
@@ -353,6 +370,35 @@ describe("the rows of a source", () => {
     expect(rowsOf(text)).toEqual(expected);
   });
 
+  // A piece begins where no block continues; a cut costs nothing but the time of a start.
+  it.each<readonly [string, string[]]>([
+    ["", ["0 with 0"]],
+    ["\n\n", ["0 with 0"]],
+    ["a\n# b\n- c\n\nd", ["0 with 4"]],
+    ["L\n# b", ["0 with 1", "1 with 1"]],
+    ["L\n#", ["0 with 1", "1 with 1"]],
+    ["L\n#b", ["0 with 1"]],
+    ["L\n- b", ["0 with 1", "1 with 1"]],
+    ["L\n-  b", ["0 with 1", "1 with 1"]],
+    ["L\n- ", ["0 with 1"]],
+    ["L\n  - b", ["0 with 2"]],
+    ["L\n1. b", ["0 with 2"]],
+    ["L\nb", ["0 with 1"]],
+    ["L\n\nb", ["0 with 1", "2 with 1"]],
+    ["L\n \nb", ["0 with 1", "2 with 1"]],
+    ["L\n\n b", ["0 with 2"]],
+    ["L\n# b\n# c\nL\n# d", ["0 with 1", "1 with 3", "4 with 1"]],
+  ])("come from the pieces and blocks of %j as %j", (text, pieces) => {
+    expect(piecesOf(text.replaceAll("L", LONG))).toEqual(pieces);
+  });
+
+  it("come from pieces of more than 400 characters", () => {
+    expect(piecesOf(`${"x".repeat(399)}\n# b`)).toEqual(["0 with 2"]);
+    expect(piecesOf(`${"x".repeat(400)}\n# b`)).toEqual(["0 with 1", "1 with 1"]);
+    expect(piecesOf(`${"x\n".repeat(199)}xx\n# b`)).toEqual(["0 with 1", "200 with 1"]);
+    expect(piecesOf(`${"x\n".repeat(199)}x\n# b`)).toEqual(["0 with 2"]);
+  });
+
   it("may not be too many for their length", () => {
     const details = { file: "tasks.md", line: 1 };
     expect(() => parsePlan(`${PHASE}${"\n".repeat(30_000)}`)).toThrowError(
@@ -376,6 +422,11 @@ describe("lines in code that strict Markdown reads as text", () => {
     ["<!-- [ ] -->", []],
     ["    <pre>\n    [ ] a\n    </pre>", []],
     ["- a\n  <script>\n  [ ] a\n  </script>", []],
+    ["a\n```\nb\n```\n[ ] c", []],
+    ["<div>\n<pre>\n[ ] a\n</pre>\n</div>", [2]],
+    ["<pre\n>\n[ ] a\n</pre>", []],
+    // Strict Markdown begins code where this reader ends it: it has the second sample in it.
+    ["- ```\n  a\n[ ] b\n  ```\n# c\n- ```\n[ ] d\n  ```\n", [2]],
   ];
 
   it.each(CASES)("in %j are %j", (text, expected) => {
@@ -388,5 +439,30 @@ describe("lines in code that strict Markdown reads as text", () => {
     const text = `${before}- \`\`\`\n  a\n[ ] b\n  \`\`\`\n\n# y\n- \`\`\`md\n# z\n  a\n`;
     expect(before.length).toBeGreaterThan(256 * 1024);
     expect(strictLines(text)).toEqual([lines + 2]);
+  });
+
+  // In a long source no code goes on below a heading that is no code, so the second sample is read by itself.
+  it.each<readonly [string, number[]]>([
+    ["# c", [2, 6]],
+    ["###### c", [2, 6]],
+    ["#\tc", [2, 6]],
+    ["####### c", [2]],
+    ["#c", [2]],
+    ["c # d", [2]],
+  ])("are those between headings in a long source, with %j between two samples: %j", (between, found) => {
+    const sample = (words: string) => `- \`\`\`\n${words}\n  \`\`\`\n`;
+    const text = `${sample("  a\n[ ] b")}${between}\n${sample("[ ] d")}`;
+    const before = `${"words\n".repeat(900)}# x\n`.repeat(60);
+    const first = before.split("\n").length - 1;
+    expect(strictLines(before + text).map((line) => line - first)).toEqual(found);
+    expect(strictLines(`${before}\`\`\`\n# c\n[ ] d\n\`\`\`\n`)).toEqual([]);
+  });
+
+  it("are those of the whole source up to 256 Ki characters before its last line", () => {
+    const text = "- ```\n  a\n[ ] b\n  ```\n# c\n- ```\n[ ] d\n  ```\n# e\n";
+    const lines = `${"x".repeat(1000)}\n`.repeat(250);
+    const padded = (length: number) => `${`${text}${lines}`.padEnd(length - 1, ".")}\n.`;
+    expect(strictLines(padded(256 * 1024))).toEqual([2]);
+    expect(strictLines(padded(256 * 1024 + 1))).toEqual([2, 6]);
   });
 });
