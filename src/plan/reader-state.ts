@@ -191,11 +191,11 @@ function addDetail(item: ItemDraft, text: string): void {
 }
 
 /**
- * Returns the phase of a task in a plan without phase headings: the number that the task's id begins with, also of `1a`.
- * A task without a number there, such as `T012`, belongs to the open phase.
+ * Returns the phase of a task in a plan without phase headings: the number that the task's id begins with, also of `1a` and
+ * `T1.2`. Others, such as `T012`, are numbered through, and belong to the open phase.
  */
 function groupOf(state: ReaderState, id: string | undefined, name: string, row: Row): PhaseDraft | undefined {
-  const key = /^\d+/.exec(id ?? "")?.[0];
+  const [, key] = /^(?:[a-z]+(?=\d+\.))?(\d+)/i.exec(id ?? "") ?? [];
   const { phase } = state;
   if (key === undefined || phase === undefined || phase.key === key) return phase;
   const title = id === key ? name : phase.key === undefined ? phase.name : "";
