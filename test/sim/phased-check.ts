@@ -239,7 +239,9 @@ export function watchedBy({ watched }: Pick<Host<unknown>, "watched">, sessionId
     const before = from.get(sessionId) ?? 0;
     const versions = seen.get(sessionId) ?? [];
     const first = beginsAtOnce ? before + 1 : (versions[0] ?? newest + 1);
-    const isInOrder = first > before && versions.every((version, index) => version === first + index);
+    // The newest commit of that time may not have been acknowledged: a watcher that polls may find it with its first poll.
+    const isNew = beginsAtOnce ? first > before : first >= before;
+    const isInOrder = isNew && versions.every((version, index) => version === first + index);
     const isComplete = isOver || first + versions.length === newest + 1;
     if (isInOrder && isComplete) return [];
     return [`the watcher of ${of} saw ${versions} of ${sessionId}, which had ${before} to ${newest}`];
