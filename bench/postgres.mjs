@@ -1,11 +1,9 @@
-/** One phase completed on PostgreSQL, against the bare statement for the same bytes; and what 100,000 sessions change. */
-
+/** One phase completed on PostgreSQL, against the bare statement for the same bytes. scale.mjs has what many sessions change. */
 import pg from "pg";
-import { createEngine, MemoryContent } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { startPostgres } from "../test/support/postgres-server.ts";
 import { pairedMedians, row, time } from "./measure.mjs";
-import { benchTool, benchWorkflow, completing, evidenceOf, startSession } from "./workflow.mjs";
+import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
@@ -13,7 +11,6 @@ const EVIDENCE = evidenceOf(1024);
 const SETTINGS = ["unix_socket_directories=", "max_connections=20"];
 /** A connection as the storage makes it: nobody wants one that waits for ever where a network is cut. */
 const CONNECTION = { keepAlive: true, statement_timeout: 30_000, query_timeout: 35_000 };
-const SIZES = [1000, 100_000];
 
 /** Update where the hash matches and insert, in one prepared statement: what any such commit costs. */
 async function bareCommit(pool, bytes) {
@@ -58,87 +55,12 @@ async function transition(pool, storage) {
   );
 }
 
-/** Sessions as an engine made one, under other ids, two minutes apart; all but the newest 200 have ended. */
-async function fill(pool, schema, from, to) {
-  const s = `"${schema}"`;
-  await pool.query(`
-    WITH one AS (SELECT * FROM ${s}.sessions WHERE version = 1 LIMIT 1),
-    made AS (SELECT i, 'filled_' || i AS id,
-      to_char(timestamp '2025-01-01' + i * interval '2 minutes', 'YYYY-MM-DD"T"HH24:MI:SS.000"Z"') AS time,
-      CASE WHEN i < ${to - 200} THEN 'completed' ELSE 'active' END AS status FROM generate_series(${from}, ${to - 1}) AS i),
-    filled AS (INSERT INTO ${s}.sessions (session_id, version, hash, status, kind, workflow_type, target, current_step,
-      created_at, updated_at) SELECT made.id, 1, hash, made.status, kind, workflow_type, 'src/' || i, current_step, time, time
-      FROM one, made RETURNING session_id)
-    INSERT INTO ${s}.commits (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
-    SELECT made.id, 1, time, c.schema, '', c.hash, replace(c.summary, c.session_id, made.id), c.body, made.status,
-      c.current_step FROM made, one JOIN ${s}.commits c ON c.session_id = one.session_id`);
-  // What the server does by itself within a minute.
-  await pool.query(`VACUUM ANALYZE ${s}.sessions, ${s}.commits`);
-}
-
-/** Page after page, as somebody comes to the hundredth. */
-async function hundredthCursor(storage, limit) {
-  let cursor;
-  for (let page = 1; page < 100; page += 1) {
-    ({ cursor } = await storage.list({ limit, ...(cursor === undefined ? {} : { cursor }) }));
-  }
-  return cursor;
-}
-
-async function timesAt(size, pool, url) {
-  const schema = `filled_${size}`;
-  const storage = await PostgresStorage.open({ url, schema });
-  const host = benchTool(PHASES, storage);
-  await startSession(host);
-  await fill(pool, schema, 0, size);
-  // Ten a page, so that a thousand sessions have a hundredth page too.
-  const [limit, cursor] = [10, await hundredthCursor(storage, 10)];
-  const content = new MemoryContent({ workflows: [benchWorkflow(4)] });
-  const engine = createEngine({ storage, content, limits: { maxActiveSessions: 100_000 } });
-  let started = 0;
-  return {
-    close: () => engine.close(),
-    tasks: {
-      "list, first page": { fn: () => storage.list({ limit }) },
-      "list, hundredth page": { fn: () => storage.list({ limit, cursor }) },
-      "list, first page of active ones": { fn: () => storage.list({ limit, status: ["active"] }) },
-      start: {
-        fn: () => {
-          started += 1;
-          return engine.start({ workflowType: "bench_4", target: `src/new-${started}.ts` });
-        },
-      },
-      completePhase: completing(host, PHASES, EVIDENCE),
-    },
-  };
-}
-
-async function growth(pool, url) {
-  const [few, many] = [await timesAt(SIZES[0], pool, url), await timesAt(SIZES[1], pool, url)];
-  const rows = [];
-  for (const name of Object.keys(few.tasks)) {
-    const found = await pairedMedians({ few: few.tasks[name], many: many.tasks[name] }, 5);
-    rows.push(
-      row(
-        `${name}, PostgreSQL, 100,000 sessions`,
-        time(found.many),
-        `1,000 sessions ${time(found.few)}`,
-        found.ratio,
-        1.5,
-      ),
-    );
-  }
-  await few.close();
-  await many.close();
-  return rows;
-}
-
 export async function run() {
   const server = await startPostgres(SETTINGS);
   const pool = new pg.Pool({ connectionString: server.url, max: 2, ...CONNECTION });
   const storage = await PostgresStorage.open({ url: server.url });
   try {
-    return [await transition(pool, storage), ...(await growth(pool, server.url))];
+    return [await transition(pool, storage)];
   } finally {
     await storage.close();
     await pool.end();

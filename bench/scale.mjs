@@ -15,6 +15,7 @@ import { SqliteStorage } from "phasegate/sqlite";
 import { startPostgres } from "../test/support/postgres-server.ts";
 import { refusingWorkflow } from "./contention-workflow.mjs";
 import { median, pairedMedians, ratio, row, time } from "./measure.mjs";
+import { run as serveMemory } from "./serve-memory.mjs";
 import { benchWorkflow, evidenceOf } from "./workflow.mjs";
 
 const MANY = Number(process.argv[2] ?? 1_000_000);
@@ -283,7 +284,12 @@ async function longSessions(folder) {
 
 const load = loadavg()[0].toFixed(1);
 const folder = await mkdtemp(join(tmpdir(), "phasegate-scale-"));
-const rows = [...(await longSessions(folder)), ...(await onSqlite(folder)), ...(await onPostgres())];
+const rows = [
+  ...(await serveMemory()),
+  ...(await longSessions(folder)),
+  ...(await onSqlite(folder)),
+  ...(await onPostgres()),
+];
 await rm(folder, { recursive: true, force: true });
 const lines = rows.map(
   ({ what, figure, baseline, ratio: found, bar }) =>
