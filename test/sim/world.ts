@@ -67,6 +67,8 @@ export class World<Engine> {
   readonly store: SharedStore;
   readonly size: Size;
   readonly hosts: readonly Host<Engine>[];
+  /** The calls that hosts have not answered yet. */
+  readonly underWay = new Set<Promise<void>>();
   readonly #product: Product<Engine>;
   #steps = 0;
 
@@ -154,6 +156,9 @@ export class World<Engine> {
     const { store } = this;
     store.trouble.left = 0;
     for (const host of this.hosts) this.#heal(host);
+    await this.#rest();
+    // A call that its writer gave up goes on, perhaps for minutes, and may still write.
+    if (this.underWay.size > 0) await this.until(Promise.all(this.underWay));
     await this.#rest();
     const { pollMs } = store.nature;
     if (pollMs !== undefined) {
@@ -276,10 +281,13 @@ export class Writer<Engine> {
           isAway ? lost() : resolve(outcome),
         );
       };
-      work(life.engine).then(
+      const done = work(life.engine).then(
         (value) => arrives("answered", { kind: "answer", value }),
         (error: unknown) => arrives(codeOf(error), { kind: "refusal", error, mayStillHappen: false }),
       );
+      const over = Promise.race([done, life.crashed]);
+      this.world.underWay.add(over);
+      void over.then(() => this.world.underWay.delete(over));
     });
   }
 }
