@@ -2,14 +2,16 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
+import { makeCommit } from "phasegate/testing";
 import { medians, ratio, row, time } from "./measure.mjs";
-import { benchWorkflow } from "./workflow.mjs";
 
 const SIZES = [100, 1000, 10_000];
 /** Sessions come into being two minutes apart, so that 10,000 of them span two weeks. */
 const STEP = 2 * 60 * 1000;
+const AT_ONCE = 100;
+/** As long as the first commit of a workflow of a few phases. */
+const BODY = JSON.stringify({ events: [], head: "x".repeat(1900) });
 
 /** Fifty commit files, wherever the storage keeps them. */
 async function someCommitFiles(root) {
@@ -23,15 +25,16 @@ async function someCommitFiles(root) {
 export async function run() {
   const root = await mkdtemp(join(tmpdir(), "phasegate-list-"));
   const storage = await FileStorage.open(root);
-  const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time };
-  const content = new MemoryContent({ workflows: [benchWorkflow(4)] });
-  const engine = createEngine({ storage, content, clock, limits: { maxActiveSessions: Infinity } });
+  const make = (index) => {
+    const at = new Date(Date.UTC(2026, 0, 1) + index * STEP).toISOString();
+    const summary = { status: "active", createdAt: at, workflowType: "bench_4", target: `src/${index}.ts` };
+    return storage.append(makeCommit({ sessionId: `bench_4_src_${index}_ts`, at, body: BODY, summary }));
+  };
   const rows = [];
   let made = 0;
   for (const size of SIZES) {
-    for (; made < size; made += 1) {
-      clock.time += STEP;
-      await engine.start({ workflowType: "bench_4", target: `src/${made}.ts` });
+    for (; made < size; made += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => make(made + index)));
     }
     const files = await someCommitFiles(root);
     const found = await medians({
@@ -53,7 +56,6 @@ export async function run() {
       ),
     );
   }
-  await engine.close();
   await rm(root, { recursive: true, force: true });
   return rows;
 }

@@ -68,6 +68,7 @@ async function runAlone(name) {
 const loadBefore = load();
 const rows = [];
 for (const suite of SUITES.filter(isChosen)) {
+  console.log(`${suite} (${(performance.now() / 1000).toFixed(0)} s)`);
   for (const found of await runAlone(suite)) {
     if (!found.what.includes(only)) continue;
     rows.push({ suite, ...found });
