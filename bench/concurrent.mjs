@@ -10,7 +10,7 @@ import { median, ratio, row, time } from "./measure.mjs";
 const SESSIONS = 100;
 const TRANSITIONS = 20;
 const ROUNDS = 5;
-const BARS = { SqliteStorage: 1 / 8, PostgresStorage: 1 / 6, FileStorage: 1 / 6 };
+const BARS = { SqliteStorage: 0.125, PostgresStorage: 0.167, FileStorage: 0.167 };
 
 async function measure(name) {
   const adapter = ADAPTERS[name];

@@ -44,7 +44,7 @@ export interface KernelOptions<Command, Event, Head> {
   readonly onReplay?: (id: SessionId, version: number) => void;
   /**
    * Decides on the head that this kernel saw last, without reading it again; the append detects if it is
-   * outdated. For storages whose reads take long. A command that is refused on such a head is
+   * outdated. For storages that are a network round trip away. A command that is refused on such a head is
    * decided again on a fresh read.
    */
   readonly trustsHeads?: boolean;

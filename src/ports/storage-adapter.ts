@@ -169,8 +169,8 @@ export interface StorageAdapter {
     /** The largest commit, in bytes, including payloads. */
     readonly maxCommitBytes: number;
     /**
-     * True if a read takes long: a round trip over a network, or several calls of a file system. Engines then decide on
-     * the last commit that they saw and rely on `append` to detect that it is no longer the newest.
+     * True if each call is a round trip over a network. Engines then decide on the last commit that they
+     * saw and rely on `append` to detect that it is no longer the newest.
      */
     readonly remote?: boolean;
   };

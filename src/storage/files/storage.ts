@@ -95,8 +95,7 @@ export class FileStorage implements StorageAdapter {
   readonly #watchIntervalMs: number;
 
   private constructor(parts: StoreParts, { maxCommitBytes, watchIntervalMs, copyWindowMs }: Limits) {
-    // A read is several calls of the file system, which take as long as half an append.
-    this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes, remote: true };
+    this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes };
     this.#parts = parts;
     this.#watchIntervalMs = watchIntervalMs;
     this.#compactor = new SessionCompactor(parts, copyWindowMs);
