@@ -2,11 +2,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../test/support/postgres-server.ts";
 import { ratio, row } from "./measure.mjs";
 
 const SESSIONS = [5000, 10_000];
@@ -29,14 +29,6 @@ async function writeWorkflow(folder) {
     await writeFile(join(phase, "phase.md"), `# Phase ${number}\n`);
     await writeFile(join(phase, "gate-definition.yaml"), GATE);
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  return port;
 }
 
 /** Bytes of a process that are in memory. */

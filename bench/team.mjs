@@ -13,7 +13,6 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,7 +23,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { createEngine, MemoryContent } from "../dist/index.js";
 import { createToken, tokensText } from "../dist/login.js";
 import { PostgresStorage } from "../dist/postgres.js";
-import { startPostgres } from "../test/support/postgres-server.ts";
+import { freePort, startPostgres } from "../test/support/postgres-server.ts";
 
 const BIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const GREEDY = fileURLToPath(new URL("team-greedy.mjs", import.meta.url));
@@ -78,15 +77,6 @@ async function writeProject(root) {
     await writeFile(join(folder, "gate-definition.yaml"), gate(verify));
   }
   await writeFile(join(root, "workflows", TYPE, "metadata.json"), JSON.stringify(metadata));
-}
-
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** One process of the server, on a port that it keeps when it starts again. */

@@ -39,7 +39,7 @@ export function pageText(
 ): TextPage {
   const from = cursor === undefined ? 0 : offsetOf(cursor, kind, revisionOf(text));
   const rest = text.slice(from);
-  // Its JSON is no shorter than a text.
+  // The JSON of a text is no shorter than the text.
   if (rest.length <= maxChars && fits(rest, maxChars)) return { text: rest, from, to: text.length, total: text.length };
   const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200));
   const to = from + part.length;

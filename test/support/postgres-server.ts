@@ -156,7 +156,8 @@ function crash(server: EmbeddedPostgres): void {
   else process.kill(pid, "SIGQUIT");
 }
 
-function freePort(): Promise<number> {
+/** Returns a port that nobody listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", reject);

@@ -332,7 +332,8 @@ class SessionRemover {
     // A trigger may keep rows silently, so the session is marked as removed only if they are gone.
     const { rowCount } = await client.query({
       text: `UPDATE ${s}.sessions SET hash = '', status = 'deleted', kind = '', workflow_type = '', target = '', owner = '',
-        current_step = '', removed_at = now(), removed_xid = pg_current_xact_id(), sweep_at = now() + interval '1 hour' WHERE session_id = $1
+        current_step = '', removed_at = now(), removed_xid = pg_current_xact_id(), sweep_at = now() + interval '1 hour'
+        WHERE session_id = $1
         AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted'))
         AND NOT EXISTS (SELECT FROM ${s}.payloads WHERE session_id = $1)`,
       values: [id, newest.version],
