@@ -308,7 +308,10 @@ function filters(query: SessionQuery, value: (given: unknown) => string): string
     const prefix = encodeText(idPrefix);
     conditions.push(`session_id >= ${value(prefix)} AND session_id < ${value(prefix + LAST_CHARACTER)}`);
   }
-  if (updatedBefore !== undefined) conditions.push(`updated_at < ${value(encodeText(updatedBefore))}`);
+  if (updatedBefore !== undefined) {
+    const time = `${value(encodeText(updatedBefore))}::text`;
+    conditions.push(`updated_day <= left(${time}, 10) AND updated_at < ${time}`);
+  }
   return conditions;
 }
 

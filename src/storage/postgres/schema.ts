@@ -6,8 +6,8 @@ import { PhasegateError } from "../../errors.js";
 import { notWritten, unusable } from "./failures.js";
 import type { PgClient } from "./options.js";
 
-/** 13 is the first with 64-bit transaction ids, which `watch` requires. */
-const OLDEST_SERVER = 130_000;
+/** 14 is the first with statistics of expressions, without which lists read far too much. */
+const OLDEST_SERVER = 140_000;
 
 /** What an acknowledged commit survives on this server. */
 type ServerDurability = "process" | "power";
@@ -49,7 +49,7 @@ async function checkServer(client: PgClient): Promise<ServerDurability> {
   const { rows } = await client.query<{ version: number; encoding: string; synced: boolean }>({ text });
   const [server] = rows;
   if (server === undefined || server.version < OLDEST_SERVER) {
-    throw unusable("the server is older than PostgreSQL 13", "Use PostgreSQL 13 or newer.");
+    throw unusable("the server is older than PostgreSQL 14", "Use PostgreSQL 14 or newer.");
   }
   if (server.encoding !== "UTF8") {
     throw unusable(`the database's encoding is ${server.encoding}`, "Make the database with ENCODING 'UTF8'.");
@@ -151,7 +151,7 @@ function notMigrated(schema: string, found: number): PhasegateError {
  * texts. `xid` is the transaction that wrote a commit: snapshots tell what was committed since, which a sequence cannot,
  * because its numbers are assigned before commits complete.
  *
- * Most transitions change no indexed column but `updated_at`, whose BRIN index summarizes blocks. So the row is replaced
+ * Most transitions change no indexed column: of the time of the last commit only the day has an index. So the row is replaced
  * on its page, in the free space of the fill factor, and only the log's index is updated.
  */
 export const MIGRATIONS: readonly ((s: string) => string)[] = [
@@ -291,6 +291,18 @@ CREATE INDEX sessions_by_owner ON ${s}.sessions (owner, created_at DESC, session
   (s) => `
 ALTER TABLE ${s}.sessions ADD COLUMN removed_xid xid8;
 CREATE INDEX sessions_by_removal ON ${s}.sessions (removed_xid) WHERE removed_xid IS NOT NULL;
+`,
+  // Stale sessions, by the day of their last commit: an index on its time would be updated with each commit, and the one on
+  // blocks named those of all removed sessions. The statistics are of what partial indexes have, for which the server makes
+  // none: without them it takes each kind for rare, and reads all sessions of it to find the stale ones.
+  (s) => `
+ALTER TABLE ${s}.sessions ADD COLUMN updated_day text COLLATE "C" NOT NULL
+  GENERATED ALWAYS AS (left(updated_at, 10)) STORED;
+DROP INDEX ${s}.sessions_by_update;
+CREATE INDEX sessions_by_day ON ${s}.sessions (updated_day) WHERE removed_at IS NULL;
+CREATE STATISTICS ${s}.sessions_of_kind ON left(kind, 256) FROM ${s}.sessions;
+CREATE STATISTICS ${s}.sessions_of_type ON left(workflow_type, 256) FROM ${s}.sessions;
+CREATE STATISTICS ${s}.sessions_of_target ON left(target, 256) FROM ${s}.sessions;
 `,
 ];
 

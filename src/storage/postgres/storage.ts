@@ -52,7 +52,7 @@ import { inTransaction, type PreparedSchema, prepareSchema } from "./schema.js";
 import { Channel, watchCommits } from "./watch.js";
 
 /**
- * Stores sessions in PostgreSQL 13 or newer, for any number of hosts on one database. A commit is one statement,
+ * Stores sessions in PostgreSQL 14 or newer, for any number of hosts on one database. A commit is one statement,
  * which succeeds only if the newest commit is the one that it follows; no lock is held between statements.
  *
  * While the server cannot be reached, calls are retried for `retryMs`. An append whose answer was lost is confirmed
