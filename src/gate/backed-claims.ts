@@ -149,8 +149,8 @@ function trimmed(word: string): string {
 
 /** Returns the path in a word; undefined if the word is none. */
 function fileOf(word: string): string | undefined {
-  const [path = "", line] = word.split(":");
-  const isPlace = path.includes("/") || (line !== undefined && /^\d+(-\d+)?$/.test(line));
+  const path = word.replace(/:.*/s, "");
+  const isPlace = path.includes("/") || /^:\d+(-\d+)?(:|$)/.test(word.slice(path.length));
   const name = path.slice(path.lastIndexOf("/") + 1);
   return isPlace && /^[\w@+-][\w@+.-]*\.[A-Za-z]\w*$/.test(name) ? path : undefined;
 }

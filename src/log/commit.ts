@@ -223,8 +223,8 @@ export type AuditReport =
  */
 export async function audit(
   log: AsyncIterable<Recorded<unknown, unknown>>,
-  receipt?: Receipt,
-  hinted = 0,
+  receipt: Receipt | undefined,
+  hinted: number,
 ): Promise<AuditReport> {
   let last: Receipt = { version: 0, hash: "" };
   let found = receipt === undefined;

@@ -54,11 +54,7 @@ interface Step {
 }
 
 /** Lists one folder with signatures. */
-export async function listFolder(
-  root: string,
-  folder: string,
-  resolve: Resolve = resolveInside,
-): Promise<FolderListing> {
+export async function listFolder(root: string, folder: string, resolve: Resolve): Promise<FolderListing> {
   const { real, found } = await readFolder(root, folder, resolve);
   const entries = await Promise.all(found.map((entry) => entryOf(root, real, folder, entry, resolve)));
   return { real, entries: sorted(entries) };
@@ -83,7 +79,7 @@ export async function walkFolder(
   root: string,
   folder: string,
   limits: WalkLimits,
-  resolve: Resolve = resolveInside,
+  resolve: Resolve,
 ): Promise<SandboxTree> {
   const entries: SandboxEntry[] = [];
   let count = 0;

@@ -139,7 +139,7 @@ export async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
 }
 
 /** Reads a range of a file below a real root. The buffer is never larger than the file. */
-export async function readPart(root: string, path: string, { offset, length }: Part, resolve = resolveInside) {
+export async function readPart(root: string, path: string, { offset, length }: Part, resolve: Resolve) {
   const { handle, stats } = await openChecked(root, path, resolve);
   try {
     const signature = signatureOf(stats);

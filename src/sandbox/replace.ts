@@ -25,7 +25,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../errors.js";
 import { isOpenInside, openChecked, readBounded, unlessGone } from "./read.js";
 import { claimBlocked, isMissing, pathRefused, severalNames, tooLarge } from "./refusals.js";
-import { resolveInside } from "./resolve.js";
+import type { resolveInside } from "./resolve.js";
 
 /** A new text, and the hash of the text that it replaces. */
 interface Replacement {
@@ -59,7 +59,7 @@ export async function replaceFile(
   root: string,
   path: string,
   replacement: Replacement,
-  resolve = resolveInside,
+  resolve: typeof resolveInside,
 ): Promise<boolean> {
   const { hash, maxBytes } = replacement;
   const next = Buffer.from(replacement.text);

@@ -118,7 +118,7 @@ interface HoldOptions {
 }
 
 /** Makes a folder below a real root and its missing parents, for their owner only. Does nothing if it exists. */
-export async function makeFolders(root: string, path: string, resolve = resolveInside): Promise<void> {
+export async function makeFolders(root: string, path: string, resolve: typeof resolveInside): Promise<void> {
   if (path === "." || (await resolve(root, path)).exists) return;
   await makeFolders(root, posix.dirname(path), resolve);
   await makeFolder(root, path, resolve);

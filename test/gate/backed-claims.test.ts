@@ -97,6 +97,12 @@ describe("claims with proofs", () => {
     expect(readClaims(gate, { reviewed })).toMatchObject({ evidence: { reviewed }, problems: [] });
   });
 
+  it("claim nothing if they are a proof alone", () => {
+    const { evidence, proofs } = readClaims(gate, { reviewed: { proof: "docs/review.md:3" } });
+    expect(evidence).toEqual({ reviewed: null });
+    expect(proofs).toEqual([{ field: "reviewed", proof: "docs/review.md:3" }]);
+  });
+
   it("are read for each item of a plan's validation gate", () => {
     const plan = askForProofs(PLAN);
     const items = { 1: { claim: true, proof: "npm test" }, works: true };

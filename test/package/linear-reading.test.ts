@@ -14,7 +14,7 @@ import { READERS } from "./readers.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** So many texts each reader is given; all in the long form. */
-const TEXTS = howOften(3, Number.POSITIVE_INFINITY);
+const TEXTS = howOften(2, Number.POSITIVE_INFINITY);
 
 describe("reading", () => {
   const found = new Map<string, readonly string[]>();
