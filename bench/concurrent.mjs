@@ -9,7 +9,7 @@ import { median, ratio, row, time } from "./measure.mjs";
 
 const SESSIONS = 100;
 const TRANSITIONS = 20;
-const ROUNDS = 5;
+const ROUNDS = 3;
 const BARS = { SqliteStorage: 0.125, PostgresStorage: 0.167, FileStorage: 0.167 };
 
 async function measure(name) {

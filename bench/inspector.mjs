@@ -19,6 +19,8 @@ const LISTED = 5000;
 const MANY = 100_000;
 const COMMITS = 10_000;
 const ROUNDS = 5;
+/** So many sessions are started at the same time: their commits share transactions. */
+const AT_ONCE = 100;
 const TOKEN = "a-token-of-more-than-thirty-two-characters";
 const CHROMIUM = process.env.CHROMIUM || "/usr/bin/chromium";
 
@@ -30,7 +32,11 @@ async function filled(folder, sessions) {
   const storage = await SqliteStorage.open(database);
   const { engine, type } = benchTool(6, storage);
   const start = async (target) => (await engine.start({ workflowType: type, target })).sessionId;
-  for (let index = 0; index < sessions; index += 1) await start(`src/part-${index % 40}/file-${index}.ts`);
+  let next = 0;
+  const lane = async () => {
+    for (let index = next++; index < sessions; index = next++) await start(`src/part-${index % 40}/file-${index}.ts`);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
   const inspector = createInspector({ engine, access: { token: TOKEN } });
   const close = async () => {
     inspector.close();

@@ -1,7 +1,7 @@
 /**
- * Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those suites, and
- * `concurrent:PostgresStorage` one suite with one adapter. `--only TEXT` runs the suites whose rows in RESULTS.md have that
- * text, and prints these rows.
+ * Runs the benchmarks that take seconds each, and prints a table. `--all` runs those that take minutes, too, and keeps the
+ * table in RESULTS.md. Names as arguments run only those suites, and `concurrent:PostgresStorage` one suite with one adapter.
+ * `--only TEXT` runs the suites whose rows in RESULTS.md have that text, and prints these rows.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,6 @@ const SUITES = [
   "concurrent",
   "together",
   "statistics",
-  "inspector",
   "routed",
   "preload",
   "workspace",
@@ -30,23 +29,30 @@ const SUITES = [
   "memory",
   "plans",
   "planned",
-  "retrieval",
   "import-time",
 ];
-/** What has a table of its own. */
+/** They fill stores, build indexes and open browsers, which takes minutes. */
+const LONG_SUITES = ["inspector", "retrieval"];
+/** What has a table of its own. It takes minutes, too. */
 const SECTIONS = ["contention", "answers"];
 const RESULTS = new URL("RESULTS.md", import.meta.url);
-const { values, positionals } = parseArgs({ options: { only: { type: "string" } }, allowPositionals: true });
-const { only = "" } = values;
+const { values, positionals } = parseArgs({
+  options: { only: { type: "string" }, all: { type: "boolean" } },
+  allowPositionals: true,
+});
+const { only = "", all = false } = values;
 const parts = new Map((only === "" ? positionals : await suitesOf(only)).map((name) => name.split(":")));
 const chosen = [...parts.keys()];
-const isChosen = (name) => chosen.length === 0 || chosen.includes(name);
+const chosenOf = (usual, long) =>
+  chosen.length > 0 ? [...usual, ...long].filter((name) => parts.has(name)) : all ? [...usual, ...long] : usual;
 const load = () => loadavg()[0].toFixed(1);
 
 /** The suites that have rows with a text. */
 async function suitesOf(text) {
   const rows = (await readFile(RESULTS, "utf8")).split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
-  const found = rows.filter(([, suite, what = ""]) => SUITES.includes(suite) && what.includes(text));
+  const found = rows.filter(
+    ([, suite, what = ""]) => [...SUITES, ...LONG_SUITES].includes(suite) && what.includes(text),
+  );
   if (found.length === 0) throw new Error(`RESULTS.md has no row with: ${text}`);
   return [...new Set(found.map(([, suite]) => suite))];
 }
@@ -65,10 +71,15 @@ async function runAlone(name) {
   return found;
 }
 
+/** Says what begins, and after which time. */
+function begins(name) {
+  console.log(`${name} (${(performance.now() / 1000).toFixed(0)} s)`);
+}
+
 const loadBefore = load();
 const rows = [];
-for (const suite of SUITES.filter(isChosen)) {
-  console.log(`${suite} (${(performance.now() / 1000).toFixed(0)} s)`);
+for (const suite of chosenOf(SUITES, LONG_SUITES)) {
+  begins(suite);
   for (const found of await runAlone(suite)) {
     if (!found.what.includes(only)) continue;
     rows.push({ suite, ...found });
@@ -78,7 +89,11 @@ for (const suite of SUITES.filter(isChosen)) {
   }
 }
 const sections = [];
-for (const name of SECTIONS.filter(isChosen)) sections.push(await runAlone(name));
+for (const name of chosenOf([], SECTIONS)) {
+  begins(name);
+  sections.push(await runAlone(name));
+}
+begins("the end");
 
 const lines = rows.map(
   ({ suite, what, figure, baseline, ratio, bar }) =>
@@ -86,7 +101,7 @@ const lines = rows.map(
 );
 const table = `# Results
 
-Medians of one run of \`npm start\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
+Medians of one run of \`npm run all\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
 with a load of ${loadBefore} before it and ${load()} after it.
 Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
 
@@ -94,5 +109,5 @@ Each ratio is taken inside that run, against the baseline that its row names; ab
 |---|---|---|---|---|---|---|
 ${lines.join("\n")}
 ${sections.map((text) => `\n${text}`).join("")}`;
-if (chosen.length === 0) await writeFile(RESULTS, table);
+if (all && chosen.length === 0) await writeFile(RESULTS, table);
 else console.log(`\n${table}`);

@@ -19,7 +19,7 @@ import { median, ratio, row, time } from "./measure.mjs";
 const RUNS = 100;
 const STEPS = 10;
 const CHARACTERS = 1024;
-const ROUNDS = 5;
+const ROUNDS = 3;
 const BAR = 1 / 5;
 
 /** Each runs all at once when it is called. */

@@ -59,7 +59,7 @@ export function isOfType(value: JsonValue, type: FieldType): boolean {
  * a list or object without content.
  */
 export function isBlank(value: JsonValue, type: FieldType): boolean {
-  if (typeof value === "string") return visibleText(value) === "";
+  if (typeof value === "string") return isInvisible(value);
   return type === "any" && typeof value === "object" && saysNothing(value);
 }
 
@@ -74,9 +74,14 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, (hidden) => (hidden.trim() ? "" : hidden)).trim();
 }
 
+/** Checks whether a text has no visible characters. Most begin with a letter, and need not be read further. */
+function isInvisible(text: string): boolean {
+  return !/^[!-~]/.test(text) && visibleText(text) === "";
+}
+
 /** Checks whether a value has no content: no visible text, no number and no flag at any depth. */
 export function saysNothing(value: JsonValue | undefined): boolean {
   if (value === null || value === undefined) return true;
-  if (typeof value === "string") return visibleText(value) === "";
+  if (typeof value === "string") return isInvisible(value);
   return typeof value === "object" && Object.values(value).every(saysNothing);
 }
