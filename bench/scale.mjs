@@ -1,7 +1,8 @@
 /**
  * What a large store costs: the same calls among a million sessions and among a thousand, on SQLite and on PostgreSQL, both
  * filled through the adapter; and in a session of 100,000 commits and in one of 100. It takes minutes and gigabytes, so it is
- * not one of the benchmarks of `npm start`: `npm run scale`, or `node --expose-gc scale.mjs [sessions]`. It writes SCALE.md.
+ * not one of the benchmarks of `npm start`: `npm run scale`, or `node --expose-gc scale.mjs [sessions [part…]]`. A run of all
+ * parts with a million writes SCALE.md.
  */
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -18,7 +19,8 @@ import { median, pairedMedians, ratio, row, time } from "./measure.mjs";
 import { run as serveMemory } from "./serve-memory.mjs";
 import { benchWorkflow, evidenceOf } from "./workflow.mjs";
 
-const MANY = Number(process.argv[2] ?? 1_000_000);
+const [sessions = 1_000_000, ...chosen] = process.argv.slice(2);
+const MANY = Number(sessions);
 const FEW = 1000;
 const PHASES = 2;
 /** Of so many sessions one is completed, and one of so many is active. The others are paused. */
@@ -284,12 +286,11 @@ async function longSessions(folder) {
 
 const load = loadavg()[0].toFixed(1);
 const folder = await mkdtemp(join(tmpdir(), "phasegate-scale-"));
-const rows = [
-  ...(await serveMemory()),
-  ...(await longSessions(folder)),
-  ...(await onSqlite(folder)),
-  ...(await onPostgres()),
-];
+const PARTS = { memory: serveMemory, long: longSessions, sqlite: onSqlite, postgres: onPostgres };
+const rows = [];
+for (const [name, part] of Object.entries(PARTS)) {
+  if (chosen.length === 0 || chosen.includes(name)) rows.push(...(await part(folder)));
+}
 await rm(folder, { recursive: true, force: true });
 const lines = rows.map(
   ({ what, figure, baseline, ratio: found, bar }) =>
@@ -305,5 +306,5 @@ others are paused. Medians, measured in turn.
 |---|---|---|---|---|---|
 ${lines.join("\n")}
 `;
-if (MANY === 1_000_000) await writeFile(new URL("SCALE.md", import.meta.url), table);
+if (MANY === 1_000_000 && chosen.length === 0) await writeFile(new URL("SCALE.md", import.meta.url), table);
 console.log(table);
