@@ -31,9 +31,9 @@ const SUITES = [
   "planned",
   "import-time",
 ];
-/** They fill stores, build indexes and open browsers, which takes minutes. */
+/** They take minutes. */
 const LONG_SUITES = ["inspector", "retrieval"];
-/** What has a table of its own. It takes minutes, too. */
+/** What has a table of its own, and takes minutes, too. */
 const SECTIONS = ["contention", "answers"];
 const RESULTS = new URL("RESULTS.md", import.meta.url);
 const { values, positionals } = parseArgs({
@@ -43,6 +43,8 @@ const { values, positionals } = parseArgs({
 const { only = "", all = false } = values;
 const parts = new Map((only === "" ? positionals : await suitesOf(only)).map((name) => name.split(":")));
 const chosen = [...parts.keys()];
+const unknown = chosen.find((name) => ![...SUITES, ...LONG_SUITES, ...SECTIONS].includes(name));
+if (unknown !== undefined) throw new Error(`there is no suite ${unknown}`);
 const chosenOf = (usual, long) =>
   chosen.length > 0 ? [...usual, ...long].filter((name) => parts.has(name)) : all ? [...usual, ...long] : usual;
 const load = () => loadavg()[0].toFixed(1);
@@ -101,7 +103,7 @@ const lines = rows.map(
 );
 const table = `# Results
 
-Medians of one run of \`npm run all\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
+Medians of one run of \`${all && chosen.length === 0 ? "npm run all" : "npm start"}\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
 with a load of ${loadBefore} before it and ${load()} after it.
 Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
 

@@ -21,6 +21,11 @@ import { benchWorkflow, evidenceOf } from "./workflow.mjs";
 
 const [sessions = 1_000_000, ...chosen] = process.argv.slice(2);
 const MANY = Number(sessions);
+const PARTS = { memory: serveMemory, long: longSessions, sqlite: onSqlite, postgres: onPostgres };
+const unknown = chosen.find((name) => !Object.hasOwn(PARTS, name));
+if (!Number.isSafeInteger(MANY) || MANY < 1 || unknown !== undefined) {
+  throw new Error(`node scale.mjs [sessions [part…]]: a number, and some of ${Object.keys(PARTS).join(", ")}`);
+}
 const FEW = 1000;
 const PHASES = 2;
 /** Of so many sessions one is completed, and one of so many is active. The others are paused. */
@@ -286,7 +291,6 @@ async function longSessions(folder) {
 
 const load = loadavg()[0].toFixed(1);
 const folder = await mkdtemp(join(tmpdir(), "phasegate-scale-"));
-const PARTS = { memory: serveMemory, long: longSessions, sqlite: onSqlite, postgres: onPostgres };
 const rows = [];
 for (const [name, part] of Object.entries(PARTS)) {
   if (chosen.length === 0 || chosen.includes(name)) rows.push(...(await part(folder)));

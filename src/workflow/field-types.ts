@@ -74,7 +74,7 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, (hidden) => (hidden.trim() ? "" : hidden)).trim();
 }
 
-/** Checks whether a text has no visible characters. Most begin with a letter, and need not be read further. */
+/** Checks whether a text has no visible characters. Most begin with one of ASCII, and need not be read further. */
 function isInvisible(text: string): boolean {
   return !/^[!-~]/.test(text) && visibleText(text) === "";
 }

@@ -71,21 +71,29 @@ async function versionOf(client: PgClient, schema: string): Promise<number> {
 
 async function migrateAll(client: PgClient, schema: string): Promise<void> {
   await inTransaction(client, async () => {
-    await client.query({
-      text: "SELECT pg_advisory_xact_lock(hashtext('phasegate migrations'), hashtext($1))",
-      values: [schema],
-    });
+    await client.query({ text: `SET LOCAL statement_timeout = ${MIGRATION_MS}` });
+    await client.query(
+      patient("SELECT pg_advisory_xact_lock(hashtext('phasegate migrations'), hashtext($1))", [schema]),
+    );
     // Another host may have migrated while this one waited for the lock.
     const done = await versionOf(client, schema);
     if (done === 0) await makeSchema(client, schema);
     for (const [index, statements] of MIGRATIONS.entries()) {
       if (index < done) continue;
-      await client.query({ text: statements(`"${schema}"`) });
+      await client.query(patient(statements(`"${schema}"`)));
       const insert = `INSERT INTO "${schema}".migrations (number) VALUES ($1)`;
       const { rowCount } = await client.query({ text: insert, values: [index + 1] });
       if (rowCount !== 1) throw notWritten("open");
     }
   });
+}
+
+/** The longest time for a migration, in milliseconds: it may write all rows of a table again, or wait for another host's. */
+const MIGRATION_MS = 3_600_000;
+
+/** A statement that the client, too, waits for. */
+function patient(text: string, values: unknown[] = []) {
+  return { text, values, query_timeout: MIGRATION_MS };
 }
 
 async function makeSchema(client: PgClient, schema: string): Promise<void> {
@@ -292,9 +300,9 @@ CREATE INDEX sessions_by_owner ON ${s}.sessions (owner, created_at DESC, session
 ALTER TABLE ${s}.sessions ADD COLUMN removed_xid xid8;
 CREATE INDEX sessions_by_removal ON ${s}.sessions (removed_xid) WHERE removed_xid IS NOT NULL;
 `,
-  // Stale sessions, by the day of their last commit: an index on its time would be updated with each commit, and the one on
-  // blocks named those of all removed sessions. The statistics are of what partial indexes have, for which the server makes
-  // none: without them it takes each kind for rare, and reads all sessions of it to find the stale ones.
+  // Stale sessions are found by the day of their last commit. An index on its time would change with each commit, and the one on
+  // blocks named those of all removed sessions. The planner does not use statistics of a partial index's expressions: without
+  // those made here it takes each kind, workflow and target for rare.
   (s) => `
 ALTER TABLE ${s}.sessions ADD COLUMN updated_day text COLLATE "C" NOT NULL
   GENERATED ALWAYS AS (left(updated_at, 10)) STORED;
@@ -303,6 +311,7 @@ CREATE INDEX sessions_by_day ON ${s}.sessions (updated_day) WHERE removed_at IS 
 CREATE STATISTICS ${s}.sessions_of_kind ON left(kind, 256) FROM ${s}.sessions;
 CREATE STATISTICS ${s}.sessions_of_type ON left(workflow_type, 256) FROM ${s}.sessions;
 CREATE STATISTICS ${s}.sessions_of_target ON left(target, 256) FROM ${s}.sessions;
+ANALYZE ${s}.sessions;
 `,
 ];
 
