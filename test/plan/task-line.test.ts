@@ -112,6 +112,7 @@ describe("a duration", () => {
     ["a ( week 2 )", "a", "week 2"],
     ["a (b) (3 pts)", "a (b)", "3 pts"],
     ["a (3 pts) ✅ DONE ", "a", "3 pts"],
+    ["a (3 pts) DONE  ", "a", "3 pts"],
   ])("ends a name: %j", (text, name, time) => {
     expect(splitTime(text)).toEqual({ name, time });
   });

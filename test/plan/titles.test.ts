@@ -127,6 +127,7 @@ describe("the number of a phase", () => {
     ["Phases 2-3: Build", "2"],
     ["the phase #12", "12"],
     ["Phase-3.1A, phase 5", "3.1a"],
+    ["Phase  3.14: A", "3.14"],
     ["After phase 1 and before phase 2", "1"],
   ])("is in any title: %j", (title, key) => {
     expect(namedPhaseNumber(title)).toBe(key);
@@ -263,7 +264,7 @@ describe("the meaning of a label", () => {
     status: "Status",
     other: `Other, My duration, My parallel, Goals of it, The goal, Phase, My description, Descriptions, Total, Times, My dependencies, Requires it,
       My acceptance, Criterias, My success criteria, Success criteria now, Gates now, My gate, My tasks, Tasks now, My files,
-      Filesystem, My requirements, Refsx, My parallel, Parallel now, My status, Status now, Phase criteria now, Checkpoints`,
+      Filesystem, My requirements, Refsx, My parallel, Parallel now, My status, Status now, Phase criteria now, Checkpoints, Precheckpoint`,
   };
 
   it.each(Object.entries(MEANINGS))("is %s", (field, names) => {
@@ -335,6 +336,7 @@ describe("a label", () => {
   it.each([
     ...[
       "**Goal** x",
+      "**Goal** a: b",
       "**Goal x",
       "** Goal**: x",
       "**:** x",
