@@ -27,6 +27,11 @@ describe("the order of tasks", () => {
     ]);
   });
 
+  it("finds a cycle through a task's second dependency", () => {
+    const { diagnostics } = planOf({ 1.1: "1.2, 1.3", 1.2: "", 1.3: "1.1" });
+    expect(diagnostics).toMatchObject([{ message: expect.stringContaining("1.1 → 1.3 → 1.1") }]);
+  });
+
   it("reports only the tasks of a cycle, not those that lead to it", () => {
     const { diagnostics } = planOf({ 1.1: "1.2", 1.2: "1.3", 1.3: "1.4", 1.4: "1.3", 1.5: "1.1" });
     expect(diagnostics).toMatchObject([{ line: 4, message: expect.stringContaining("1.3 → 1.4 → 1.3") }]);
