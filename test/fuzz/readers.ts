@@ -39,8 +39,6 @@ export interface Reader {
   readonly seeds: () => Promise<readonly string[]>;
   /** Words of the format. */
   readonly tokens: readonly string[];
-  /** How many texts it is given in `npm test`: a few seconds' worth. */
-  readonly runs: number;
   /** What comes of a seed; default: `read`. */
   readonly good?: string;
   /** Prepares the reader. Returns the call that reads one text, and returns `read` or the code of a refusal. */
@@ -161,7 +159,6 @@ export const READERS: readonly Reader[] = [
       "1. ",
       "- [~] ",
     ],
-    runs: 100,
     open: async () => (text) => refusalOf(() => parsePlan(text, { file: "tasks.md" })),
   },
   {
@@ -170,14 +167,12 @@ export const READERS: readonly Reader[] = [
       '{"master": {"tasks": [{"id": 1, "title": "a", "status": "done", "dependencies": [2], "subtasks": [{"id": 1, "title": "b"}]}, {"id": "2", "title": "c"}]}}',
     ],
     tokens: ['"id": 1', '"status": "pending"', '"tasks": [', '"dependencies": ["1.1"]'],
-    runs: 1000,
     open: async () => (text) => refusalOf(() => taskMasterParser.parse(text, "tasks.json")),
   },
   {
     name: "gate-definition.yaml",
     seeds: async () => [GATE, ...(await real("praxis-os/workflows/*/phases/*/gate-definition.yaml"))],
     tokens: GATE_WORDS,
-    runs: 100,
     open: async () => (text) => workflowWith("phases/1/gate-definition.yaml", text),
   },
   {
@@ -201,7 +196,6 @@ export const READERS: readonly Reader[] = [
       '"$ref": "#/$defs/a"',
       '"pattern": "(a+)+"',
     ],
-    runs: 500,
     open: async () => (text) => workflowWith("metadata.json", text),
   },
   {
@@ -216,7 +210,6 @@ export const READERS: readonly Reader[] = [
       "```json\n",
       "at least 3",
     ],
-    runs: 38,
     open: async () => (text) => workflowWith("phases/1/phase.md", text),
   },
   {
@@ -244,7 +237,6 @@ export const READERS: readonly Reader[] = [
       ".get('a')",
       "lambda x: ",
     ],
-    runs: 500,
     open: async () => {
       const language = await loadRuleLanguage();
       const rules = language.forVariables({ evidence: "object", value: "any" });
@@ -268,7 +260,6 @@ export const READERS: readonly Reader[] = [
       "../",
       "%2e%2e/",
     ],
-    runs: 125,
     open: async () => (text) => routedWith({ "GARDEN/index.md": text }),
   },
   {
@@ -287,7 +278,6 @@ export const READERS: readonly Reader[] = [
       "next: [Dig]",
       ...GATE_WORDS,
     ],
-    runs: 50,
     open: async () => (text) => routedWith({ "GARDEN/steps/sow.md": text }),
   },
   {
@@ -303,14 +293,12 @@ export const READERS: readonly Reader[] = [
       "invoke_workflow",
       "../",
     ],
-    runs: 38,
     open: () => preloading("meeting-notes", "workflows/meeting-notes/workflow.yaml"),
   },
   {
     name: "customize.toml",
     seeds: async () => [CUSTOM_TOML, ...(await real("bmad/skills/*/customize.toml"))],
     tokens: ["[workflow]", "[[a.b]]", "a = 1979-05-27", "a.b.c = ", '"""', "inf"],
-    runs: 38,
     open: () => preloading("release-check", "skills/release-check/customize.toml"),
   },
   {
@@ -325,14 +313,12 @@ export const READERS: readonly Reader[] = [
       "[[a]]",
       "{{.x}}",
     ],
-    runs: 38,
     open: () => preloading("release-check", "skills/release-check/SKILL.md"),
   },
   {
     name: "a cursor",
     seeds: cursors,
     tokens: ["=", "-", "_", "eyJ", "MQ", ":", "2026-01-01T00:00:00.000Z"],
-    runs: 38,
     open: async () => {
       const storages = [...(await filled())];
       return async (cursor) => {
@@ -350,7 +336,6 @@ export const READERS: readonly Reader[] = [
     name: "a file to import",
     seeds: async () => [await lines(await livedInMemory())],
     tokens: ['"version":1', '"hash":"', '"payloads":[]', '"kind":"routed"', "\\ud800", '{"end":{}}'],
-    runs: 25,
     open: async () => {
       const file = join(await temporaryFolder(), "sessions.jsonl");
       return async (text) => {
@@ -371,7 +356,6 @@ export const READERS: readonly Reader[] = [
       '{"instance_id": "x", "report": {"status": "success", "details": {"a": [1]}, "message": "m", "error": null}}',
     ],
     tokens: ['"workflow_name"', '"report": {', '"status": "failure"', '"context": ['],
-    runs: 150,
     open: async () => {
       const { send } = served(new LinearDecider());
       const headers = { "content-type": "application/json" };
@@ -392,7 +376,6 @@ export const READERS: readonly Reader[] = [
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}',
     ],
     tokens: ['"id":null', '"jsonrpc":"1.0"', '"_meta":{}', "\\u0000"],
-    runs: 2000,
     open: async () => async (text) => readMessage(Buffer.from(text)).kind,
   },
   {
@@ -411,7 +394,6 @@ export const READERS: readonly Reader[] = [
       '"detail": "full"',
       '"path": "../a"',
     ],
-    runs: 500,
     open: async () => {
       const { engine } = makeEngine();
       const id = await startTwoPhases(engine);
