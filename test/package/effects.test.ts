@@ -33,16 +33,24 @@ function effectsIn(files: Readonly<Record<string, string>>): Record<string, numb
 const EFFECTS = [
   ...["Math.random()", "Date.now()", "new Date()", "performance.now()", "setTimeout(() => {}, 1)"],
   ...["setInterval(() => {}, 1)", "setImmediate(() => {})", "crypto.randomUUID()", "AbortSignal.timeout(1)"],
+  ...["new Date", "Date()", "globalThis.Date.now()", "globalThis.Math.random()", "globalThis.performance.now()"],
+  ...["globalThis.crypto.randomUUID()", "const { random } = Math", "const { now } = Date", "process.hrtime()"],
 ];
 
 it("the linter refuses the runtime's time, timers and random numbers in the engines, but not in adapters", () => {
   const code = EFFECTS.map((effect) => `${effect};\n`).join("");
   const given = "export const at = (now: number) => new Date(now).toISOString();\n";
-  const planted = { "src/log/planted.ts": code, "src/phased/verify/planted.ts": code, "src/routed/given.ts": given };
+  const planted = {
+    "src/log/planted.ts": code,
+    "src/phased/verify/planted.ts": code,
+    "src/workspace/session/planted.ts": code,
+    "src/routed/given.ts": given,
+  };
   const free = { "src/ports/clock.ts": code, "src/storage/files/planted.ts": code };
   expect(effectsIn({ ...planted, ...free })).toEqual({
     "src/log/planted.ts": EFFECTS.length,
     "src/phased/verify/planted.ts": EFFECTS.length,
+    "src/workspace/session/planted.ts": EFFECTS.length,
     "src/routed/given.ts": 0,
     "src/ports/clock.ts": 0,
     "src/storage/files/planted.ts": 0,
