@@ -63,20 +63,16 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector(".loading") === null);
 }
 
-/** Returns what axe-core finds wrong with a page, in words; by all of its rules, or by some. */
-export async function violations(page: Page, runOnly?: readonly string[]): Promise<readonly string[]> {
+/** Returns what axe-core finds wrong with a page, in words. */
+export async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
-  return page.evaluate(
-    async (options) => {
-      const { run } = Reflect.get(globalThis, "axe");
-      const found: { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] } =
-        await run(options);
-      return found.violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-      );
-    },
-    runOnly === undefined ? {} : { runOnly },
-  );
+  return page.evaluate(async () => {
+    const { run } = Reflect.get(globalThis, "axe");
+    const found: { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] } = await run();
+    return found.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    );
+  });
 }
 
 /** Takes a picture of the whole page, if PHASEGATE_SCREENSHOTS names a folder for them. */
