@@ -12,7 +12,7 @@ import { gzipSync } from "node:zlib";
 import { createInspector } from "phasegate/inspector";
 import { SqliteStorage } from "phasegate/sqlite";
 import { chromium } from "playwright-core";
-import { median, ratio, row, time } from "./measure.mjs";
+import { atOnce, median, ratio, row, time } from "./measure.mjs";
 import { benchTool } from "./workflow.mjs";
 
 const LISTED = 5000;
@@ -32,11 +32,7 @@ async function filled(folder, sessions) {
   const storage = await SqliteStorage.open(database);
   const { engine, type } = benchTool(6, storage);
   const start = async (target) => (await engine.start({ workflowType: type, target })).sessionId;
-  let next = 0;
-  const lane = async () => {
-    for (let index = next++; index < sessions; index = next++) await start(`src/part-${index % 40}/file-${index}.ts`);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await atOnce(AT_ONCE, 0, sessions, (index) => start(`src/part-${index % 40}/file-${index}.ts`));
   const inspector = createInspector({ engine, access: { token: TOKEN } });
   const close = async () => {
     inspector.close();

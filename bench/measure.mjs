@@ -1,6 +1,15 @@
 /** Medians with tinybench, several tasks in one run, and ratios between them. */
 import { Bench } from "tinybench";
 
+/** Does something with each number from one up to another, so many at the same time. */
+export async function atOnce(count, from, to, work) {
+  let next = from;
+  const lane = async () => {
+    for (let index = next++; index < to; index = next++) await work(index);
+  };
+  await Promise.all(Array.from({ length: count }, lane));
+}
+
 /** A row of the table. */
 export function row(what, figure, baseline, ratio, bar) {
   return { what, figure, baseline, ratio, bar };

@@ -9,7 +9,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
-const SUITES = [
+const QUICK = [
   "transitions",
   "wire",
   "rules",
@@ -31,8 +31,8 @@ const SUITES = [
   "planned",
   "import-time",
 ];
-/** They take minutes. */
-const LONG_SUITES = ["inspector", "retrieval"];
+/** The last two take minutes. */
+const SUITES = [...QUICK, "inspector", "retrieval"];
 /** What has a table of its own, and takes minutes, too. */
 const SECTIONS = ["contention", "answers"];
 const RESULTS = new URL("RESULTS.md", import.meta.url);
@@ -43,18 +43,16 @@ const { values, positionals } = parseArgs({
 const { only = "", all = false } = values;
 const parts = new Map((only === "" ? positionals : await suitesOf(only)).map((name) => name.split(":")));
 const chosen = [...parts.keys()];
-const unknown = chosen.find((name) => ![...SUITES, ...LONG_SUITES, ...SECTIONS].includes(name));
+const unknown = chosen.find((name) => ![...SUITES, ...SECTIONS].includes(name));
 if (unknown !== undefined) throw new Error(`there is no suite ${unknown}`);
-const chosenOf = (usual, long) =>
-  chosen.length > 0 ? [...usual, ...long].filter((name) => parts.has(name)) : all ? [...usual, ...long] : usual;
+const isWhole = all && chosen.length === 0;
+const isChosen = (name) => isWhole || (chosen.length === 0 ? QUICK.includes(name) : parts.has(name));
 const load = () => loadavg()[0].toFixed(1);
 
 /** The suites that have rows with a text. */
 async function suitesOf(text) {
   const rows = (await readFile(RESULTS, "utf8")).split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
-  const found = rows.filter(
-    ([, suite, what = ""]) => [...SUITES, ...LONG_SUITES].includes(suite) && what.includes(text),
-  );
+  const found = rows.filter(([, suite, what = ""]) => SUITES.includes(suite) && what.includes(text));
   if (found.length === 0) throw new Error(`RESULTS.md has no row with: ${text}`);
   return [...new Set(found.map(([, suite]) => suite))];
 }
@@ -80,7 +78,7 @@ function begins(name) {
 
 const loadBefore = load();
 const rows = [];
-for (const suite of chosenOf(SUITES, LONG_SUITES)) {
+for (const suite of SUITES.filter(isChosen)) {
   begins(suite);
   for (const found of await runAlone(suite)) {
     if (!found.what.includes(only)) continue;
@@ -91,7 +89,7 @@ for (const suite of chosenOf(SUITES, LONG_SUITES)) {
   }
 }
 const sections = [];
-for (const name of chosenOf([], SECTIONS)) {
+for (const name of SECTIONS.filter(isChosen)) {
   begins(name);
   sections.push(await runAlone(name));
 }
@@ -103,7 +101,7 @@ const lines = rows.map(
 );
 const table = `# Results
 
-Medians of one run of \`${all && chosen.length === 0 ? "npm run all" : "npm start"}\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
+Medians of one run of \`${isWhole ? "npm run all" : "npm start"}\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
 with a load of ${loadBefore} before it and ${load()} after it.
 Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
 
@@ -111,5 +109,5 @@ Each ratio is taken inside that run, against the baseline that its row names; ab
 |---|---|---|---|---|---|---|
 ${lines.join("\n")}
 ${sections.map((text) => `\n${text}`).join("")}`;
-if (all && chosen.length === 0) await writeFile(RESULTS, table);
+if (isWhole) await writeFile(RESULTS, table);
 else console.log(`\n${table}`);

@@ -15,7 +15,7 @@ import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
 import { startPostgres } from "../test/support/postgres-server.ts";
 import { refusingWorkflow } from "./contention-workflow.mjs";
-import { median, pairedMedians, ratio, row, time } from "./measure.mjs";
+import { atOnce, median, pairedMedians, ratio, row, time } from "./measure.mjs";
 import { run as serveMemory } from "./serve-memory.mjs";
 import { benchWorkflow, evidenceOf } from "./workflow.mjs";
 
@@ -89,14 +89,10 @@ async function fill(storage, count) {
   const paused = await template((engine, id) => engine.pause(id));
   const active = await template(() => undefined);
   const kinds = (index) => (index % WHOLE === 0 ? whole : index % ACTIVE === 1 ? active : paused);
-  let next = 0;
-  const lane = async () => {
-    for (let index = next++; index < count; index = next++) {
-      for (const commit of renamed(kinds(index), index)) await storage.append(commit);
-      if (index % 100_000 === 0) console.error(new Date().toISOString(), index);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await atOnce(AT_ONCE, 0, count, async (index) => {
+    for (const commit of renamed(kinds(index), index)) await storage.append(commit);
+    if (index % 100_000 === 0) console.error(new Date().toISOString(), index);
+  });
 }
 
 /** Where the hundredth page of so many begins. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../test/support/postgres-server.ts";
-import { ratio, row } from "./measure.mjs";
+import { atOnce, ratio, row } from "./measure.mjs";
 
 const SESSIONS = [5000, 10_000];
 const AT_ONCE = 4;
@@ -48,7 +48,6 @@ async function untilServed(url) {
 
 /** Starts sessions up to a number of them, completes a phase of each, and reads where it stands. */
 async function work(url, from, to) {
-  let next = from;
   const post = async (action, body) => {
     const answer = await fetch(`${url}/sessions/${action}`, {
       method: "POST",
@@ -58,15 +57,12 @@ async function work(url, from, to) {
     if (!answer.ok) throw new Error(`${action}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  const lane = async () => {
-    for (let index = next++; index < to; index = next++) {
-      const target = { workflow_type: "small", target_file: `src/file-${index}.ts` };
-      const { session_id } = await post("start", target);
-      await post("complete_phase", { session_id, phase: 1, evidence: { report: `${index} ${"x".repeat(8000)}` } });
-      await (await fetch(`${url}/sessions/get_state?session_id=${session_id}`)).text();
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await atOnce(AT_ONCE, from, to, async (index) => {
+    const target = { workflow_type: "small", target_file: `src/file-${index}.ts` };
+    const { session_id } = await post("start", target);
+    await post("complete_phase", { session_id, phase: 1, evidence: { report: `${index} ${"x".repeat(8000)}` } });
+    await (await fetch(`${url}/sessions/get_state?session_id=${session_id}`)).text();
+  });
 }
 
 export async function run() {
