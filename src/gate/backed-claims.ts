@@ -2,7 +2,7 @@
  * Claims with a proof. Where the host wants them, a required boolean that neither a verifier nor an approval backs is
  * submitted as `{claim: true, proof: "where it can be seen"}`. The gate, its rules and later phases see the claim alone.
  */
-import { visibleText } from "../workflow/field-types.js";
+import { isInvisible } from "../workflow/field-types.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import type { FieldGate, GateDefinition, SchemaGate } from "../workflow/structure.js";
@@ -101,7 +101,7 @@ function readClaim(field: string, value: JsonValue): ReadClaim {
   // Anything else that is no claim is the gate's to refuse.
   if (!isJsonObject(value)) return { claim: value };
   const { claim = null, proof } = value;
-  if (typeof proof !== "string" || visibleText(proof) === "") {
+  if (typeof proof !== "string" || isInvisible(proof)) {
     return { claim, problem: unproven(field, value, "its proof says nothing") };
   }
   if (proof.length <= PROOF_MAX) return { claim, proof };

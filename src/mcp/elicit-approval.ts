@@ -13,7 +13,7 @@ import type { WaiverRequest } from "../phased/approval/waivers.js";
 import type { Verification } from "../phased/state/events.js";
 import type { PersonsAnswer } from "../tools/dispatch.js";
 import { brief } from "../tools/wire.js";
-import { visibleText } from "../workflow/field-types.js";
+import { isInvisible } from "../workflow/field-types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { escapeHidden } from "../workflow/names.js";
 import { singleLine } from "../workflow/object-reader.js";
@@ -97,9 +97,9 @@ function elicit(server: McpServer, ctx: ServerContext, request: Asked, message: 
   const { decision, note = "" } = given;
   const by = CLIENT_USER;
   if (decision === "deny") {
-    return { answer: { decision, by, note: visibleText(note) === "" ? "denied without a note" : note } };
+    return { answer: { decision, by, note: isInvisible(note) ? "denied without a note" : note } };
   }
-  return { answer: { decision, by, ...(visibleText(note) === "" ? {} : { note }) } };
+  return { answer: { decision, by, ...(isInvisible(note) ? {} : { note }) } };
 }
 
 function formFor(request: Asked, message: string): InputRequiredResult {

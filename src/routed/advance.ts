@@ -8,7 +8,7 @@ import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { PreparedOr, Unwritten } from "../log/log.js";
 import { keyedRequest } from "../log/machine.js";
 import { cancelled, type Followed } from "../phased/verify/verify.js";
-import { visibleText } from "../workflow/field-types.js";
+import { isInvisible } from "../workflow/field-types.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
 import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/object-reader.js";
@@ -32,7 +32,7 @@ export function advance(context: RoutedContext, id: string, request: AdvanceRequ
 /** Takes the report of a client that comes back and says which step it assumes. */
 export function resume(context: RoutedContext, id: string, request: ResumeRequest): Promise<RoutedResult> {
   const { assumedStep: given } = request;
-  if (typeof given !== "string" || visibleText(given) === "" || given.length > 200) {
+  if (typeof given !== "string" || isInvisible(given) || given.length > 200) {
     throw new PhasegateError("INVALID_INPUT", `the assumed step must be a name, not ${shown(given)}`, {
       remedy: "Give the name of the step that you think you are on.",
       details: { field: "assumed_current_step_name", expected: "the name of a step" },

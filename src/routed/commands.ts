@@ -11,7 +11,7 @@ import { requireVerifiers } from "../phased/start-checks.js";
 import { cancelled } from "../phased/verify/verify.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, ownerFor, requireOwnPlace } from "../runtime/access.js";
-import { visibleText } from "../workflow/field-types.js";
+import { isInvisible } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
@@ -316,7 +316,7 @@ const NAME_MAX = 200;
 const TEXT_MAX = 4000;
 
 function requireText(field: "by" | "note" | "operator", text: unknown, most = TEXT_MAX): void {
-  if (typeof text === "string" && visibleText(text) !== "" && text.length <= most) return;
+  if (typeof text === "string" && !isInvisible(text) && text.length <= most) return;
   const expected = `a text of 1 to ${most.toLocaleString("en")} characters`;
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}`, {
     remedy: `Give '${field}': it is recorded with the decision.`,

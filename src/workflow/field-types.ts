@@ -75,7 +75,7 @@ export function visibleText(text: string): string {
 }
 
 /** Checks whether a text has no visible characters. Most begin with one of ASCII, and need not be read further. */
-function isInvisible(text: string): boolean {
+export function isInvisible(text: string): boolean {
   return !/^[!-~]/.test(text) && visibleText(text) === "";
 }
 

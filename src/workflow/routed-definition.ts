@@ -2,7 +2,7 @@
  * The definition of a routed workflow, and the names of its steps: which are valid, and which step a name in a text or
  * in an answer means. The exact name wins; then case, spaces and punctuation don't count; then the step's file.
  */
-import { visibleText } from "./field-types.js";
+import { isInvisible, visibleText } from "./field-types.js";
 import { RESERVED } from "./names.js";
 import type { FieldGate } from "./structure.js";
 
@@ -50,7 +50,7 @@ const STEP_NAME_MAX = 120;
 export function stepNameFault(name: string): string | undefined {
   if (name === FINISH)
     return `${FINISH} is the answer of a decider that the work is done. Write "Finish" for a step, for example.`;
-  const isValid = visibleText(name) !== "" && name.length <= STEP_NAME_MAX && !RESERVED.has(name);
+  const isValid = !isInvisible(name) && name.length <= STEP_NAME_MAX && !RESERVED.has(name);
   return isValid ? undefined : `Give it a visible name of at most ${STEP_NAME_MAX} characters.`;
 }
 

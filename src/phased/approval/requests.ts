@@ -10,7 +10,7 @@ import { keyedRequest } from "../../log/machine.js";
 import { turns } from "../../ports/clock.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { listSeen } from "../../runtime/access.js";
-import { visibleText } from "../../workflow/field-types.js";
+import { isInvisible } from "../../workflow/field-types.js";
 import { isSessionId, parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
 import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../context.js";
@@ -221,7 +221,7 @@ const EXPECTED = {
 /** Throws `INVALID_INPUT` if a text is missing or blank, or a name is too long. */
 export function requireText(field: keyof typeof EXPECTED, text: unknown): void {
   const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
-  if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
+  if (typeof text === "string" && !isInvisible(text) && text.length <= limit) return;
   const expected = EXPECTED[field];
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
     remedy: `Give '${field}': it is recorded with the decision.`,

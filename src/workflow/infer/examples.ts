@@ -9,7 +9,7 @@ import { loadRuleLanguage } from "../../rules/language.js";
 import { parsePython } from "../../rules/python-parser.js";
 import { PythonFault, type PythonNode } from "../../rules/python-tokens.js";
 import type { RuleCompiler } from "../../rules/rule-types.js";
-import { isOfType, visibleText } from "../field-types.js";
+import { isInvisible, isOfType } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
@@ -120,7 +120,7 @@ function fieldProblem(field: FieldDefinition, values: JsonObject, compiler: Rule
 }
 
 function isBlank(value: JsonValue): boolean {
-  return typeof value === "string" && visibleText(value) === "";
+  return typeof value === "string" && isInvisible(value);
 }
 
 /** Rules can use these only in a session. */
