@@ -18,7 +18,14 @@ import type { Waiting } from "./asking.js";
 import { answerAfter, decidePending, judgeReport } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
-import { type PendingDecision, type PinnedStep, type ReportFacts, type RoutedCommand, stepOf } from "./state/events.js";
+import {
+  type PendingDecision,
+  type PinnedStep,
+  type ReportFacts,
+  type RoutedCommand,
+  type RoutedHead,
+  stepOf,
+} from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
 import type { AdvanceRequest, FollowedReport, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
@@ -70,8 +77,13 @@ async function take(
       const { version = 0 } = session.head.answered ?? {};
       decided ??= version;
       // Another report was first and led to another step: this one is not about that step.
-      if (version !== decided) return { answer: { session, isOvertaken: true } };
-      const prepared = await prepareReport(context, session, handed, followed);
+      const isOvertaken = version !== decided;
+      const prepared = isOvertaken
+        ? { answer: { session, isOvertaken } }
+        : await prepareReport(context, session, handed, followed);
+      // The key of a report that is recorded already is recorded, too: else its repetition would be a new report.
+      const of = "answer" in prepared && keyed !== undefined ? recordedAs(prepared.answer, handed) : undefined;
+      if (of !== undefined) return { command: { type: "continue", operation, of } };
       if ("command" in prepared && signal?.aborted) throw cancelled(operation);
       return prepared;
     },
@@ -79,7 +91,11 @@ async function take(
     // A client that comes back with the step's details asks the person again.
     (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
   );
-  if (!("answer" in taken)) return answerOf(context, taken, taken.replayed, waiting);
+  if (!("answer" in taken)) {
+    const continued = taken.events.find(({ type }) => type === "continued");
+    if (continued?.type !== "continued") return answerOf(context, taken, taken.replayed, waiting);
+    return answerOf(context, await context.kernel.at(id, continued.of), true, waiting);
+  }
   const { session, isOvertaken } = taken.answer;
   return isOvertaken ? overtaken(context, session, handed) : answerUnwritten(context, session, handed, waiting);
 }
@@ -89,6 +105,16 @@ interface NotTaken {
   readonly session: RoutedSession;
   /** True if another report was decided meanwhile; else the session is over, waits for a person, or has an undecided report. */
   readonly isOvertaken: boolean;
+}
+
+/** Returns the commit that answers a call whose report a running session has already; undefined if it has not. */
+function recordedAs({ session: { head }, isOvertaken }: NotTaken, { operation, digest }: HandedReport) {
+  const { status, step, answered, pending } = head;
+  if (status !== "RUNNING") return undefined;
+  if (isOvertaken) return answered?.digest === digest ? answered.version : undefined;
+  // A client that comes back before the first step waits for it.
+  const isMeant = pending?.digest === digest || (step === undefined && operation === "resume");
+  return isMeant ? pending?.version : undefined;
 }
 
 function nothingToWrite(session: RoutedSession): Unwritten<NotTaken> {
@@ -106,7 +132,7 @@ async function prepareReport(
   if (head.status === "COMPLETED" || head.status === "FAILED") return nothingToWrite(session);
   if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
   if (head.step === undefined) return takeUp(context, session);
-  if (continuesPending(head.pending, handed)) return nothingToWrite(session);
+  if (continuesPending(head, handed)) return nothingToWrite(session);
   const structure = await context.pinned.structure(session);
   requireCurrent(handed.report, head.step, structure.steps);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
@@ -145,8 +171,9 @@ function takeUp({ options }: RoutedContext, session: RoutedSession): PreparedOr<
  * Returns true if the undecided report is continued. A client that comes back adds an entry of its own.
  * While a person is awaited, other evidence is a new question.
  */
-function continuesPending(pending: PendingDecision | undefined, handed: HandedReport): boolean {
-  if (pending === undefined) return false;
+function continuesPending({ pending, status }: RoutedHead, handed: HandedReport): boolean {
+  // A suspended instance runs again with the report of the client that comes back, also if it is the same one.
+  if (pending === undefined || status === "SUSPENDED") return false;
   if (pending.digest === handed.digest) return true;
   return handed.operation === "advance" && pending.awaiting === undefined;
 }

@@ -102,6 +102,8 @@ export function announceRouted(
           ...(event.firstStep === undefined ? {} : { step: event.firstStep }),
         });
         break;
+      case "continued":
+        break;
       case "reported":
         notifications.notify("reported", { ...about, step: event.step, status: String(event.report.status) });
         break;

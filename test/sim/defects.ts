@@ -10,8 +10,10 @@ interface Defect {
   readonly what: string;
   /** The file in src. */
   readonly file: string;
-  /** What is replaced; it stands in the file once. */
+  /** What is replaced. */
   readonly from: string;
+  /** How often it stands in the file. Default: once. */
+  readonly places?: number;
   readonly to: string;
   /** The world that it is looked for in. Default: phased sessions in memory. */
   readonly world?: readonly string[];
@@ -23,6 +25,8 @@ const ON_POSTGRES = ["--store", "postgres"];
 /** Commits share a statement only where many sessions have one host. */
 const IN_GROUPS = [...ON_POSTGRES, "--hosts", "1", "--writers", "24", "--sessions", "16"];
 const PLANNED = ["--planned"];
+const ROUTED = ["--routed"];
+const RECORDED = ["--recorded"];
 
 /** The defects that the simulator is tried on. */
 export const DEFECTS: readonly Defect[] = [
@@ -139,6 +143,21 @@ export const DEFECTS: readonly Defect[] = [
     to: "if (newest !== undefined && version === newest.version) session?.commits.pop();\n    else if (version !== (newest?.version ?? 0) + 1) {",
   },
   {
+    name: "written-but-cancelled",
+    what: "A call that is cancelled while its commit is written says that nothing was written.",
+    file: "phased/complete-phase.ts",
+    from: '  const outcome = "answer" in executed',
+    to: '  if (followed.signal?.aborted) throw cancelled("completePhase");\n  const outcome = "answer" in executed',
+  },
+  {
+    name: "cancelled-is-failed",
+    what: "A submission whose verifiers were stopped by its caller counts as a failed attempt.",
+    file: "phased/complete-phase.ts",
+    from: 'if (followed.signal?.aborted) throw cancelled("completePhase");',
+    to: "",
+    places: 2,
+  },
+  {
     name: "commit-not-synced",
     what: "FileStorage gives a commit its version before its text is on the disk.",
     file: "storage/files/disk.ts",
@@ -234,11 +253,67 @@ export const DEFECTS: readonly Defect[] = [
     to: "    refused: undefined,\n    submission",
     world: PLANNED,
   },
+  {
+    name: "overtaken-is-done",
+    what: "A report is acknowledged although another one was decided while it was handed in.",
+    file: "routed/advance.ts",
+    from: "if (answered?.digest !== handed.digest) throw decidedFirst(session);",
+    to: "if (answered === undefined) throw decidedFirst(session);",
+    world: ROUTED,
+  },
+  {
+    name: "decided-first-is-done",
+    what: "A report is acknowledged with the decision on the one before it.",
+    file: "routed/advance.ts",
+    from: "throw decidedFirst(answered);",
+    to: "return decidedResult(context, answered, false);",
+    world: ROUTED,
+  },
+  {
+    name: "other-evidence-dropped",
+    what: "While a person is asked about a report, another one is acknowledged and dropped.",
+    file: "routed/advance.ts",
+    from: 'return handed.operation === "advance" && pending.awaiting === undefined;',
+    to: 'return handed.operation === "advance";',
+    world: ROUTED,
+  },
+  {
+    name: "one-cancels-for-all",
+    what: "A caller that cancels its call ends the question that others wait for.",
+    file: "routed/asking.ts",
+    from: "if (question.waiting === 0) question.end.abort(error);",
+    to: "if (question.waiting >= 0) question.end.abort(error);",
+    world: ROUTED,
+  },
+  {
+    name: "second-key-not-kept",
+    what: "A call with a key of its own gets the decision on a report that is recorded already, and is not remembered.",
+    file: "routed/advance.ts",
+    from: "if (of !== undefined) return { command",
+    to: "if (of === 0) return { command",
+    world: ROUTED,
+  },
+  {
+    name: "same-report-resumes-nothing",
+    what: "A suspended instance stays suspended if its client comes back with the report that it has given before.",
+    file: "routed/advance.ts",
+    from: 'if (pending === undefined || status === "SUSPENDED") return false;',
+    to: "if (pending === undefined) return false;",
+    world: ROUTED,
+  },
+  {
+    name: "acts-not-awaited",
+    what: "An act is acknowledged before it is recorded.",
+    file: "workspace/session/machine.ts",
+    from: "await this.#kernel.execute(parseSessionId(id), () => ({ command }));",
+    to: "void this.#kernel.execute(parseSessionId(id), () => ({ command })).catch(() => {});",
+    world: RECORDED,
+  },
 ];
 
-/** Returns a source with a defect in it. Throws if the place of the defect is not there once. */
-export function plant(source: string, { name, from, to }: Defect): string {
-  const [before, after, ...more] = source.split(from);
-  if (after === undefined || more.length > 0) throw new Error(`the place of the defect ${name} is not there once`);
-  return `${before}${to}${after}`;
+/** Returns a source with a defect in it. Throws if what is replaced is not there as often as the defect says. */
+export function plant(source: string, { name, from, to, places = 1 }: Defect): string {
+  const parts = source.split(from);
+  if (parts.length !== places + 1) throw new Error(`the place of the defect ${name} is not there, or too often`);
+  return parts.join(to);
 }

@@ -137,7 +137,9 @@ function measured(schedule: Schedule, of: string, { trouble }: SharedStore): Ver
   return {
     verify: ({ evidence }, { signal }) =>
       new Promise<VerifyResult>((resolve, reject) => {
-        signal.addEventListener("abort", () => trouble.disturbed.add(evidence.n));
+        signal.addEventListener("abort", () => {
+          if (!trouble.isCancelling) trouble.disturbed.add(evidence.n);
+        });
         const what = `measures submission ${String(evidence.n)}`;
         schedule.add(of, what, () => {
           if (signal.aborted) return reject(new Error("aborted"));

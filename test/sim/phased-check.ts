@@ -167,6 +167,9 @@ function judge(call: Called, { states, byKey }: Replayed): string[] {
     }
     case "refusal": {
       const code = codeOf(asked.outcome.error);
+      if (code === "CANCELLED") {
+        return versions.length === 0 || asked.outcome.mayStillHappen ? [] : ["what was cancelled is in the log"];
+      }
       if (![...REFUSALS, ...OTHER_REFUSALS].includes(code)) return [`refused with ${code}`];
       if (versions.length > 0) return asked.outcome.mayStillHappen ? [] : ["what was refused is in the log"];
       return during.some((state) => next(state, asked.op, { passes: true, isAsked: false }) === undefined)

@@ -272,22 +272,31 @@ export class PhasedProduct implements Product<Engine> {
     const key = `${writer.name} ${++this.#numbers}`;
     this.ops.set(key, op);
     const observed = this.world.store.observe(sessionId);
-    const outcome = await writer.ask(`${sessionId} ${JSON.stringify(op)}`, (engine) =>
-      this.perform(engine, sessionId, op, key),
+    const outcome = await writer.ask(`${sessionId} ${JSON.stringify(op)}`, (engine, signal) =>
+      this.perform(engine, sessionId, op, key, signal),
     );
     const asked = { op, key, outcome };
     this.calls.push({ writer: writer.name, sessionId, ...observed(), asked });
   }
 
   /** Asks an engine for an operation. Returns what must be the same in a repeated answer. */
-  async perform(engine: Engine, sessionId: string, op: Op, idempotencyKey: string): Promise<Answer> {
+  async perform(
+    engine: Engine,
+    sessionId: string,
+    op: Op,
+    idempotencyKey: string,
+    signal?: AbortSignal,
+  ): Promise<Answer> {
     const session = engine.session(sessionId);
     const keyed = { idempotencyKey };
     switch (op.type) {
       case "start":
         return { sessionId };
       case "submit": {
-        const { version, passed, attempt } = await session.completePhase(op.phase, this.evidenceOf(op), keyed);
+        const { version, passed, attempt } = await session.completePhase(op.phase, this.evidenceOf(op), {
+          ...keyed,
+          ...(signal && { signal }),
+        });
         return { version, passed, attempt };
       }
       case "approve":

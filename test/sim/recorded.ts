@@ -5,11 +5,15 @@
  * - each chain holds, and each head counts what is in its log
  * - what was acknowledged is in the log, in the time of its call
  * - nothing is there more often than it was asked for, and nothing that was refused
+ * - every watcher has seen each commit once, in order
  */
 import { MemoryStorage } from "phasegate";
+import { watchKind } from "../../src/phased/watch.js";
+import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { parseSessionId } from "../../src/workflow/names.js";
-import { Recorder } from "../../src/workspace/session/machine.js";
+import { Recorder, recordedMachine } from "../../src/workspace/session/machine.js";
 import type { Life, Parts } from "./host.js";
+import { watchedBy } from "./phased-check.js";
 import { codeOf } from "./store.js";
 import type { Outcome, Product, World, Writer } from "./world.js";
 
@@ -45,6 +49,7 @@ const OPS: readonly [Op["type"], ...Op["type"][]] = ["save", "save", "save", "op
 export class RecordedProduct implements Product<Recorder> {
   readonly world: World<Recorder>;
   readonly #calls: Called[] = [];
+  readonly #storages = new WeakMap<Recorder, StorageAdapter>();
   #numbers = 0;
 
   constructor(world: World<Recorder>) {
@@ -52,7 +57,16 @@ export class RecordedProduct implements Product<Recorder> {
   }
 
   create({ storage, clock }: Parts): Recorder {
-    return new Recorder({ storage, clock });
+    const recorder = new Recorder({ storage, clock });
+    this.#storages.set(recorder, storage);
+    return recorder;
+  }
+
+  /** Watches as the inspector does. */
+  watch(recorder: Recorder) {
+    const storage = this.#storages.get(recorder);
+    if (storage === undefined) throw new Error("nobody has made this recorder");
+    return watchKind(storage, { kind: recordedMachine.kind }, {}, (next) => next());
   }
 
   async act(writer: Writer<Recorder>): Promise<void> {
@@ -78,6 +92,7 @@ export class RecordedProduct implements Product<Recorder> {
       if (!audit.intact) problems.push(`the chain of ${id} is broken: ${audit.reason}`);
       const bodies = (await this.world.store.commits(parseSessionId(id))).map(({ body }): Body => JSON.parse(body));
       problems.push(...miscounted(id, bodies));
+      problems.push(...this.world.hosts.flatMap((host) => watchedBy(host, id, bodies.length)));
       for (const call of this.#calls.filter((one) => one.id === id)) {
         problems.push(...judge(call, bodies).map((problem) => `${problem}: ${JSON.stringify(call)}`));
       }

@@ -1,74 +1,92 @@
 /**
- * Routed sessions in a simulated world. A report is one commit, and the decision on it is a second one, which any host may
- * make, with a decider that is slow, fails or never answers. At the end of a round:
- *
- * - each chain holds, and each key has led to one commit at most
- * - every decision answers the report that was open when it was made: none is decided twice, and none for nothing
- * - what was answered is in the log, as it was answered: the step, the status and the version
- * - a state that was shown is one that the instance had during the call
- * - a repeated key gets the first answer, and writes nothing
- * - every watcher has seen each commit once, in order
+ * Routed sessions in a simulated world: what writers do with them, and the record of every call. A report is one commit, and
+ * the decision on it is a second one, which any host may make, with a decider that is slow, fails or never answers.
+ * routed-check.ts compares the record with the model.
  */
-import { MemoryStorage } from "phasegate";
+import { isPhasegateError, MemoryStorage } from "phasegate";
 import type { DeciderAnswer, StepDecider } from "phasegate/ai";
-import { createRoutedEngine, defineRoutedWorkflow, type RoutedEngine, routedWorkflows } from "phasegate/routed";
-import { parseSessionId } from "../../src/workflow/names.js";
+import {
+  createRoutedEngine,
+  defineRoutedWorkflow,
+  type RoutedEngine,
+  type RoutedView,
+  routedWorkflows,
+} from "phasegate/routed";
 import type { Life, Parts } from "./host.js";
-import { digestOf, watchedBy } from "./phased-check.js";
+import { checkRouted } from "./routed-check.js";
+import { APPROVED, BARE, GATED, ROUTED_LIMITS, type RoutedOp } from "./routed-model.js";
 import type { Schedule } from "./schedule.js";
-import { codeOf, type SharedStore } from "./store.js";
+import type { SharedStore } from "./store.js";
 import type { Outcome, Product, World, Writer } from "./world.js";
 
 const NAME = "SIMULATED";
 const step = (name: string) => ({ name, guidance: "Go on.", instructions: name });
+const gate = {
+  fields: [
+    { name: "n", type: "integer" as const },
+    { name: "good", type: "boolean" as const },
+  ],
+  verify: [{ verifier: "measured", field: "good" }],
+};
 const workflows = routedWorkflows(
-  defineRoutedWorkflow({ name: NAME, steps: [step("Dig"), step("Sow"), step("Water")] }),
+  defineRoutedWorkflow({
+    name: NAME,
+    steps: [
+      step(BARE),
+      { ...step(GATED), gate },
+      { ...step(APPROVED), gate: { ...gate, approval: { prompt: "Is it good enough?" } } },
+    ],
+  }),
 );
 
-/** What writers ask for. */
-type Op = { readonly type: "advance"; readonly n: number } | { readonly type: "suspend" | "retry" | "resume" };
-
 /** The part of an answer that is the same whenever the call is repeated. */
-interface Answer {
+export interface Answer {
   readonly version: number;
   readonly status: string;
   readonly step: string | undefined;
+  /** True if a person is awaited. */
+  readonly waits: boolean;
+  /** True if the gate has refused the report. */
+  readonly isRefused: boolean;
 }
 
 /** A call that has ended, with the versions between which its instance was meanwhile. */
-interface Called {
+export interface Called {
   readonly id: string;
   readonly from: number;
   readonly to: number;
-  readonly what: string;
-  readonly op?: Op;
-  readonly key?: string;
+  /** The operation with its key; a look at the status has none. */
+  readonly asked?: { readonly op: RoutedOp; readonly key: string };
   readonly outcome: Outcome<Answer>;
-}
-
-interface Body {
-  readonly keys: readonly (readonly [digest: string, version: number, print: string])[];
-  readonly events: readonly { readonly type: string }[];
-  readonly head: { readonly status: string; readonly step?: string; readonly pending?: { readonly version: number } };
 }
 
 /** Routed sessions, and everything that writers were told about them. */
 export class RoutedProduct implements Product<RoutedEngine> {
   readonly world: World<RoutedEngine>;
-  readonly #calls: Called[] = [];
-  readonly #keys = new Set<string>();
+  readonly calls: Called[] = [];
+  /** Every operation that was ever asked for, by its key. */
+  readonly ops = new Map<string, RoutedOp>();
+  /** What people are asked: the hash of each report's evidence. */
+  readonly #hashes = new Map<number, string>();
+  readonly #isDecidedFirst: boolean;
+  /** How many instances of each place were completed. */
   readonly #counts: number[];
+  /** The last report on the instance of each place. */
+  readonly #last = new Map<number, RoutedOp>();
   #numbers = 0;
 
   constructor(world: World<RoutedEngine>) {
     this.world = world;
     this.#counts = Array.from({ length: world.size.sessions }, () => 0);
+    this.#isDecidedFirst = world.schedule.choices.chance("first-step", 30);
   }
 
-  create({ storage, clock, of }: Parts): RoutedEngine {
+  create({ storage, clock, verifiers, of }: Parts): RoutedEngine {
     const decider = simulatedDecider(this.world.schedule, of, this.world.store);
-    const limits = { maxActiveSessions: Number.POSITIVE_INFINITY };
-    return createRoutedEngine({ storage, clock, workflows, decider, limits });
+    const limits = { ...ROUTED_LIMITS, maxActiveSessions: Number.POSITIVE_INFINITY };
+    const firstStep = this.#isDecidedFirst ? ("decider" as const) : ("first" as const);
+    const approvals = { allowUnsignedApprovals: true };
+    return createRoutedEngine({ storage, clock, workflows, decider, verifiers, limits, firstStep, ...approvals });
   }
 
   async *watch(engine: RoutedEngine) {
@@ -76,143 +94,132 @@ export class RoutedProduct implements Product<RoutedEngine> {
   }
 
   async act(writer: Writer<RoutedEngine>): Promise<void> {
-    const pick = (count: number) => this.world.pick(writer, count);
-    const place = pick(this.#counts.length + 1) - 1;
+    const place = this.world.pick(writer, this.#counts.length + 1) - 1;
     if (place < 0) return;
     const count = this.#counts[place] ?? 0;
-    const key = `start ${place} ${count}`;
-    this.#keys.add(key);
-    const started = await writer.ask(key, (engine) => engine.start({ workflow: NAME, idempotencyKey: key }));
-    if (started.kind !== "answer") throw new Error(`start was not answered: ${JSON.stringify(started)}`);
-    const id = started.value.instanceId;
-    const look = await this.#call(writer, id, "status", (engine) => engine.status(id).then(asAnswer));
+    const id = await this.#start(writer, `start ${place} ${count}`);
+    if (id === undefined) return;
+    const look = await this.#call(writer, id, "status", async (engine) => {
+      const view = await engine.status(id);
+      const { n } = view.awaiting?.evidence ?? {};
+      if (view.awaiting !== undefined) this.#hashes.set(Number(n), view.awaiting.evidenceHash);
+      return { ...answerOf(view), about: n === undefined ? undefined : Number(n) };
+    });
     if (look.kind !== "answer") return;
-    const { status } = look.value;
-    if (status === "COMPLETED") {
+    if (look.value.status === "COMPLETED") {
       if (this.#counts[place] === count) this.#counts[place] = count + 1;
       return;
     }
-    const advance: Op = { type: "advance", n: ++this.#numbers };
-    const usual: Op = status === "FAILED" ? { type: "retry" } : status === "SUSPENDED" ? { type: "resume" } : advance;
-    const op =
-      [usual, usual, usual, advance, { type: "suspend" } as const, { type: "retry" } as const][pick(6)] ?? usual;
-    const own = `${writer.name} ${++this.#numbers}`;
-    this.#keys.add(own);
-    await this.#call(writer, id, `${op.type} ${own}`, (engine) => perform(engine, id, op, own), { op, key: own });
+    const op = this.#choose(writer, place, look.value);
+    if ("n" in op) this.#last.set(place, op);
+    const key = `${writer.name} ${++this.#numbers}`;
+    this.ops.set(key, op);
+    const what = `${op.type} ${JSON.stringify(op)} ${key}`;
+    await this.#call(writer, id, what, (engine, signal) => this.perform(engine, id, op, key, signal), { op, key });
   }
 
-  async #call(
+  check(auditor: Life<RoutedEngine>): Promise<readonly string[]> {
+    return checkRouted(this, auditor);
+  }
+
+  /** Asks an engine for an operation. */
+  async perform(
+    engine: RoutedEngine,
+    id: string,
+    op: RoutedOp,
+    idempotencyKey: string,
+    signal?: AbortSignal,
+  ): Promise<Answer> {
+    const keyed = { idempotencyKey };
+    const followed = { ...keyed, ...(signal && { signal }) };
+    switch (op.type) {
+      case "start":
+        return answerOf(await engine.start({ workflow: NAME, ...followed }));
+      case "advance": {
+        const { n, good, step: of } = op;
+        const report = { status: "success", n, details: { n, good }, ...(of === undefined ? {} : { step_id: of }) };
+        return answerOf(await engine.advance(id, { report, ...followed }));
+      }
+      case "resume": {
+        const { n, good } = op;
+        const report = { status: "success", n, ...(good === undefined ? {} : { details: { n, good } }) };
+        return answerOf(await engine.resume(id, { report, assumedStep: BARE, ...followed }));
+      }
+      case "suspend":
+        return answerOf(await engine.suspend(id, keyed));
+      case "retry":
+        return answerOf(await engine.retry(id, followed));
+      case "release":
+        return answerOf(await engine.release(id, { operator: "ann", ...keyed }));
+      case "approve":
+      case "deny": {
+        const word = { by: "ann", note: "so be it", evidenceHash: this.#hashes.get(op.about) ?? "", ...keyed };
+        return answerOf(await engine[op.type](id, word));
+      }
+    }
+  }
+
+  /** Starts the instance of a place, as all writers do with the same key. Returns its id; undefined if it was cancelled. */
+  async #start(writer: Writer<RoutedEngine>, key: string): Promise<string | undefined> {
+    this.ops.set(key, { type: "start" });
+    const started = await writer.ask(key, (engine, signal) =>
+      engine.start({ workflow: NAME, idempotencyKey: key, signal }),
+    );
+    if (started.kind === "answer") return started.value.instanceId;
+    // The instance is there, but its first step is not decided.
+    const error = started.kind === "refusal" ? started.error : undefined;
+    if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "CANCELLED")) {
+      return "sessionId" in error.details ? error.details.sessionId : undefined;
+    }
+    throw new Error(`start was not answered: ${JSON.stringify(started)}`);
+  }
+
+  /** Chooses what suits the state that the writer has seen; others may have changed it since. */
+  #choose(
+    writer: Writer<RoutedEngine>,
+    place: number,
+    { status, step: at, about }: Answer & { readonly about: number | undefined },
+  ): RoutedOp {
+    const pick = <T>(of: readonly [T, ...T[]]): T => of[this.world.pick(writer, of.length)] ?? of[0];
+    const n = ++this.#numbers;
+    const named = at === undefined ? {} : { step: at };
+    const good: RoutedOp = { type: "advance", n, good: true };
+    if (pick([false, false, false, false, true])) {
+      return pick<RoutedOp>([
+        this.#last.get(place) ?? good,
+        { type: "suspend" },
+        { type: "retry" },
+        { type: "release" },
+        { type: "resume", n },
+        { type: "resume", n, good: true },
+        { type: "deny", about: about ?? 0 },
+      ]);
+    }
+    if (status === "FAILED") return { type: pick(["retry", "release"]) };
+    if (status === "SUSPENDED") {
+      return pick<RoutedOp>([{ type: "resume", n, good: true }, { type: "resume", n }, { type: "release" }]);
+    }
+    if (about !== undefined && pick([true, true, false])) return { type: pick(["approve", "approve", "deny"]), about };
+    return pick<RoutedOp>([good, { ...good, ...named }, { ...good, ...named }, { ...good, good: false }]);
+  }
+
+  async #call<A extends Answer>(
     writer: Writer<RoutedEngine>,
     id: string,
     what: string,
-    work: (engine: RoutedEngine) => Promise<Answer>,
-    asked: { readonly op?: Op; readonly key?: string } = {},
-  ): Promise<Outcome<Answer>> {
+    work: (engine: RoutedEngine, signal: AbortSignal) => Promise<A>,
+    asked?: NonNullable<Called["asked"]>,
+  ): Promise<Outcome<A>> {
     const observed = this.world.store.observe(id);
     const outcome = await writer.ask(`${what} of ${id}`, work);
-    this.#calls.push({ id, ...observed(), what, outcome, ...asked });
+    this.calls.push({ id, ...observed(), outcome, ...(asked && { asked }) });
     return outcome;
   }
-
-  async check({ engine }: Life<RoutedEngine>): Promise<readonly string[]> {
-    const problems: string[] = [];
-    for (const id of this.world.store.versions.keys()) problems.push(...(await this.#checkOne(engine, id)));
-    return problems;
-  }
-
-  async #checkOne(engine: RoutedEngine, id: string): Promise<readonly string[]> {
-    const { store, hosts } = this.world;
-    const bodies = (await store.commits(parseSessionId(id))).map(({ body }): Body => JSON.parse(body));
-    const problems = hosts.flatMap((host) => watchedBy(host, id, bodies.length));
-    const audit = await engine.audit(id);
-    if (!audit.intact) problems.push(`the chain of ${id} is broken: ${audit.reason}`);
-    problems.push(...decidedTwice(id, bodies));
-    const versions = (key: string) => versionsOf(key, bodies);
-    for (const key of this.#keys) {
-      if (versions(key).length > 1) problems.push(`${key} was carried out ${versions(key).length} times`);
-    }
-    const own = this.#calls.filter((call) => call.id === id);
-    for (const call of own)
-      problems.push(...judge(call, bodies).map((problem) => `${problem}: ${JSON.stringify(call)}`));
-    if (problems.length > 0) return problems;
-    // Every report that is in the log under its key is answered again, as it was answered first.
-    for (const { op, key, outcome } of own.slice(-REPEATED)) {
-      if (op === undefined || key === undefined || outcome.kind !== "answer" || versions(key).length === 0) continue;
-      // The answer of an instance that was suspended before its report was decided is not final.
-      const { events = [] } = bodies[outcome.value.version - 1] ?? {};
-      if (op.type !== "advance" || !events.some(({ type }) => type === "decided")) continue;
-      const said = await perform(engine, id, op, key).catch(codeOf);
-      if (JSON.stringify(said) !== JSON.stringify(outcome.value)) {
-        problems.push(`${key} was answered ${JSON.stringify(outcome.value)}, and then ${JSON.stringify(said)}`);
-      }
-    }
-    if (store.versions.get(id) !== bodies.length) problems.push(`repeated calls have written commits of ${id}`);
-    return problems;
-  }
 }
 
-/** How many of the last calls are repeated. */
-const REPEATED = 4;
-
-async function perform(engine: RoutedEngine, id: string, op: Op, idempotencyKey: string): Promise<Answer> {
-  switch (op.type) {
-    case "advance":
-      return asAnswer(await engine.advance(id, { report: { status: "success", n: op.n }, idempotencyKey }));
-    case "resume":
-      return asAnswer(await engine.resume(id, { report: { status: "success" }, assumedStep: "Dig", idempotencyKey }));
-    case "suspend":
-      return asAnswer(await engine.suspend(id, { idempotencyKey }));
-    case "retry":
-      return asAnswer(await engine.retry(id, { idempotencyKey }));
-  }
-}
-
-function asAnswer({ version, status, currentStep: step }: Omit<Answer, "step"> & { readonly currentStep?: string }) {
-  return { version, status, step };
-}
-
-/** Returns what is wrong with the decisions in a log: each must answer the report that is open. */
-function decidedTwice(id: string, bodies: readonly Body[]): string[] {
-  const problems: string[] = [];
-  let isOpen = false;
-  for (const [index, { events, head }] of bodies.entries()) {
-    for (const { type } of events) {
-      if ((type === "decided" || type === "failed") && !isOpen)
-        problems.push(`${id}, ${index + 1}: ${type} for nothing`);
-      if (type === "reported") isOpen = true;
-      if (type === "decided") isOpen = false;
-    }
-    if (isOpen !== (head.pending !== undefined)) problems.push(`${id}, commit ${index + 1}: a report is lost, or new`);
-  }
-  return problems;
-}
-
-/** Returns what is wrong with what a writer was told. */
-function judge({ from, to, op, key, outcome }: Called, bodies: readonly Body[]): string[] {
-  if (outcome.kind === "lost") return [];
-  const own = key === undefined ? [] : versionsOf(key, bodies);
-  if (outcome.kind === "refusal") {
-    const code = codeOf(outcome.error);
-    // The report is kept: a failed decision is recorded, and its caller told.
-    if (code === "DECIDER_FAILED") return [];
-    if (code !== "INVALID_TRANSITION" && code !== "CONFLICT") return [`refused with ${code}`];
-    return [];
-  }
-  const { version, status, step } = outcome.value;
-  const { head } = bodies[version - 1] ?? {};
-  if (head === undefined || version > to) return ["an answer from a commit that is not in the log"];
-  if (head.status !== status || head.step !== step) return ["an answer that is not that of its commit"];
-  if (op === undefined) return version >= from ? [] : ["an old state was shown"];
-  if ((op.type === "suspend" || op.type === "retry") && own.length === 0)
-    return ["an acknowledged commit is not in the log"];
-  return [];
-}
-
-function versionsOf(key: string, bodies: readonly Body[]): number[] {
-  const digest = digestOf(key);
-  return bodies.flatMap(({ keys }, index) =>
-    keys.some(([of, version]) => of === digest && version === index + 1) ? [index + 1] : [],
-  );
+function answerOf(view: RoutedView & { readonly gate?: unknown }): Answer {
+  const { version, status, currentStep, awaiting, gate: refused } = view;
+  return { version, status, step: currentStep, waits: awaiting !== undefined, isRefused: refused !== undefined };
 }
 
 /** A decider that takes its time. Sometimes it fails, or never answers: then the deadline does. */
@@ -229,7 +236,9 @@ function simulatedDecider(schedule: Schedule, of: string, { trouble }: SharedSto
             return;
           }
           const nextStep = allowed[schedule.choices.pick(choice, allowed.length)] ?? "FINISH";
-          resolve({ nextStep, contextUpdates: {} });
+          const status = ["RUNNING", "RUNNING", "RUNNING", "RUNNING", "SUSPENDED", "FAILED"];
+          const statusSuggestion = status[schedule.choices.pick(choice, status.length)] ?? "RUNNING";
+          resolve({ nextStep, contextUpdates: {}, statusSuggestion });
         });
       }),
   };
@@ -237,9 +246,13 @@ function simulatedDecider(schedule: Schedule, of: string, { trouble }: SharedSto
 
 /** Loads all that engines load on demand. */
 export async function loadRouted(): Promise<void> {
-  const decider: StepDecider = { decide: async () => ({ nextStep: "Sow", contextUpdates: {} }) };
-  const engine = createRoutedEngine({ storage: new MemoryStorage(), workflows, decider });
+  const decider: StepDecider = { decide: async () => ({ nextStep: APPROVED, contextUpdates: {} }) };
+  const verifiers = { measured: { verify: async () => ({ ok: true, message: "measured" }) } };
+  const storage = new MemoryStorage();
+  const engine = createRoutedEngine({ storage, workflows, decider, verifiers, allowUnsignedApprovals: true });
   const { instanceId } = await engine.start({ workflow: NAME, idempotencyKey: "start" });
   await engine.advance(instanceId, { report: { status: "success" } });
+  const asking = await engine.advance(instanceId, { report: { status: "success", details: { n: 1, good: true } } });
+  await engine.approve(instanceId, { by: "ann", evidenceHash: asking.awaiting?.evidenceHash ?? "" });
   await engine.audit(instanceId);
 }

@@ -23,6 +23,8 @@ export interface Trouble {
   readonly percent: number;
   /** The submissions whose verifier could not tell. */
   readonly disturbed: Set<unknown>;
+  /** True while a caller cancels its call: a verifier that is stopped by that has no say. */
+  isCancelling: boolean;
 }
 
 /** A host's side of its connection. */

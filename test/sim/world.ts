@@ -80,7 +80,7 @@ export class World<Engine> {
   ) {
     this.size = size;
     this.schedule = new Schedule(choices);
-    this.store = new Store(this.schedule, { left: 0, percent: 4, disturbed: new Set() });
+    this.store = new Store(this.schedule, { left: 0, percent: 4, disturbed: new Set(), isCancelling: false });
     this.#product = makeProduct(this);
     const names = Array.from({ length: size.hosts }, (_, index) => `host${index + 1}`);
     // Some stores are a network away, for the engines too.
@@ -238,8 +238,11 @@ export class Writer<Engine> {
     }
   }
 
-  /** Calls a host, and others if no answer comes. */
-  async ask<T>(what: string, work: (engine: Engine) => Promise<T>): Promise<Outcome<T>> {
+  /**
+   * Calls a host, and others if no answer comes. A writer may cancel a call by its signal, and then leaves it so, or calls
+   * again.
+   */
+  async ask<T>(what: string, work: Work<Engine, T>): Promise<Outcome<T>> {
     let mayStillHappen = false;
     for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
       const life = await this.#aHost();
@@ -247,7 +250,12 @@ export class Writer<Engine> {
       const outcome = await this.#once(what, life, work);
       if (outcome.kind === "answer") return outcome;
       mayStillHappen ||= outcome.mayStillHappen;
-      if (outcome.kind === "refusal" && !isNoAnswer(outcome.error)) return { ...outcome, mayStillHappen };
+      if (outcome.kind === "refusal" && !isNoAnswer(outcome.error)) {
+        const isCancelled = codeOf(outcome.error) === "CANCELLED";
+        // What an earlier try has sent may arrive after a cancelled one.
+        if (!isCancelled) return { ...outcome, mayStillHappen };
+        if (this.world.pick(this, 2) === 0) return { ...outcome, mayStillHappen: tries > 1 };
+      }
       await this.world.schedule.wait(this.name, `tries again: ${what}`);
     }
     return { kind: "lost", mayStillHappen };
@@ -263,17 +271,33 @@ export class Writer<Engine> {
     }
   }
 
-  #once<T>(what: string, life: Life<Engine>, work: (engine: Engine) => Promise<T>): Promise<Outcome<T>> {
+  #cancellable() {
+    const { trouble } = this.world.store;
+    const controller = new AbortController();
+    const cancel = () => {
+      trouble.isCancelling = true;
+      controller.abort();
+      trouble.isCancelling = false;
+    };
+    return { signal: controller.signal, cancel };
+  }
+
+  #once<T>(what: string, life: Life<Engine>, work: Work<Engine, T>): Promise<Outcome<T>> {
     const { schedule, store } = this.world;
+    const line = `line-of-${this.name}`;
+    const { signal, cancel } = this.#cancellable();
     return new Promise((resolve) => {
       const isLost = () => {
-        if (store.trouble.left <= 0 || !schedule.choices.chance(`line-of-${this.name}`, 4)) return false;
+        if (store.trouble.left <= 0 || !schedule.choices.chance(line, 4)) return false;
         store.trouble.left -= 1;
         return true;
       };
       const lost = () => resolve({ kind: "lost", mayStillHappen: false });
       const giveUp = () => resolve({ kind: "lost", mayStillHappen: true });
-      if (isLost()) schedule.add(this.name, `gives up: ${what}`, giveUp);
+      if (isLost()) {
+        const [said, quit] = schedule.choices.pick(line, 2) === 0 ? ["gives up", giveUp] : ["cancels", cancel];
+        schedule.add(this.name, `${said}: ${what}`, quit);
+      }
       void life.crashed.then(lost);
       const arrives = (said: string, outcome: Outcome<T>) => {
         const isAway = isLost();
@@ -281,16 +305,25 @@ export class Writer<Engine> {
           isAway ? lost() : resolve(outcome),
         );
       };
-      const done = work(life.engine).then(
-        (value) => arrives("answered", { kind: "answer", value }),
-        (error: unknown) => arrives(codeOf(error), { kind: "refusal", error, mayStillHappen: false }),
-      );
+      const refused = (error: unknown) => {
+        const code = codeOf(error);
+        const isFor = code !== "CANCELLED" || signal.aborted;
+        arrives(code, {
+          kind: "refusal",
+          error: isFor ? error : `${code}, which nobody wanted`,
+          mayStillHappen: false,
+        });
+      };
+      const done = work(life.engine, signal).then((value) => arrives("answered", { kind: "answer", value }), refused);
       const over = Promise.race([done, life.crashed]);
       this.world.underWay.add(over);
       void over.then(() => this.world.underWay.delete(over));
     });
   }
 }
+
+/** What a writer has a host do; some calls can be cancelled by their signal. */
+type Work<Engine, T> = (engine: Engine, signal: AbortSignal) => Promise<T>;
 
 /** Returns true for an error after which nobody knows if something was done. */
 function isNoAnswer(error: unknown): boolean {

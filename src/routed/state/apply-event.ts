@@ -27,6 +27,8 @@ export function applyEvent(
       return { ...factsOf(head), status: "RUNNING", ...contextOf(head, command), pending: pendingOf(command, version) };
     case "gate_refused":
       return { ...(event.uncounted ? factsOf(head) : refused(head)), status: "RUNNING" };
+    case "continued":
+      return head;
     case "approval_requested": {
       const { pending } = head;
       if (pending === undefined) throw new Error("a person is asked about a report");

@@ -65,6 +65,13 @@ export type RoutedEvent =
       problems: Problem[];
       verification?: Verification[] | undefined;
     }
+  /** A call with a key of its own comes with the report that is recorded already: its key is recorded, too. */
+  | {
+      type: "continued";
+      operation: "advance" | "resume";
+      /** The commit that the call is answered from: the one with the report, or with the decision on it. */
+      of: number;
+    }
   /** The evidence is complete and waits for a person's approval. */
   | { type: "approval_requested"; step: string; prompt: string; approvers?: string[] | undefined; evidenceHash: string }
   /** A person approves. */
@@ -318,6 +325,7 @@ export type RoutedCommand =
       /** The gate requires an approval of this evidence. */
       readonly approval?: { readonly question: ApprovalDefinition; readonly evidenceHash: string };
     } & ReportFacts)
+  | { readonly type: "continue"; readonly operation: "advance" | "resume"; readonly of: number }
   | ({
       readonly type: "refuse";
       readonly problems: readonly Problem[];

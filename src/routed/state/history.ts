@@ -116,6 +116,7 @@ export class RoutedHistory {
         const { problems, verification } = event;
         return add({ ...reported(event), problems, ...(verification === undefined ? {} : { verification }) });
       }
+      case "continued":
       case "approval_requested":
         return undefined;
       case "approved":

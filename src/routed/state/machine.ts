@@ -89,6 +89,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     problems: z.array(problemSchema),
     ...verified,
   }),
+  z.object({ type: z.literal("continued"), operation: reported.operation, of: version }),
   z.object({
     type: z.literal("approval_requested"),
     step: z.string(),

@@ -127,6 +127,8 @@ function commandRefusal(
         return notNow(head, "resume");
       }
       return undefined;
+    case "continue":
+      return head.status === "RUNNING" ? undefined : notNow(head, command.operation);
     case "decide":
     case "fail":
       // The question was answered by another writer, or withdrawn.
@@ -191,6 +193,8 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       const { question, evidenceHash } = approval;
       return [reported, { type: "approval_requested", step: stepOf(head), ...question, evidenceHash }];
     }
+    case "continue":
+      return [{ type: "continued", operation: command.operation, of: command.of }];
     case "refuse": {
       const { problems, verification, counted, maxAttempts, maxAttemptsTotal } = command;
       const attempt = head.attempts + 1;

@@ -259,6 +259,21 @@ describe("two concurrent callers", () => {
     expect(decider.requests).toHaveLength(1);
   });
 
+  it("with the same report and a key each are remembered both", async () => {
+    const { engine, id, decider } = await started("Sow", "Water");
+    const calls = ["k1", "k2"].map((idempotencyKey) => ({ ...DONE, idempotencyKey }));
+    const answers = await Promise.all(calls.map((call) => engine.advance(id, call)));
+    expect(answers.map(({ currentStep }) => currentStep)).toEqual(["Sow", "Sow"]);
+    for (const call of calls) {
+      expect(await engine.advance(id, call)).toMatchObject({ currentStep: "Sow", replayed: true });
+    }
+    expect(decider.requests).toHaveLength(1);
+    expect((await engine.history(id)).map(({ determinedNextStep }) => determinedNextStep)).toEqual(["Sow"]);
+    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    // Without a key it is a report on the next step.
+    expect((await engine.advance(id, DONE)).currentStep).toBe("Water");
+  });
+
   it("with the same report get the same answer", async () => {
     const { engine, id, decider } = await started("Sow");
     const both = await Promise.all([engine.advance(id, DONE), engine.advance(id, DONE)]);

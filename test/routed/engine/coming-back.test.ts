@@ -45,6 +45,17 @@ describe("a resuming client", () => {
     expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Sow", "Dig"], ["Sow", "Dig"], ["Sow"]]);
   });
 
+  it("continues a suspended instance with the report that it has given before", async () => {
+    const { engine, id } = await started([never, "Sow"]);
+    abandon(engine.resume(id, { ...BACK, idempotencyKey: "first" }));
+    while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setImmediate(resolve));
+    await engine.suspend(id);
+    expect(await engine.resume(id, { ...BACK, idempotencyKey: "second" })).toMatchObject({
+      status: "RUNNING",
+      currentStep: "Sow",
+    });
+  });
+
   it("without evidence makes no attempt at the gate", async () => {
     const { engine, id, decider } = await started(["Sow"], GATE, { limits: { maxAttempts: 1 } });
     await engine.suspend(id);
