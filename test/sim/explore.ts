@@ -1,14 +1,12 @@
 /**
- * Explores a small world whole: three writers, two sessions, three hosts, and at most one crash, cut or fault. Every order
- * of the first steps is tried, up to a depth; the rest takes its usual course. Two orders that lead to the same state are
+ * Explores small worlds whole: three writers, two sessions, three hosts, and at most one crash, cut or fault. Every order of
+ * the first steps is tried, up to a depth; the rest takes its usual course. Two orders that lead to the same state are
  * followed once. The state is the store, and what everybody has been told so far: the code between two steps depends on
- * nothing else.
+ * nothing else. scripts.ts has what the writers do.
  */
 import { createHash } from "node:crypto";
-import type { Engine } from "phasegate";
 import type { Choices } from "./choices.js";
-import { PhasedProduct } from "./phased.js";
-import type { Op } from "./phased-model.js";
+import { type Script, type Scripted, WRITERS } from "./scripts.js";
 import { type Size, World, Writer } from "./world.js";
 
 /** What was explored. */
@@ -34,21 +32,17 @@ export interface Exploration {
 
 const SIZE: Size = { rounds: 1, writers: 3, hosts: 3, sessions: 2, operations: 1, faults: 0 };
 
-/** What the writers do, each with one session: the first two with the same one. */
-const SCRIPT: readonly { readonly place: number; readonly op: Op }[] = [
-  { place: 0, op: { type: "submit", phase: 1, good: true, n: 1 } },
-  { place: 0, op: { type: "pause" } },
-  { place: 1, op: { type: "submit", phase: 1, good: false, n: 3 } },
-];
-
 /** Runs every order of the first steps. */
-export async function explore({ depth, faults, runsMax = Number.POSITIVE_INFINITY }: Exploration): Promise<Explored> {
+export async function explore<Engine>(
+  script: Script<Engine>,
+  { depth, faults, runsMax = Number.POSITIVE_INFINITY }: Exploration,
+): Promise<Explored> {
   const seen = new Set<string>();
   const open: (readonly number[])[] = [[]];
   let runs = 0;
   for (let prefix = open.pop(); prefix !== undefined && runs < runsMax; prefix = open.pop()) {
     const choices = new ExploredChoices(prefix, depth);
-    const { problems, trace } = await runScript(choices, faults);
+    const { problems, trace } = await runScript(script, choices, faults);
     runs += 1;
     if (problems.length > 0) return { runs, states: seen.size, problems, trace };
     for (const [index, { state, count }] of choices.made.entries()) {
@@ -84,7 +78,7 @@ class ExploredChoices implements Choices {
     // Clocks, and who asks which host, are as usual: the first writer asks the first host.
     const asked = /^writer(\d)$/.exec(of);
     if (asked !== null) return (Number(asked[1]) - 1) % count;
-    if (!this.isOpen || count < 2 || !(of === "order" || of === "trouble" || of.startsWith("store-of-"))) return 0;
+    if (!this.isOpen || count < 2 || !(of === "order" || isFault(of))) return 0;
     // All clocks that are wrong are the same to the engines.
     if (count > 20) return 0;
     if (of === "order") this.#ordered += 1;
@@ -92,7 +86,7 @@ class ExploredChoices implements Choices {
   }
 
   chance(of: string): boolean {
-    if (!this.isOpen || !(of === "trouble" || of.startsWith("store-of-"))) return false;
+    if (!this.isOpen || !isFault(of)) return false;
     return this.#decide(of, 2) === 1;
   }
 
@@ -104,45 +98,32 @@ class ExploredChoices implements Choices {
   }
 }
 
-/** Runs the script in a world of its own. */
-async function runScript(choices: ExploredChoices, faults: number) {
-  const products: ScriptedProduct[] = [];
+/** Returns true for what goes wrong: a host, the store, or a writer's call. */
+function isFault(of: string): boolean {
+  return of === "trouble" || of.startsWith("store-of-") || of.startsWith("line-of-");
+}
+
+/** Runs a script in a world of its own. */
+async function runScript<Engine>(script: Script<Engine>, choices: ExploredChoices, faults: number) {
+  const products: Scripted<Engine>[] = [];
   const world = new World<Engine>(choices, SIZE, (made) => {
-    const product = new ScriptedProduct(made, { isWatched: false });
+    const product = script(made);
     products.push(product);
     return product;
   });
   const { schedule, store } = world;
-  const [product = new ScriptedProduct(world, { isWatched: false })] = products;
+  const [product = script(world)] = products;
   for (const host of world.hosts) host.start();
-  await world.until(product.begin());
+  await world.until(product.begin(new Writer(world, "setter", 0, product)));
   const told = new Map<string, string>();
   schedule.onStep = (of, what) => told.set(of, digest(`${told.get(of)}\n${what}\n${store.content}`));
   choices.state = () => digest(JSON.stringify([[...told].sort(), store.content, store.trouble.left]));
   choices.isOpen = true;
   store.trouble.left = faults;
-  const writers = SCRIPT.map((_, index) => new Writer(world, `writer${index + 1}`, 1, product));
-  await world.work(writers);
+  await world.work(WRITERS.map((name) => new Writer(world, name, 1, product)));
   choices.isOpen = false;
   const problems = await world.end(1);
   return { problems, trace: schedule.trace };
-}
-
-/** Writers who do what the script says. Nobody watches, which would only add orders that don't matter to them. */
-class ScriptedProduct extends PhasedProduct {
-  readonly #ids: string[] = [];
-
-  /** Starts the sessions. */
-  async begin(): Promise<void> {
-    const setter = new Writer(this.world, "setter", 0, this);
-    for (const place of [0, 1]) this.#ids.push(await this.start(setter, place));
-  }
-
-  override async act(writer: Writer<Engine>): Promise<void> {
-    const task = SCRIPT[Number(writer.name.slice(-1)) - 1];
-    const sessionId = this.#ids[task?.place ?? 0];
-    if (task !== undefined && sessionId !== undefined) await this.ask(writer, sessionId, task.op);
-  }
 }
 
 function digest(text: string): string {

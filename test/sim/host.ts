@@ -113,6 +113,8 @@ export class Host<Engine> {
       }
     } catch (error) {
       watched.isOver = true;
+      // The crash has closed the host's database.
+      if (life.storage.end.aborted) return;
       if (codeOf(error) !== "STORAGE_FAILED") throw error;
       await schedule.wait(of, "watches again");
       return this.#watch(life, false);

@@ -14,6 +14,7 @@ import { loadPlanned, PlannedProduct } from "./planned.js";
 import { PostgresStore } from "./postgres-store.js";
 import { loadRecorded, RecordedProduct } from "./recorded.js";
 import { loadRouted, RoutedProduct } from "./routed.js";
+import { PHASED_SCRIPTS, ROUTED_SCRIPTS, type Script } from "./scripts.js";
 import { shrink } from "./shrink.js";
 import { SqliteStore } from "./sqlite-store.js";
 import { type Report, type Size, simulate, USUAL, type World } from "./world.js";
@@ -72,7 +73,7 @@ await loadRecorded();
 const begun = performance.now();
 if (values.defects || values.defect !== undefined) findDefects();
 else if (values.explore === undefined) await runSeeds();
-else for (const faults of [0, 1]) await exploreAll(Number(values.explore), faults);
+else await exploreAll(Number(values.explore));
 
 /** Runs one seed after the other, up to the first one that fails. */
 async function runSeeds(): Promise<void> {
@@ -88,13 +89,20 @@ async function runSeeds(): Promise<void> {
   console.log(`no problem in ${steps} steps and ${seconds()} s`);
 }
 
-/** Tries every order of the first steps of a small world. */
-async function exploreAll(depth: number, faults: number): Promise<void> {
-  const { runs, states, problems, trace } = await explore({ depth, faults });
-  console.log(`depth ${depth}, ${faults} faults: ${runs} runs, ${states} states, ${seconds()} s`);
-  if (problems.length === 0) return;
-  process.exitCode = 1;
-  console.log([...trace, "", ...problems].join("\n"));
+/** Tries every order of the first steps of small worlds. */
+async function exploreAll(depth: number): Promise<void> {
+  for (const [name, script] of Object.entries(PHASED_SCRIPTS)) await exploreOne(name, script, depth);
+  for (const [name, script] of Object.entries(ROUTED_SCRIPTS)) await exploreOne(name, script, depth);
+}
+
+async function exploreOne<E>(name: string, script: Script<E>, depth: number): Promise<void> {
+  for (const faults of [0, 1]) {
+    const { runs, states, problems, trace } = await explore(script, { depth, faults });
+    console.log(`${name}: depth ${depth}, ${faults} faults, ${runs} runs, ${states} states, ${seconds()} s`);
+    if (problems.length === 0) continue;
+    process.exitCode = 1;
+    console.log([...trace, "", ...problems].join("\n"));
+  }
 }
 
 /** Prints a table: the first seed that finds each planted defect. Each is planted in a process of its own. */

@@ -225,11 +225,11 @@ export class PhasedProduct implements Product<Engine> {
     }
     if (status === "paused") return { type: "resume" };
     if (waits) {
-      const about = await this.#about(writer, sessionId, "approval");
+      const about = await this.about(writer, sessionId, "approval");
       if (about !== undefined) return { type: pick(["approve", "approve", "deny"]), about };
     }
     if (asks && pick([true, true, false])) {
-      const about = await this.#about(writer, sessionId, "waiver");
+      const about = await this.about(writer, sessionId, "waiver");
       const n = ++this.#numbers;
       const others: readonly Op[] = [
         { type: "submit", phase, good: false, n },
@@ -253,7 +253,12 @@ export class PhasedProduct implements Product<Engine> {
   protected readonly approvals = new Map<number, ApprovalRequest>();
   protected readonly waivers = new Map<number, WaiverRequest>();
 
-  async #about(writer: Writer<Engine>, sessionId: string, what: "approval" | "waiver"): Promise<number | undefined> {
+  /** Asks what waits for a person. Returns the number of what it is about. */
+  protected async about(
+    writer: Writer<Engine>,
+    sessionId: string,
+    what: "approval" | "waiver",
+  ): Promise<number | undefined> {
     const outcome = await writer.ask(`${what} of ${sessionId}`, async (engine) => {
       if (what === "waiver") {
         const waiver = await engine.getWaiver(sessionId);

@@ -62,6 +62,7 @@ export interface Called {
 
 /** Routed sessions, and everything that writers were told about them. */
 export class RoutedProduct implements Product<RoutedEngine> {
+  readonly watch?: (engine: RoutedEngine) => ReturnType<RoutedEngine["watch"]>;
   readonly world: World<RoutedEngine>;
   readonly calls: Called[] = [];
   /** Every operation that was ever asked for, by its key. */
@@ -75,8 +76,9 @@ export class RoutedProduct implements Product<RoutedEngine> {
   readonly #last = new Map<number, RoutedOp>();
   #numbers = 0;
 
-  constructor(world: World<RoutedEngine>) {
+  constructor(world: World<RoutedEngine>, { isWatched = true }: { readonly isWatched?: boolean } = {}) {
     this.world = world;
+    if (isWatched) this.watch = (engine) => engine.watch();
     this.#counts = Array.from({ length: world.size.sessions }, () => 0);
     this.#isDecidedFirst = world.schedule.choices.chance("first-step", 30);
   }
@@ -89,22 +91,13 @@ export class RoutedProduct implements Product<RoutedEngine> {
     return createRoutedEngine({ storage, clock, workflows, decider, verifiers, limits, firstStep, ...approvals });
   }
 
-  async *watch(engine: RoutedEngine) {
-    for await (const { sessionId, version } of engine.watch()) yield { sessionId, version };
-  }
-
   async act(writer: Writer<RoutedEngine>): Promise<void> {
     const place = this.world.pick(writer, this.#counts.length + 1) - 1;
     if (place < 0) return;
     const count = this.#counts[place] ?? 0;
-    const id = await this.#start(writer, `start ${place} ${count}`);
+    const id = await this.start(writer, `start ${place} ${count}`);
     if (id === undefined) return;
-    const look = await this.#call(writer, id, "status", async (engine) => {
-      const view = await engine.status(id);
-      const { n } = view.awaiting?.evidence ?? {};
-      if (view.awaiting !== undefined) this.#hashes.set(Number(n), view.awaiting.evidenceHash);
-      return { ...answerOf(view), about: n === undefined ? undefined : Number(n) };
-    });
+    const look = await this.look(writer, id);
     if (look.kind !== "answer") return;
     if (look.value.status === "COMPLETED") {
       if (this.#counts[place] === count) this.#counts[place] = count + 1;
@@ -112,10 +105,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
     }
     const op = this.#choose(writer, place, look.value);
     if ("n" in op) this.#last.set(place, op);
-    const key = `${writer.name} ${++this.#numbers}`;
-    this.ops.set(key, op);
-    const what = `${op.type} ${JSON.stringify(op)} ${key}`;
-    await this.#call(writer, id, what, (engine, signal) => this.perform(engine, id, op, key, signal), { op, key });
+    await this.ask(writer, id, op);
   }
 
   check(auditor: Life<RoutedEngine>): Promise<readonly string[]> {
@@ -159,8 +149,26 @@ export class RoutedProduct implements Product<RoutedEngine> {
     }
   }
 
+  /** Reads the status, with what a person is asked. */
+  protected look(writer: Writer<RoutedEngine>, id: string) {
+    return this.#call(writer, id, "status", async (engine) => {
+      const view = await engine.status(id);
+      const { n } = view.awaiting?.evidence ?? {};
+      if (view.awaiting !== undefined) this.#hashes.set(Number(n), view.awaiting.evidenceHash);
+      return { ...answerOf(view), about: n === undefined ? undefined : Number(n) };
+    });
+  }
+
+  /** Asks for an operation with a key of its own, and records what came of it. */
+  protected async ask(writer: Writer<RoutedEngine>, id: string, op: RoutedOp): Promise<void> {
+    const key = `${writer.name} ${++this.#numbers}`;
+    this.ops.set(key, op);
+    const what = `${JSON.stringify(op)} ${key}`;
+    await this.#call(writer, id, what, (engine, signal) => this.perform(engine, id, op, key, signal), { op, key });
+  }
+
   /** Starts the instance of a place, as all writers do with the same key. Returns its id; undefined if it was cancelled. */
-  async #start(writer: Writer<RoutedEngine>, key: string): Promise<string | undefined> {
+  protected async start(writer: Writer<RoutedEngine>, key: string): Promise<string | undefined> {
     this.ops.set(key, { type: "start" });
     const started = await writer.ask(key, (engine, signal) =>
       engine.start({ workflow: NAME, idempotencyKey: key, signal }),
@@ -225,7 +233,7 @@ function answerOf(view: RoutedView & { readonly gate?: unknown }): Answer {
 /** A decider that takes its time. Sometimes it fails, or never answers: then the deadline does. */
 function simulatedDecider(schedule: Schedule, of: string, { trouble }: SharedStore): StepDecider {
   return {
-    decide: ({ allowed }, { signal }) =>
+    decide: ({ allowed, currentStep = "" }, { signal }) =>
       new Promise<DeciderAnswer>((resolve, reject) => {
         const choice = `decider-of-${of}`;
         schedule.add(of, "decides", () => {
@@ -235,7 +243,9 @@ function simulatedDecider(schedule: Schedule, of: string, { trouble }: SharedSto
             if (schedule.choices.pick(choice, 2) === 0) reject(new Error("the model is down"));
             return;
           }
-          const nextStep = allowed[schedule.choices.pick(choice, allowed.length)] ?? "FINISH";
+          // The usual course is the order of the steps.
+          const following = allowed.indexOf(currentStep) + 1 + schedule.choices.pick(choice, allowed.length);
+          const nextStep = allowed[following % allowed.length] ?? "FINISH";
           const status = ["RUNNING", "RUNNING", "RUNNING", "RUNNING", "SUSPENDED", "FAILED"];
           const statusSuggestion = status[schedule.choices.pick(choice, status.length)] ?? "RUNNING";
           resolve({ nextStep, contextUpdates: {}, statusSuggestion });

@@ -8,13 +8,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Recorder } from "../../src/workspace/session/machine.js";
 import { SeededChoices } from "./choices.js";
 import { DEFECTS, plant } from "./defects.js";
-import { explore } from "./explore.js";
+import { type Exploration, explore } from "./explore.js";
 import { FileStore } from "./file-store.js";
 import { loadPhased, PhasedProduct } from "./phased.js";
 import { loadPlanned, PlannedProduct } from "./planned.js";
 import { PostgresStore } from "./postgres-store.js";
 import { loadRecorded, RecordedProduct } from "./recorded.js";
 import { loadRouted, RoutedProduct } from "./routed.js";
+import { PHASED_SCRIPTS, ROUTED_SCRIPTS } from "./scripts.js";
 import { SqliteStore } from "./sqlite-store.js";
 import { NetworkStore } from "./store.js";
 import { type StoreClass, simulate, type World } from "./world.js";
@@ -51,6 +52,12 @@ async function failing(worlds: readonly (readonly [seed: number, product: Produc
   return failed;
 }
 
+/** The small worlds that are explored. */
+const EXPLORED = [
+  ...Object.entries(PHASED_SCRIPTS).map(([name, script]) => [name, (of: Exploration) => explore(script, of)] as const),
+  ...Object.entries(ROUTED_SCRIPTS).map(([name, script]) => [name, (of: Exploration) => explore(script, of)] as const),
+];
+
 const seeds = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 beforeAll(async () => {
@@ -74,8 +81,8 @@ describe("simulated worlds", () => {
     expect(await failing(seeds(6).map((seed) => [seed, NAMES[seed % 4] ?? "phased", store]))).toEqual([]);
   });
 
-  it("keep them in every order of the first steps of a small one, with one crash, cut or fault", async () => {
-    const { problems, runs, states } = await explore({ depth: 4, faults: 1 });
+  it.each(EXPLORED)("keep them in every order of the first steps, with one crash, cut or fault: %s", async (_, run) => {
+    const { problems, runs, states } = await run({ depth: 3, faults: 1 });
     expect(problems).toEqual([]);
     expect(runs).toBeGreaterThan(100);
     expect(states).toBeGreaterThan(50);
@@ -100,6 +107,8 @@ describe("simulated worlds", () => {
 
   it.each<[ProductName, StoreName, number, string]>([
     ["phased", "memory", 40, "request-lost,answer-lost,doubled,late,refused,crashes,is cut off,ahead,gives up"],
+    ["phased", "memory", 80, "cancels,CANCELLED"],
+    ["routed", "memory", 80, "CONFLICT,CANCELLED,DECIDER_FAILED,STEP_NOT_CURRENT,approve,deny,release,retry"],
     ["phased", "memory", 40, "the answer is lost,CONFLICT,approve,waive,rollback,retry"],
     ["planned", "memory", 30, '"task","sync","forge",takes a snapshot,is written,by hand'],
     ["phased", "files", 10, "disk: ,the power fails"],

@@ -1,0 +1,146 @@
+/** What writers do in the small worlds that are explored whole: each makes one call on a session that was set up before. */
+import type { Engine } from "phasegate";
+import type { RoutedEngine } from "phasegate/routed";
+import { PhasedProduct } from "./phased.js";
+import type { Op } from "./phased-model.js";
+import { RoutedProduct } from "./routed.js";
+import type { RoutedOp } from "./routed-model.js";
+import type { Product, World, Writer } from "./world.js";
+
+/** A product whose writers follow a script. */
+export interface Scripted<Engine> extends Product<Engine> {
+  /** Sets the sessions up. */
+  begin(setter: Writer<Engine>): Promise<void>;
+}
+
+/** Makes the product of a world. */
+export type Script<Engine> = (world: World<Engine>) => Scripted<Engine>;
+
+/** The writers, in the order of the script. */
+export const WRITERS: readonly string[] = ["writer1", "writer2", "writer3"];
+
+/** An operation on one of the two sessions. */
+interface Task<Operation> {
+  readonly place: 0 | 1;
+  readonly op: Operation;
+}
+
+/** What was done before, and what the writers do. */
+interface Tasks<Operation> {
+  readonly before?: readonly Task<Operation>[];
+  readonly writers: readonly [Task<Operation>, Task<Operation>, Task<Operation>];
+  /** True if each host watches: that adds orders. */
+  readonly isWatched?: boolean;
+}
+
+class ScriptedPhased extends PhasedProduct implements Scripted<Engine> {
+  readonly #tasks: Tasks<Op>;
+  readonly #ids: string[] = [];
+
+  constructor(world: World<Engine>, tasks: Tasks<Op>) {
+    super(world, { isWatched: tasks.isWatched === true });
+    this.#tasks = tasks;
+  }
+
+  async begin(setter: Writer<Engine>): Promise<void> {
+    for (const place of [0, 1]) this.#ids.push(await this.start(setter, place));
+    for (const { place, op } of this.#tasks.before ?? []) await this.ask(setter, this.#ids[place] ?? "", op);
+    for (const id of this.#ids) for (const what of ["approval", "waiver"] as const) await this.about(setter, id, what);
+  }
+
+  override async act(writer: Writer<Engine>): Promise<void> {
+    const task = this.#tasks.writers[WRITERS.indexOf(writer.name)];
+    if (task !== undefined) await this.ask(writer, this.#ids[task.place] ?? "", task.op);
+  }
+}
+
+class ScriptedRouted extends RoutedProduct implements Scripted<RoutedEngine> {
+  readonly #tasks: Tasks<RoutedOp>;
+  readonly #ids: string[] = [];
+
+  constructor(world: World<RoutedEngine>, tasks: Tasks<RoutedOp>) {
+    super(world, { isWatched: tasks.isWatched === true });
+    this.#tasks = tasks;
+  }
+
+  async begin(setter: Writer<RoutedEngine>): Promise<void> {
+    for (const place of [0, 1]) this.#ids.push((await this.start(setter, `start ${place}`)) ?? "");
+    for (const { place, op } of this.#tasks.before ?? []) await this.ask(setter, this.#ids[place] ?? "", op);
+    for (const id of this.#ids) await this.look(setter, id);
+  }
+
+  override async act(writer: Writer<RoutedEngine>): Promise<void> {
+    const task = this.#tasks.writers[WRITERS.indexOf(writer.name)];
+    if (task !== undefined) await this.ask(writer, this.#ids[task.place] ?? "", task.op);
+  }
+}
+
+const phased =
+  (tasks: Tasks<Op>): Script<Engine> =>
+  (world) =>
+    new ScriptedPhased(world, tasks);
+const routed =
+  (tasks: Tasks<RoutedOp>): Script<RoutedEngine> =>
+  (world) =>
+    new ScriptedRouted(world, tasks);
+
+const submit = (phase: number, n: number, good = true): Op => ({ type: "submit", phase, good, n });
+const advance = (n: number, good = true): RoutedOp => ({ type: "advance", n, good });
+
+const SUBMITTING: Tasks<Op> = {
+  writers: [
+    { place: 0, op: submit(1, 1) },
+    { place: 0, op: { type: "pause" } },
+    { place: 1, op: submit(1, 3, false) },
+  ],
+};
+
+/** The scripts of phased sessions. */
+export const PHASED_SCRIPTS = {
+  "evidence and a pause": phased(SUBMITTING),
+  "evidence and a pause, watched": phased({ ...SUBMITTING, isWatched: true }),
+  "an approval, and other evidence": phased({
+    before: [
+      { place: 0, op: submit(1, 11) },
+      { place: 0, op: submit(2, 12) },
+      { place: 1, op: submit(1, 13) },
+      { place: 1, op: submit(2, 14) },
+    ],
+    writers: [
+      { place: 0, op: { type: "approve", about: 12 } },
+      { place: 0, op: submit(2, 15) },
+      { place: 1, op: { type: "deny", about: 14 } },
+    ],
+  }),
+  "a waiver, and evidence that needs it": phased({
+    before: [{ place: 0, op: { type: "requestWaiver", phase: 1, n: 21 } }],
+    writers: [
+      { place: 0, op: { type: "waive", about: 21 } },
+      { place: 0, op: submit(1, 22, false) },
+      { place: 1, op: { type: "requestWaiver", phase: 1, n: 23 } },
+    ],
+  }),
+};
+
+/** The scripts of routed sessions. */
+export const ROUTED_SCRIPTS = {
+  "two reports": routed({
+    writers: [
+      { place: 0, op: advance(31) },
+      { place: 0, op: advance(32) },
+      { place: 1, op: { type: "suspend" } },
+    ],
+  }),
+  "an approval, and a client that comes back": routed({
+    before: [
+      { place: 0, op: advance(41) },
+      { place: 0, op: advance(42) },
+      { place: 0, op: advance(43) },
+    ],
+    writers: [
+      { place: 0, op: { type: "approve", about: 43 } },
+      { place: 0, op: { type: "resume", n: 44, good: true } },
+      { place: 1, op: advance(45) },
+    ],
+  }),
+};
