@@ -17,11 +17,11 @@ import { exportLines } from "../../src/cli/export.js";
 import { checkLines, importBlock } from "../../src/cli/import.js";
 import { LinearDecider } from "../../src/deciders/linear.js";
 import { isPhasegateError } from "../../src/errors.js";
-import { readMessage } from "../../src/mcp/stdio-messages.js";
 import { LogRefusal } from "../../src/phased/log-check.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { taskMasterParser } from "../../src/plan/task-master.js";
 import { loadRuleLanguage } from "../../src/rules/language.js";
+import { isErrorCode } from "../../src/tools/dispatch.js";
 import { DIAGNOSTIC_CODES } from "../../src/workflow/diagnostic.js";
 import { isJsonObject } from "../../src/workflow/json.js";
 import { served } from "../http/call-api.js";
@@ -31,6 +31,7 @@ import { livedIn } from "../support/house.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { gateFile, metadata, phase, read as readWorkflowWith } from "../workflow/workflow-texts.js";
 import { makeOffice } from "../workspace/preload/office.js";
+import { sendOverMcp } from "./over-mcp.js";
 
 /** One reader of foreign text. */
 export interface Reader {
@@ -73,7 +74,8 @@ async function refusalOf(work: () => unknown): Promise<string> {
 function answered(answer: object): string {
   const { status, code, error_type } = answer as Readonly<Record<string, unknown>>;
   if (status === "success") return "read";
-  if (typeof code === "string" && code !== "INTERNAL") return code;
+  // A gate that was not met is no error, but has a code.
+  if (code === "GATE_FAILED" || (isErrorCode(code) && code !== "INTERNAL")) return code;
   throw new Error(`an answer without a known code: ${JSON.stringify({ status, code, error_type })}`);
 }
 
@@ -129,10 +131,13 @@ async function preloading(workflow: string, path: string) {
   return async (text: string) => {
     await writeFile(join(office.project, "bundle", path), text);
     const workspace = await office.open();
+    const codes: string[] = [];
+    workspace.on("refused", ({ code }) => void codes.push(code));
     const answer = await workspace.preloadWorkflow({ workflow, reload: true });
     if (answer.success) return "read";
-    if (/internal/i.test(JSON.stringify(answer))) throw new Error(JSON.stringify(answer));
-    return "refused";
+    const [code] = codes;
+    if (!isErrorCode(code) || code === "INTERNAL") throw new Error(`refused with ${code}: ${JSON.stringify(answer)}`);
+    return code;
   };
 }
 
@@ -242,9 +247,10 @@ export const READERS: readonly Reader[] = [
       const rules = language.forVariables({ evidence: "object", value: "any" });
       return async (text) => {
         const rule = rules.compile(text);
-        if (!rule.ok) return rule.message === "" ? Promise.reject(new Error("a refusal without a word")) : "refused";
-        return refusalOf(() =>
-          workflowWith("phases/1/gate-definition.yaml", gateFile(`a: {type: any, validator: ${JSON.stringify(text)}}`)),
+        if (!rule.ok && rule.message === "") throw new Error("a refusal without a word");
+        return workflowWith(
+          "phases/1/gate-definition.yaml",
+          gateFile(`a: {type: any, validator: ${JSON.stringify(text)}}`),
         );
       };
     },
@@ -360,23 +366,29 @@ export const READERS: readonly Reader[] = [
       const { send } = served(new LinearDecider());
       const headers = { "content-type": "application/json" };
       return async (body) => {
+        const codes: unknown[] = [];
         for (const path of ["start", "advance", "resume"]) {
-          const { status } = await send(`/workflows/${path}`, { method: "POST", headers, body });
+          // Each answer is checked against the OpenAPI document, which has the codes.
+          const { status, body: answer } = await send(`/workflows/${path}`, { method: "POST", headers, body });
           if (status >= 500) throw new Error(`${path} answers ${status}`);
+          if (status >= 400) codes.push(answer.error_code);
         }
-        return "answered";
+        return codes.length === 3 ? String(codes[0]) : "answered";
       };
     },
   },
   {
     name: "a line over MCP",
-    good: "request",
+    good: "answered",
     seeds: async () => [
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pos_workflow","arguments":{"action":"list_workflows"}}}',
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}',
     ],
     tokens: ['"id":null', '"jsonrpc":"1.0"', '"_meta":{}', "\\u0000"],
-    open: async () => async (text) => readMessage(Buffer.from(text)).kind,
+    open: async () => {
+      const { engine } = makeEngine();
+      return (text) => sendOverMcp(engine, text, answered);
+    },
   },
   {
     name: "the arguments of the tool",
