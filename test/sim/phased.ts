@@ -178,7 +178,7 @@ export class PhasedProduct implements Product<Engine> {
     if (outcome.kind !== "answer") throw new Error(`start was not answered: ${JSON.stringify(outcome)}`);
     const { sessionId } = outcome.value;
     if (place.sessionId === undefined && target.endsWith(`/${place.count}`)) place.sessionId = sessionId;
-    const asked = { op: { type: "start" }, key, outcome: { kind: "answer", value: { sessionId } } } as const;
+    const asked = { op: { type: "start" }, key, outcome: { ...outcome, value: { sessionId } } } as const;
     this.calls.push({ writer: writer.name, sessionId, from: 0, to: this.#versionOf(sessionId), asked });
     return sessionId;
   }

@@ -132,7 +132,9 @@ function judge(call: Called, { states, bodies, byKey }: Replayed): string[] {
     if (state === undefined || value.version > to) return ["an answer from a commit that is not in the log"];
     if (!isShown(state, value)) return ["an answer that is not that of its commit"];
     if (asked === undefined) return value.version >= from ? [] : ["an old state was shown"];
-    if (own === undefined) return judgeUnwritten(asked.op, from, value, { states, bodies });
+    // An earlier try that was given up may be carried out after the answer that wrote nothing.
+    const isUnwritten = own === undefined || (own > to && outcome.mayStillHappen);
+    if (isUnwritten) return judgeUnwritten(asked.op, from, value, { states, bodies });
     if (own <= from || own > to) return ["a commit was acknowledged that is not of this call"];
     return judgeAnswer(own, value, { states, bodies });
   }

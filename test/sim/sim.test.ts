@@ -1,13 +1,8 @@
-import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import type { Engine } from "phasegate";
 import type { RoutedEngine } from "phasegate/routed";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Recorder } from "../../src/workspace/session/machine.js";
 import { SeededChoices } from "./choices.js";
-import { DEFECTS, plant } from "./defects.js";
 import { type Exploration, explore } from "./explore.js";
 import { FileStore } from "./file-store.js";
 import { loadPhased, PhasedProduct } from "./phased.js";
@@ -20,7 +15,6 @@ import { SqliteStore } from "./sqlite-store.js";
 import { NetworkStore } from "./store.js";
 import { type StoreClass, simulate, type World } from "./world.js";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STORES = { memory: NetworkStore, files: FileStore, sqlite: SqliteStore, postgres: PostgresStore } as const;
 type StoreName = keyof typeof STORES;
 
@@ -135,36 +129,5 @@ describe("choices", () => {
       values.map(([a]) => [a, 0]),
     );
     expect(some.unusual).toEqual(kept);
-  });
-});
-
-describe("a planted defect", () => {
-  it("has its place in the sources, so that the simulator can be tried on it", () => {
-    for (const defect of DEFECTS) {
-      const source = readFileSync(new URL(`../../src/${defect.file}`, import.meta.url), "utf8");
-      expect(plant(source, defect)).not.toBe(source);
-    }
-  });
-
-  it("is found, and the command that is printed finds it again in a short trace", async () => {
-    const sim = async (...args: string[]) => {
-      const node = ["--import", "./scripts/run-sources.mjs", "test/sim/main.ts", ...args];
-      const env = { ...process.env, PHASEGATE_DEFECT: "conflict-is-done" };
-      const failing = promisify(execFile)(process.execPath, node, { cwd: ROOT, env });
-      return failing.then(
-        () => expect.unreachable("the defect was not found"),
-        ({ code, stdout }: { readonly code: number; readonly stdout: string }) => ({ code, stdout }),
-      );
-    };
-    const { code, stdout } = await sim("--seeds", "100");
-    expect(code).toBe(1);
-    const [, seed = "", kept = ""] =
-      /This one: {7}npm run sim -- --seed (\d+) --keep "(.+)" --trace/.exec(stdout) ?? [];
-    const problem = "an acknowledged commit is not in the log";
-    expect(stdout).toContain(problem);
-    const again = await sim("--seed", seed, "--keep", kept);
-    expect(again.stdout).toContain(problem);
-    const steps = (text: string) => Number(/fails after (\d+) steps/.exec(text)?.[1]);
-    expect(steps(again.stdout)).toBeLessThan(steps(stdout));
   });
 });

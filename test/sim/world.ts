@@ -25,13 +25,13 @@ export const USUAL: Size = { rounds: 2, writers: 3, hosts: 3, sessions: 2, opera
 
 /** The answer to a call, or its refusal; `lost` if the writer never got either. */
 export type Outcome<T> =
-  | { readonly kind: "answer"; readonly value: T }
   | {
-      readonly kind: "refusal";
-      readonly error: unknown;
+      readonly kind: "answer";
+      readonly value: T;
       /** True if the writer has given up on an earlier try that may still be carried out. */
       readonly mayStillHappen: boolean;
     }
+  | { readonly kind: "refusal"; readonly error: unknown; readonly mayStillHappen: boolean }
   | { readonly kind: "lost"; readonly mayStillHappen: boolean };
 
 /** What is simulated: an engine, what writers do with it, and what must be true afterwards. */
@@ -248,7 +248,7 @@ export class Writer<Engine> {
       const life = await this.#aHost();
       this.world.schedule.note(`${this.name}: asks ${life.of}: ${what}`);
       const outcome = await this.#once(what, life, work);
-      if (outcome.kind === "answer") return outcome;
+      if (outcome.kind === "answer") return { ...outcome, mayStillHappen };
       mayStillHappen ||= outcome.mayStillHappen;
       if (outcome.kind === "refusal" && !isNoAnswer(outcome.error)) {
         const isCancelled = codeOf(outcome.error) === "CANCELLED";
@@ -314,7 +314,10 @@ export class Writer<Engine> {
           mayStillHappen: false,
         });
       };
-      const done = work(life.engine, signal).then((value) => arrives("answered", { kind: "answer", value }), refused);
+      const done = work(life.engine, signal).then(
+        (value) => arrives("answered", { kind: "answer", value, mayStillHappen: false }),
+        refused,
+      );
       const over = Promise.race([done, life.crashed]);
       this.world.underWay.add(over);
       void over.then(() => this.world.underWay.delete(over));

@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { howOften } from "../support/how-often.js";
+import { DEFECTS, plant } from "./defects.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** The seeds that have found each defect, by what it is. */
+const SEEDS = new Map(
+  readFileSync(new URL("../../docs/design/simulator.md", import.meta.url), "utf8")
+    .split("\n")
+    .flatMap((line): [string, string][] => {
+      const [, what, seed] = /^\| (.+) \| (\d+) \|$/.exec(line) ?? [];
+      return what === undefined || seed === undefined ? [] : [[what, seed]];
+    }),
+);
+
+/** Runs the simulator on sources with a defect, which it must find. Returns what it prints. */
+async function find(defect: string, ...args: string[]): Promise<string> {
+  const node = ["--import", "./scripts/run-sources.mjs", "test/sim/main.ts", ...args];
+  const env = { ...process.env, PHASEGATE_DEFECT: defect };
+  const run = promisify(execFile)(process.execPath, node, { cwd: ROOT, env });
+  const { code, stdout } = await run.then(
+    () => expect.unreachable("the defect was not found"),
+    (error: { readonly code: number; readonly stdout: string }) => error,
+  );
+  expect(code).toBe(1);
+  return stdout;
+}
+
+describe("a planted defect", () => {
+  it.each(DEFECTS)("has its place in the sources, and its seed in the table: $name", (defect) => {
+    const source = readFileSync(new URL(`../../src/${defect.file}`, import.meta.url), "utf8");
+    expect(plant(source, defect)).not.toBe(source);
+    expect(SEEDS.has(defect.what)).toBe(true);
+  });
+
+  it("is found, and the command that is printed finds it again in a short trace", async () => {
+    const stdout = await find("conflict-is-done", "--seeds", "100");
+    const [, seed = "", kept = ""] =
+      /This one: {7}npm run sim -- --seed (\d+) --keep "(.+)" --trace/.exec(stdout) ?? [];
+    const problem = "an acknowledged commit is not in the log";
+    expect(stdout).toContain(problem);
+    const again = await find("conflict-is-done", "--seed", seed, "--keep", kept);
+    expect(again).toContain(problem);
+    const steps = (text: string) => Number(/fails after (\d+) steps/.exec(text)?.[1]);
+    expect(steps(again)).toBeLessThan(steps(stdout));
+  });
+
+  it.each(howOften([], DEFECTS))("is found by the seed in the table: $name", async ({ name, what, world = [] }) => {
+    const seed = SEEDS.get(what) ?? "";
+    expect(await find(name, "--unshrunk", "--seed", seed, ...world)).toContain(`seed ${seed} fails`);
+  });
+});
