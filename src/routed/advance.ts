@@ -78,12 +78,12 @@ async function take(
       decided ??= version;
       // Another report was first and led to another step: this one is not about that step.
       const isOvertaken = version !== decided;
-      const prepared = isOvertaken
+      let prepared: PreparedOr<RoutedCommand, NotTaken> = isOvertaken
         ? { answer: { session, isOvertaken } }
         : await prepareReport(context, session, handed, followed);
       // The key of a report that is recorded already is recorded, too: else its repetition would be a new report.
       const of = "answer" in prepared && keyed !== undefined ? recordedAs(prepared.answer, handed) : undefined;
-      if (of !== undefined) return { command: { type: "continue", operation, of } };
+      if (of !== undefined) prepared = { command: { type: "continue", operation, of } };
       if ("command" in prepared && signal?.aborted) throw cancelled(operation);
       return prepared;
     },

@@ -289,8 +289,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "second-key-not-kept",
     what: "A call with a key of its own gets the decision on a report that is recorded already, and is not remembered.",
     file: "routed/advance.ts",
-    from: "if (of !== undefined) return { command",
-    to: "if (of === 0) return { command",
+    from: "if (of !== undefined) prepared",
+    to: "if (of === 0) prepared",
     world: ROUTED,
   },
   {
