@@ -103,6 +103,11 @@ export class PlannedProduct extends PhasedProduct {
     else await super.act(writer);
   }
 
+  /** Who reads a session writes the ticks that are due. */
+  async settle({ engine }: Life<Engine>): Promise<void> {
+    for (const id of this.world.store.versions.keys()) await engine.getState(id);
+  }
+
   override async check(auditor: Life<Engine>): Promise<readonly string[]> {
     const problems: string[] = [];
     const ids = [...this.world.store.versions.keys()];

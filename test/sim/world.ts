@@ -38,6 +38,8 @@ export type Outcome<T> =
 export interface Product<Engine> extends EngineKind<Engine> {
   /** Lets a writer do one thing. */
   act(writer: Writer<Engine>): Promise<void>;
+  /** Finishes what crashed hosts have left to the next reader; missing if they leave nothing. */
+  settle?(auditor: Life<Engine>): Promise<void>;
   /** Returns what is wrong at the end of a round, when nothing is on its way any more. */
   check(auditor: Life<Engine>): Promise<readonly string[]>;
 }
@@ -159,13 +161,14 @@ export class World<Engine> {
     await this.#rest();
     // A call that its writer gave up goes on, perhaps for minutes, and may still write.
     if (this.underWay.size > 0) await this.until(Promise.all(this.underWay));
+    const auditor = new Host(`auditor${round}`, store, this.#product, false).start();
+    await this.until(this.#product.settle?.(auditor) ?? Promise.resolve());
     await this.#rest();
     const { pollMs } = store.nature;
     if (pollMs !== undefined) {
       await this.until(this.#pause(3 * pollMs));
       await this.#rest();
     }
-    const auditor = new Host(`auditor${round}`, store, this.#product, false).start();
     const problems = await this.until(this.#product.check(auditor));
     auditor.crash();
     return problems;
