@@ -85,7 +85,7 @@ describe("checkBySchema, in detail", () => {
   });
 
   it("refuses what is nearly the name of an option, unless the schema allows others or the name is short", async () => {
-    const open = { properties: { doc: {}, depth: {} } };
+    const open = { properties: { doc: {}, depth: {}, dy: {} } };
     expect(await problems(open, { dox: 1 })).toEqual(['there is no option "dox"; did you mean "doc"?']);
     expect(await problems(open, { dx: 1, title: 2 })).toEqual({ dx: 1, title: 2 });
     expect(await problems(open, { dox: 1, doc: 2 })).toEqual({ dox: 1, doc: 2 });
