@@ -131,6 +131,12 @@ describe("checkBySchema, in detail", () => {
     ]);
   });
 
+  it("reports what is wrong with the options as a whole", async () => {
+    const schema = { properties: { a: {}, b: {} }, minProperties: 1 };
+    expect(await problems(schema, {})).toEqual([expect.stringMatching(/^options: .*>=1/)]);
+    expect(await problems(schema, { b: 2 })).toEqual({ b: 2 });
+  });
+
   it("adds a default as it is, also one that has a pattern in it", async () => {
     const standard = { pattern: "x", deep: { pattern: "y" } };
     const schema = { properties: { rule: { type: "object", default: standard } } };
