@@ -216,6 +216,11 @@ describe("schemaFaults", () => {
     ["a bad pattern", { properties: { a: { pattern: "(" } } }, /the pattern "\(" is invalid/],
     ["a backreference", { properties: { a: { pattern: "(a)\\1" } } }, /can't be matched in linear time/],
     ["a deep pattern", { properties: { a: { anyOf: [{ type: "string", pattern: "a" }] } } }, /only be used directly/],
+    [
+      "patterns in two places",
+      { properties: { a: { patternProperties: { "^a": {} }, anyOf: [{ pattern: "a" }] } } },
+      /only be used directly/,
+    ],
     ["pattern properties", { properties: {}, patternProperties: { "^a": {} } }, /only be used directly/],
     ["a condition", { properties: {}, if: {} }, /can't be used: Conditional schemas/],
   ])("reports %s", async (_, schema, message) => {
