@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { errnoOf, isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/sandbox/list.js";
 import { unreadable, unwritable } from "../../src/sandbox/refusals.js";
-import { onceInTurn, resolveUnless } from "../../src/sandbox/resolve.js";
+import { onceInTurn, resolveInside, resolveUnless } from "../../src/sandbox/resolve.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
 import { isFolder, openIfThere, openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -234,7 +234,8 @@ describe("check", () => {
     expect(await refusal(sandbox.check("../root-fake/x"))).toBe("PATH_REFUSED");
     await symlink("../root-fake", join(root, "sibling"));
     expect(await refusal(sandbox.check("sibling/not/there/yet"))).toBe("PATH_REFUSED");
-    expect(await refusal(sandbox.check(`a/${"x".repeat(300)}`))).toBe("PATH_REFUSED");
+    // Whether a name of this length exists can't be said.
+    expect(await refusal(resolveInside(root, `a/${"x".repeat(300)}`))).toBe("PATH_REFUSED");
   });
 });
 
@@ -422,7 +423,8 @@ describe("paths that are resolved in the same turn", () => {
     await Promise.all(together);
     expect(resolved).toEqual(["r:a", "r:b", "s:a"]);
     await resolve("r", "a");
-    expect(resolved).toEqual(["r:a", "r:b", "s:a", "r:a"]);
+    await resolve("r", "a");
+    expect(resolved).toEqual(["r:a", "r:b", "s:a", "r:a", "r:a"]);
   });
 });
 
