@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/format.js";
-import { claimedIds, claimedItems } from "../../src/gate/plan-gate.js";
+import { claimedIds, claimedItems, givenUpProblems } from "../../src/gate/plan-gate.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { PlanGate } from "../../src/workflow/structure.js";
 
@@ -80,6 +80,11 @@ describe("the gate of a phase of a plan", () => {
     const found = verdict.passed ? [] : verdict.problems;
     expect(found.filter(({ message }) => message.includes("you sent"))).toHaveLength(100);
     expect(found.filter(({ message }) => message.includes("claimed as false"))).toHaveLength(100);
+    const numbers = { ...evidence, tasks_completed: Array.from({ length: 200 }, (_, at) => at) };
+    const tasks = numbers.tasks_completed.map((at) => ({ id: `${at}`, optional: false }));
+    const counted = checkGate({ ...many, tasks }, numbers);
+    const hints = counted.passed ? [] : counted.problems.filter(({ message }) => message.includes("the number"));
+    expect(hints).toHaveLength(100);
   });
 
   it("accepts only a list and an object, and only true as a claim", () => {
@@ -125,6 +130,7 @@ describe("the gate of a phase of a plan", () => {
     ["Temperature > -5", "temperature > 5"],
     ["x != 1", "x = 1"],
     ["हिन्दी", "हान्दा"],
+    ["Maße stimmen", "Masse stimmen"],
     ["✅", ""],
     ["✅", "🛑"],
     ["1", "1."],
@@ -249,6 +255,18 @@ describe("the problems of a plan's gate, word for word", () => {
       { ...item, problem: "claimed_false", message: `Claimed as true, and not: ${what}`, got: "false" },
     ]);
     expect(claims({ 1: true, 2: true, "3rd": false })).toMatchObject([{ problem: "claimed_false", got: "false" }]);
+  });
+
+  it("name a task that is claimed, though it was given up", () => {
+    const claimed = { tasks_completed: ["1.1", "1.2"] };
+    const because = (id: string, way: string) =>
+      `Task ${id} is in 'tasks_completed', but is noted as given up: leave it out${way}; if it is done now, note that with complete_task first`;
+    const invalid = { field: "tasks_completed", problem: "invalid" };
+    expect(givenUpProblems(gate, claimed, ["1.1", "1.2", "3"])).toStrictEqual([
+      { ...invalid, message: because("1.1", " and ask for a waiver"), got: '"1.1"', example: "1.1" },
+      { ...invalid, message: because("1.2", ""), got: '"1.2"' },
+    ]);
+    expect(givenUpProblems(gate, claimed, ["3"])).toEqual([]);
   });
 
   it("say which claim could mean two items", () => {

@@ -76,7 +76,7 @@ describe("the values that are tried", () => {
   it("of a text match common patterns", async () => {
     const values = (await tried("string", [])).map(String);
     for (const pattern of [
-      ...[/^done$/, /^[\w/]+\.md$/, /^\d+\.\d+\.\d+$/, /^v\d+\.\d+\.\d+$/, /^main$/, /^[a-z]{3}$/, /^[A-Z]+-\d+$/],
+      ...[/^done$/, /^[\w/]+\.md$/, /^\d+\.\d+\.\d+$/, /^v\d+\.\d+\.\d+$/, /^main$/, /^[a-f]{3}$/, /^[A-Z]+-\d+$/],
       ...[/^\d{4}-\d\d-\d\d$/, /^[0-9a-f]{7,}$/],
     ]) {
       expect(
@@ -118,13 +118,14 @@ describe("the values that are tried", () => {
   });
 
   it("of an object have the keys that the rules use, with each of the constants", async () => {
-    const rule = "value.name == 'pea' && value['rows'] == 4 && evidence.y == 2 && params.z == 3 && session.id != ''";
+    const elsewhere = "evidence.y == 2 && params.z == 3 && session.id != '' && has(artifacts.seed) && has(plan.bed)";
+    const rule = `value.name == 'pea' && value['rows'] == 4 && ${elsewhere} && options.sun == 1`;
     const keyed = await tried("any", [rule]);
     const keys = new Set(
       keyed.flatMap((value) => (typeof value === "object" && value !== null ? Object.keys(value) : [])),
     );
     for (const key of ["name", "rows"]) expect(keys).toContain(key);
-    for (const key of ["y", "z", "id"]) expect(keys).not.toContain(key);
+    for (const key of ["y", "z", "id", "seed", "bed", "sun"]) expect(keys).not.toContain(key);
     const objects = await tried("object", ["value.all(k, k in ['pea', 'bean']) && size(value) > 4"]);
     for (const item of [true, "value", "pea", 4, ["first item"], false])
       expect(objects).toContainEqual({ pea: item, bean: item });
@@ -156,6 +157,8 @@ describe("a rule that is tried", () => {
   it("knows the fields that it uses", async () => {
     expect(trialRule("s", await compiled("integer", "value > evidence.y"), {})?.names).toEqual(["y"]);
     expect(trialRule("s", await compiled("integer", "value > 1"), {})?.names).toEqual([]);
+    // A text is no name.
+    expect(trialRule("s", await compiled("string", "value == 'plan'"), {})?.names).toEqual([]);
   });
 
   it.each(["session.id != ''", "has(artifacts.a)", "has(plan.a)", "size(options) > 0", "evidence[string(value)] == 1"])(

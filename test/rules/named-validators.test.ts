@@ -135,6 +135,7 @@ describe("a validator's name", () => {
     ["equals_untrue", "any", 'value == "untrue"'],
     ["equals_false", "boolean", "value == false"],
     ["in_range", "any", "value >= params.min && value <= params.max"],
+    ["is_true", "any", "value == true"],
   ] as const)("%s of a %s is %s", (name, type, cel) => {
     expect(namedValidator(name, type)).toEqual({ cel });
   });

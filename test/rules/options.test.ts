@@ -85,7 +85,7 @@ describe("checkBySchema, in detail", () => {
   });
 
   it("refuses what is nearly the name of an option, unless the schema allows others or the name is short", async () => {
-    const open = { properties: { doc: {}, depth: {} } };
+    const open = { properties: { doc: {}, depth: {}, dy: {} } };
     expect(await problems(open, { dox: 1 })).toEqual(['there is no option "dox"; did you mean "doc"?']);
     expect(await problems(open, { dx: 1, title: 2 })).toEqual({ dx: 1, title: 2 });
     expect(await problems(open, { dox: 1, doc: 2 })).toEqual({ dox: 1, doc: 2 });
@@ -129,6 +129,12 @@ describe("checkBySchema, in detail", () => {
     expect(await problems({ properties: { a: {}, toString: {} }, required: ["toString"] }, {})).toEqual([
       'the option "toString" is missing: any value, required',
     ]);
+  });
+
+  it("reports what is wrong with the options as a whole", async () => {
+    const schema = { properties: { a: {}, b: {} }, minProperties: 1 };
+    expect(await problems(schema, {})).toEqual([expect.stringMatching(/^options: .*>=1/)]);
+    expect(await problems(schema, { b: 2 })).toEqual({ b: 2 });
   });
 
   it("adds a default as it is, also one that has a pattern in it", async () => {
@@ -210,6 +216,11 @@ describe("schemaFaults", () => {
     ["a bad pattern", { properties: { a: { pattern: "(" } } }, /the pattern "\(" is invalid/],
     ["a backreference", { properties: { a: { pattern: "(a)\\1" } } }, /can't be matched in linear time/],
     ["a deep pattern", { properties: { a: { anyOf: [{ type: "string", pattern: "a" }] } } }, /only be used directly/],
+    [
+      "patterns in two places",
+      { properties: { a: { patternProperties: { "^a": {} }, anyOf: [{ pattern: "a" }] } } },
+      /only be used directly/,
+    ],
     ["pattern properties", { properties: {}, patternProperties: { "^a": {} } }, /only be used directly/],
     ["a condition", { properties: {}, if: {} }, /can't be used: Conditional schemas/],
   ])("reports %s", async (_, schema, message) => {

@@ -34,7 +34,9 @@ it("whileClaimed waits until another claim is released", async () => {
     if (looks === 3) rmSync(claim);
     return true;
   };
-  expect(await whileClaimed(file, () => looks, letGo)).toBe(3);
+  // Both times begin with the call: a process may be older than they are long.
+  const age = Math.max(performance.now(), 1000);
+  expect(await whileClaimed(file, () => looks, letGo, age, age)).toBe(3);
 });
 
 it("whileClaimed stops waiting if the step is no longer wanted, and keeps the other claim", async () => {
@@ -90,6 +92,8 @@ it("whileClaimed keeps a claim that was replaced by another one, and throws erro
   await whileClaimed(file, exchange);
   expect(await readdir(dirname(file))).toContain(".tasks.md.phasegate.claim");
   await expect(whileClaimed(join(file, "none", "x"), exchange)).rejects.toMatchObject({ code: "ENOTDIR" });
+  const nowhere = whileClaimed(join(dirname(file), "none", "x"), exchange, undefined, 0, 0);
+  await expect(nowhere).rejects.toMatchObject({ code: "ENOENT" });
 });
 
 it("whileClaimed uses names within the length limit", async () => {

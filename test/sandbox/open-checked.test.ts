@@ -1,10 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { appendFile, lstat, mkdir, open, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, lstat, mkdir, open, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { checkRegular, identityOf, openChecked, openSame, readBounded, signatureOf } from "../../src/sandbox/read.js";
+import {
+  checkRegular,
+  identityOf,
+  isOpenInside,
+  isSameFile,
+  openChecked,
+  openSame,
+  readBounded,
+  signatureOf,
+} from "../../src/sandbox/read.js";
 import { openSandbox } from "../../src/sandbox/sandbox.js";
+import { openHandles } from "./open-handles.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let base: string;
@@ -22,13 +32,6 @@ beforeEach(async () => {
 });
 
 const stat = (path: string) => lstat(path, { bigint: true });
-const LINUX = process.platform === "linux";
-/** Counts the open handles of the process below the test's folder, if the system shows them. */
-async function openHandles(): Promise<number> {
-  if (!LINUX) return 0;
-  const handles = (await readdir("/proc/self/fd")).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ""));
-  return (await Promise.all(handles)).filter((path) => path.startsWith(base)).length;
-}
 
 /** Replaces `root/dir` by a link to the folder outside. */
 async function swapFolder(): Promise<void> {
@@ -81,14 +84,27 @@ describe("openSame", () => {
     expect(await openSame(root, file, await stat(join(base, "out", "file")), none)).toBeUndefined();
   });
 
+  it("checks a second time that the file is the opened one, and is still there", async () => {
+    const handle = await open(file, "r");
+    const isSame = async () =>
+      isOpenInside(root, file, handle, await handle.stat({ bigint: true }), join(base, "none"));
+    expect(await isSame()).toBe(true);
+    await writeFile(join(root, "another"), "another");
+    await rename(join(root, "another"), file);
+    expect(await isSame()).toBe(false);
+    await rm(file);
+    expect(await isSame()).toBe(false);
+    await handle.close();
+  });
+
   it("closes the handle when a check fails", async () => {
     const handles = join(base, "handles");
     await mkdir(handles);
     // A file instead of a link: readlink fails for another reason than a missing name.
     await Promise.all(Array.from({ length: 512 }, (_, index) => writeFile(join(handles, String(index)), "")));
-    const before = await openHandles();
+    const before = await openHandles(base);
     await expect(openSame(root, file, await stat(file), handles)).rejects.toMatchObject({ code: "EINVAL" });
-    expect(await openHandles()).toBe(before);
+    expect(await openHandles(base)).toBe(before);
   });
 });
 
@@ -111,7 +127,7 @@ describe("openChecked", () => {
         await rename(join(root, "next"), inside);
       }
     })();
-    const before = await openHandles();
+    const before = await openHandles(base);
     const texts = new Set<string>();
     for (let round = 0; round < 1500; round += 1) {
       try {
@@ -123,7 +139,7 @@ describe("openChecked", () => {
     running = false;
     await swapping;
     expect([...texts]).toEqual(["inside"]);
-    expect(await openHandles()).toBe(before);
+    expect(await openHandles(base)).toBe(before);
   });
 
   it("reads a file that is replaced all the time, old or new, never torn", async () => {
@@ -171,6 +187,13 @@ describe("identityOf", () => {
   it("is undefined if the file system has no inode numbers", () => {
     expect(identityOf({ key: "64:0:5:1:1", size: 5, changedAt: 0 })).toBeUndefined();
     expect(identityOf({ key: "another", size: 5, changedAt: 0 })).toBeUndefined();
+  });
+
+  it("differs for the same inode number on another device", async () => {
+    const stats = await stat(file);
+    const other = { ...stats, dev: stats.dev + 1n };
+    expect(identityOf(signatureOf(other))).not.toBe(identityOf(signatureOf(stats)));
+    expect(isSameFile(other, stats)).toBe(false);
   });
 });
 

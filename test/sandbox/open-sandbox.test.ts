@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { renameSync, symlinkSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { chmod, link, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { errnoOf, isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/sandbox/list.js";
 import { unreadable, unwritable } from "../../src/sandbox/refusals.js";
-import { onceInTurn, resolveUnless } from "../../src/sandbox/resolve.js";
+import { onceInTurn, resolveInside, resolveUnless } from "../../src/sandbox/resolve.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
 import { isFolder, openIfThere, openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -70,7 +70,7 @@ describe("openSandbox", () => {
   it("reports every file as missing if the root was deleted", async () => {
     await rm(root, { recursive: true });
     expect(await refusal(sandbox.read("a/b/file.md", LIMIT))).toBe("FILE_NOT_FOUND");
-    expect(await refusal(sandbox.check("new.md"))).toBe("FILE_NOT_FOUND");
+    await expect(sandbox.check("new.md")).rejects.toMatchObject({ code: "FILE_NOT_FOUND", details: { file: "." } });
   });
 
   it("refuses everything once the root was replaced by a link to elsewhere", async () => {
@@ -94,6 +94,7 @@ describe("isCurrent", () => {
     await rm(link);
     await symlink("current", link);
     expect(await refusal(linked.isCurrent())).toBe("STORAGE_FAILED");
+    await expect(linked.isCurrent()).rejects.toThrow('"." can\'t be read (ELOOP)');
   });
 });
 
@@ -109,6 +110,8 @@ describe("read", () => {
   it("uses the later of a file's two times as its change", async () => {
     await utimes(join(root, "a", "b", "file.md"), 0, 4_000_000_000);
     expect((await sandbox.signature("a/b/file.md"))?.changedAt).toBe(4_000_000_000_000);
+    await utimes(join(root, "a", "b", "file.md"), 0, 0);
+    expect((await sandbox.signature("a/b/file.md"))?.changedAt).toBeGreaterThan(1_000_000_000_000);
   });
 
   it("returns bytes on request", async () => {
@@ -231,6 +234,8 @@ describe("check", () => {
     expect(await refusal(sandbox.check("../root-fake/x"))).toBe("PATH_REFUSED");
     await symlink("../root-fake", join(root, "sibling"));
     expect(await refusal(sandbox.check("sibling/not/there/yet"))).toBe("PATH_REFUSED");
+    // Whether a name of this length exists can't be said.
+    expect(await refusal(resolveInside(root, `a/${"x".repeat(300)}`))).toBe("PATH_REFUSED");
   });
 });
 
@@ -308,6 +313,10 @@ describe("list and walk", () => {
 
   it("omits a name that disappeared since the folder was read", async () => {
     expect(await entryOf(root, root, ".", { name: "gone", isSymbolicLink: () => false })).toBeUndefined();
+    await writeFile(join(root, "brief"), "");
+    // `refuse` is asked about a name before the file is looked at.
+    const changing = await openSandbox(root, { refuse: (path) => void (path === "brief" && rmSync(join(root, path))) });
+    expect((await changing.list(".")).map(({ path }) => path)).toEqual(["a"]);
   });
 
   it("sorts by path, for any order of the file system", () => {
@@ -354,23 +363,26 @@ describe("errors of the sandbox", () => {
 
 describe("a folder's entries", () => {
   it("are in the order of their names, however they were made", async () => {
-    for (const name of ["c", "a", "d", "b"]) await writeFile(join(root, name === "a" ? "aa" : name), "");
-    expect((await sandbox.list(".")).map(({ path }) => path)).toEqual(["a", "aa", "b", "c", "d"]);
+    // By their bytes, the last two are in the other order.
+    const rest = ["b", "c", "d", "\u{1f331}", "\uff21"];
+    for (const name of ["c", "aa", "d", "\u{1f331}", "b", "\uff21"]) await writeFile(join(root, name), "");
+    expect((await sandbox.list(".")).map(({ path }) => path)).toEqual(["a", "aa", ...rest]);
+    expect((await sandbox.names(".")).map(({ path }) => path)).toEqual(["a", "aa", ...rest]);
     const { entries, truncated } = await sandbox.walk(".");
-    expect(entries.map(({ path }) => path)).toEqual(["a/b/file.md", "aa", "b", "c", "d"]);
+    expect(entries.map(({ path }) => path)).toEqual(["a/b/file.md", "aa", ...rest]);
     expect(truncated).toBe(false);
   });
 
   it("are as many as a walk may have, and ordered also if there are more", async () => {
-    for (const name of ["z", "y", "x"]) await writeFile(join(root, name), "");
+    for (const name of ["z", "y", "x", "a/zz"]) await writeFile(join(root, name), "");
     const walk = async (limits: Parameters<Sandbox["walk"]>[1]) => {
       const { entries, truncated } = await sandbox.walk(".", limits);
       return [entries.map(({ path }) => path), truncated];
     };
-    expect(await walk({ maxEntries: 6 })).toEqual([["a/b/file.md", "x", "y", "z"], false]);
-    expect(await walk({ maxEntries: 5 })).toEqual([["x", "y", "z"], true]);
-    expect(await walk({ maxDepth: 3 })).toEqual([["a/b/file.md", "x", "y", "z"], false]);
-    expect(await walk({ maxDepth: 2 })).toEqual([["x", "y", "z"], true]);
+    expect(await walk({ maxEntries: 7 })).toEqual([["a/b/file.md", "a/zz", "x", "y", "z"], false]);
+    expect(await walk({ maxEntries: 6 })).toEqual([["a/zz", "x", "y", "z"], true]);
+    expect(await walk({ maxDepth: 3 })).toEqual([["a/b/file.md", "a/zz", "x", "y", "z"], false]);
+    expect(await walk({ maxDepth: 2 })).toEqual([["a/zz", "x", "y", "z"], true]);
   });
 });
 
@@ -411,7 +423,8 @@ describe("paths that are resolved in the same turn", () => {
     await Promise.all(together);
     expect(resolved).toEqual(["r:a", "r:b", "s:a"]);
     await resolve("r", "a");
-    expect(resolved).toEqual(["r:a", "r:b", "s:a", "r:a"]);
+    await resolve("r", "a");
+    expect(resolved).toEqual(["r:a", "r:b", "s:a", "r:a", "r:a"]);
   });
 });
 

@@ -87,6 +87,7 @@ describe("replace", () => {
     expect(await refusal(replace("dir/file", "too long", OLD, 5))).toBe("TOO_LARGE");
     expect(await refusal(replace("dir/file", "", OLD, 2))).toBe("TOO_LARGE");
     expect(await readFile(file, "utf8")).toBe("old");
+    expect(await replace("dir/file", "newer", OLD, 5)).toBe(true);
   });
 
   it("refuses a file with several hard links; a write-protected one stays protected", async () => {
@@ -105,6 +106,9 @@ describe("replace", () => {
       ".file.0a1c.phasegate.tmp",
       ".file.mine.phasegate.tmp",
       ".file.0a1d.tmp",
+      ".file.0a1e.phasegate.bak",
+      ".file.0a1f-mine.phasegate.tmp",
+      ".lime.0a1b.phasegate.tmp",
     ];
     for (const name of names) {
       await writeFile(join(root, "dir", name), "left");
@@ -195,6 +199,7 @@ describe("renameIfSame", () => {
   ])("keeps a file that %s", async (_, change) => {
     await change();
     expect(renameIfSame(next(), file, bytes)).toBe(false);
+    expect(renameIfSame(next(), file, Buffer.from(""))).toBe(false);
     expect(await readFile(next(), "utf8")).toBe("new");
   });
 

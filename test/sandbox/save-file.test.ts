@@ -111,7 +111,7 @@ describe("save", () => {
     expect(await readFile(join(root, "dir/file"), "utf8")).toBe("old");
   });
 
-  it("refuses a file that is replaced again and again meanwhile, and accepts one of another save", async () => {
+  it("refuses a file that is replaced again and again meanwhile, and accepts one of another save, or none", async () => {
     const [target, temporary] = [join(root, "dir/file"), join(root, "dir/temporary")];
     await writeFile(target, "old");
     await writeFile(temporary, "new");
@@ -124,11 +124,16 @@ describe("save", () => {
     expect(() => renameChecked(temporary, target, "dir/file", before, changing)).toThrow(
       "it changed while it was being replaced",
     );
+    expect(looks).toBe(5);
     expect(await readFile(target, "utf8")).toBe("old");
     await writeFile(join(root, "dir/other"), "other");
     await rename(join(root, "dir/other"), target);
     renameChecked(temporary, target, "dir/file", before);
     expect(await readFile(target, "utf8")).toBe("new");
+    await rm(target);
+    await writeFile(temporary, "newer");
+    renameChecked(temporary, target, "dir/file", before);
+    expect(await readFile(target, "utf8")).toBe("newer");
   });
 
   it("refuses withheld names", async () => {

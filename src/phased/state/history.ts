@@ -281,9 +281,8 @@ class Attempts {
     const index = this.done.push(attempt) - 1;
     this.#tries.set(phase, attempt.attempt);
     if (status === "failed" || status === "rolled_back") return;
-    // Usually the last position: only a plan sync may give a phase a lower number.
-    const place = this.#revocable.findLastIndex((other) => other.attempt.phase <= phase) + 1;
-    this.#revocable.splice(place, 0, { attempt, index });
+    // Its phase is the highest: no sync with a plan changes the numbers of phases up to the current one.
+    this.#revocable.push({ attempt, index });
   }
 
   /** Returns the number of the next attempt at a phase. */

@@ -189,7 +189,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   // After a rollback, nothing has failed yet, but the host may still reset the failures before: its limit may be another
   // one than that of the agent's server. Where snapshots were missing, the retry takes them, and no attempt must fail for it.
   const isSpent = head.attempts > 0 || (by !== "agent" && spentAt(head, head.position) > 0);
-  const isNeeded = refusal !== undefined || isSpent || context.snapshots !== undefined;
+  const isNeeded = isSpent || context.snapshots !== undefined;
   if (head.status === "active" && !isNeeded) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }

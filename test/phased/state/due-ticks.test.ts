@@ -50,12 +50,20 @@ describe("due ticks of a plan", () => {
     expect(Run.started(structureOf([0, 1])).do(submit(0)).state.due).toBeUndefined();
   });
 
+  it("become removals from the first phase on", () => {
+    const whole = structureOf([planned(1), planned(2)], { plan });
+    expect(Run.started(whole).do(submit(1), rollback(1)).state.due).toEqual({ tick: [], untick: [[0, 0]] });
+  });
+
   it("become removals after a rollback, written or not", () => {
     const run = Run.started(structure).do(submit(0), submit(1), submit(2), written([[1, 1]]), rollback(1));
     expect(run.state.due).toEqual({ tick: [], untick: [[1, 2]] });
     run.do(written([], [[1, 2]]));
     expect(run.state.due).toBeUndefined();
-    run.do(submit(1), written([[1, 1]]), rollback(0), submit(0));
+    run.do(submit(1), submit(2), written([[1, 2]]), rollback(2));
+    expect(run.state.due).toEqual({ tick: [], untick: [[2, 2]] });
+    expect(run.log.at(-2)?.event).toMatchObject({ type: "rolled_back", unticksFrom: 2 });
+    run.do(written([], [[2, 2]]), rollback(1), submit(1), written([[1, 1]]), rollback(0), submit(0));
     expect(run.state.due).toEqual({ tick: [], untick: [[1, 1]] });
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SessionEvent } from "../../../src/phased/state/events.js";
+import type { CommandOf } from "../../../src/phased/state/commands.js";
+import type { PlanChanges, SessionEvent } from "../../../src/phased/state/events.js";
 import {
   artifactNames,
   artifacts,
@@ -9,7 +10,7 @@ import {
   secondsBetween,
   submittedAttempts,
 } from "../../../src/phased/state/history.js";
-import type { GateDefinition } from "../../../src/workflow/structure.js";
+import type { GateDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit, waiver, waiverWord, word } from "./run.js";
 
 const gate = { kind: "open", allowOverride: true } as const;
@@ -19,6 +20,16 @@ const host = { by: "ann", reason: "because" } as const;
 
 /** Returns phase, attempt and status of each attempt. */
 const tries = (run: Run) => phaseHistory(run.log).map(({ phase, attempt, status }) => `${phase}.${attempt} ${status}`);
+
+/** Returns a sync with a plan whose changes are none of those that are counted. */
+function synced(to: WorkflowStructure): CommandOf<"syncPlan"> {
+  const changes: PlanChanges = {
+    ...{ added: [], removed: [], renamed: [], moved: [], dependencies: [], criteria: [], gate: [], other: [] },
+    ...{ count: 0, takenAway: [] },
+    counts: { added: 0, removed: 0, renamed: 0, moved: 0, dependencies: 0, criteria: 0, gate: 0, other: 0 },
+  };
+  return { type: "syncPlan", structure: to, by: "host", changes, places: [] };
+}
 
 /** Counts the comparisons of phases while the history of the given number of rollbacks is read. */
 function comparisonsOf(rollbacks: number): number {
@@ -237,14 +248,22 @@ describe("the reveal setting of a gate", () => {
     const gate = { kind: "schema", allowOverride: false, reveal: "names" } as const;
     const run = Run.started(structureOf([phaseOf(1, { gate }), 2]));
     const verification = [{ verifier: "sure", ok: true, message: "so", at: "2026-01-01T00:00:00.000Z" }];
-    run.do({ ...submit(1, false), verification }, { ...submit(1), verification });
+    run.do({ ...submit(1, false), verification }, { ...submit(1), verification }, submit(2));
     expect(gateFailures(run.log)).toMatchObject([{ phase: 1, reveal: "names", verification }]);
-    const [failed, passed, next] = phaseHistory(run.log);
+    const [failed, passed, open] = phaseHistory(run.log);
     expect([failed, passed]).toMatchObject([
       { status: "failed", reveal: "names", verification },
       { status: "completed", reveal: "names", verification },
     ]);
-    expect(next).toEqual({ phase: 2, attempt: 1, status: "active", startedAt: run.state.phaseStartedAt });
+    expect(open).toMatchObject({ phase: 2, status: "completed" });
+    expect(open).not.toHaveProperty("reveal");
+  });
+
+  it("is that of the plan that was synced last", () => {
+    const gate = { kind: "schema", allowOverride: false } as const;
+    const run = Run.started(structureOf([phaseOf(1, { gate }), 2])).do(submit(1, false));
+    run.do(synced(structureOf([phaseOf(1, { gate: { ...gate, reveal: "names" } }), 2])), submit(1, false));
+    expect(gateFailures(run.log).map(({ reveal }) => reveal)).toEqual([undefined, "names"]);
   });
 });
 
@@ -271,6 +290,20 @@ describe("what is said while an attempt goes on", () => {
         { at: at(7), event: "paused", by: "ops" },
         { at: at(8), event: "resumed", note: "lunch is over" },
         { at: at(9), event: "task_given_up", task: 1, note: "no camera" },
+      ],
+    ]);
+  });
+
+  it("is also why a session is handed over, or moved to another plan", () => {
+    const run = begin();
+    const sync = synced(run.structure);
+    const assign = { type: "assign", owner: { name: "bob" }, by: "otto" } as const;
+    run.do(assign, { ...assign, note: "ann is away" }, sync, { ...sync, operator: "ops", note: "new plan" });
+    expect(notesOf(run)).toStrictEqual([
+      [
+        { at: at(2), event: "assigned", by: "otto", note: "to bob" },
+        { at: at(3), event: "assigned", by: "otto", note: "to bob: ann is away" },
+        { at: at(5), event: "plan_synced", by: "ops", note: "new plan" },
       ],
     ]);
   });
@@ -364,6 +397,12 @@ describe("a rollback", () => {
     expect(tries(run)).toEqual([
       ...["1.1 failed", "1.2 rolled_back", "2.1 rolled_back", "3.1 rolled_back", "2.1 rolled_back", "3.1 rolled_back"],
       "1.1 active",
+    ]);
+    const longer = Run.started(structureOf([1, 2, 3, 4])).do(submit(1), submit(2), submit(3));
+    longer.do({ type: "rollback", to: 2, by: "agent" });
+    expect(tries(longer)).toEqual([
+      ...["1.1 completed", "2.1 rolled_back", "3.1 rolled_back", "4.1 rolled_back"],
+      "2.1 active",
     ]);
   });
 });

@@ -64,9 +64,10 @@ describe("the tally of a session", () => {
     expect(migrated).toMatchObject({ version: 2, hash: "h2", pinnedAt: timeOf(2), names: [[1, "Draft"]] });
     const synced = tallied([begun, [{ type: "plan_synced", structure: { phases: [] } }]]);
     expect(synced).toMatchObject({ pinnedAt: timeOf(2), names: [] });
-    expect(tallied([begun, []], { status: "failed", phase: 2, workflowType: "other" })).toMatchObject({
-      ...{ status: "failed", phase: 2, workflowType: "other" },
-    });
+    for (const status of ["active", "paused", "completed", "failed"] as const) {
+      const last = { status, phase: 2, workflowType: "other" };
+      expect(tallied([begun, []], last)).toMatchObject(last);
+    }
   });
 
   it("ends with the deletion of its session", () => {
@@ -146,6 +147,8 @@ describe("the tally of a session", () => {
       "plan_ticked",
       "snapshots_taken",
       "task_completed",
+      "task_given_up",
+      "assigned",
       "completed",
     ]) {
       expect(tallied([[{ type }]])?.phases).toEqual([]);

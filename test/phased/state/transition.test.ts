@@ -316,6 +316,13 @@ describe("attempts", () => {
     expect(run.state.phase).toBe(3);
   });
 
+  it("that were not used up are reset by the host after a rollback, too", () => {
+    const run = Run.started(three).do(submit(1), submit(2, false), rollback(1), submit(1));
+    expect(run.state).toMatchObject({ attempts: 0, spent: [[1, 1]] });
+    expect(run.refused(retry(2)).code).toBe("INVALID_TRANSITION");
+    expect(run.do(retry(2, "host")).state.spent).toEqual([]);
+  });
+
   it("are counted per phase", () => {
     const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 2 });
     run.do(submit(1), submit(2, false), rollback(1), submit(1, false));
@@ -526,6 +533,7 @@ describe("migrate", () => {
       expect(run.refused(migrate(structure))).toMatchObject({
         code: "NOT_ALLOWED",
         details: { phase: 2, operation: "migrate" },
+        message: expect.stringMatching(/^revision r1 of (demo|other) does not have the phases 1, 2 at its beginning$/),
       });
     }
   });
@@ -572,6 +580,40 @@ describe("migrate", () => {
     ]);
     run.do(migrate(structureOf([1, 2, 9])));
     expect(run.state.spent).toEqual([[1, 1]]);
+  });
+});
+
+describe("assign", () => {
+  const bob = { name: "bob", team: "night" };
+  const assign = (note?: string, by = "otto"): SessionCommand => {
+    return { type: "assign", owner: bob, by, ...(note === undefined ? {} : { note }) };
+  };
+
+  it("hands a session over, whatever its status, and changes nothing else", () => {
+    for (const status of ["active", "paused", "failed", "completed"] as const) {
+      const run = inStatus[status]();
+      const before = run.state;
+      run.do(assign());
+      expect(run.state).toEqual({ ...before, owner: bob });
+      expect(run.log.at(-1)?.event).toStrictEqual({ type: "assigned", owner: bob, by: "otto" });
+    }
+    expect(inStatus.deleted().refused(assign()).code).toBe("INVALID_INPUT");
+  });
+
+  it("replaces the owner of the start, and says why", () => {
+    const ann = { name: "ann" };
+    const run = new Run(three).do({ ...start, owner: ann });
+    expect(run.log[0]?.event).toMatchObject({ type: "started", owner: ann });
+    expect(run.state.owner).toEqual(ann);
+    run.do(assign("ann is away"));
+    expect(run.state.owner).toEqual(bob);
+    expect(run.log.at(-1)?.event).toMatchObject({ by: "otto", note: "ann is away" });
+  });
+
+  it("refuses texts that are too long for the event", () => {
+    const run = Run.started(three).do(assign("x".repeat(2000), "y".repeat(200)));
+    expect(run.refused(assign("x".repeat(2001)))).toMatchObject({ details: { field: "note" } });
+    expect(run.refused(assign("x", "y".repeat(201)))).toMatchObject({ details: { field: "by" } });
   });
 });
 

@@ -366,6 +366,37 @@ it("stored events and heads are refused if they are of another format", () => {
   expect(sessionEventSchema.safeParse({ type: "paused", note: 1 }).success).toBe(false);
 });
 
+it("stored events are read whole", () => {
+  const at = "2026-01-01T00:00:00.000Z";
+  const snapshots = [{ verifier: "v", check: "c", takenAt: at, value: { inline: 1 } }];
+  const verification = [
+    { verifier: "v", field: "f", check: "c", ok: false, failed: true, message: "no", ran: "npm test", exit: 1, at },
+    { verifier: "v", ok: false, unrecorded: true, message: "no", digest: "ab", output: ["line"], at },
+  ];
+  const evidence = { payload: "p", characters: 70_000, names: ["a"] };
+  const change = { phase: 1, id: "1.1", name: "dig", from: "a", to: "b", behind: true };
+  const none = { added: [], removed: [], renamed: [], moved: [], dependencies: [], criteria: [], gate: [], other: [] };
+  const counts = { added: 1, removed: 0, renamed: 0, moved: 0, dependencies: 0, criteria: 0, gate: 0, other: 0 };
+  const changes = { ...none, added: [change], count: 1, counts, takenAway: [] };
+  const synced = { type: "plan_synced", structure: plain, position: 0, by: "agent", changes, tasks: [[1, 2]] };
+  for (const event of [
+    { type: "phase_entered", phase: 1, position: 0, snapshots },
+    { type: "gate_failed", phase: 1, attempt: 1, evidence, problems: [aProblem], uncounted: true, verification },
+    { ...synced, places: [[1, 2]], operator: "ops", note: "new plan" },
+  ]) {
+    const stored = JSON.parse(JSON.stringify(event));
+    expect(sessionEventSchema.parse(stored)).toStrictEqual(stored);
+  }
+  const failed = { type: "gate_failed", phase: 1, attempt: 1, evidence, problems: [] };
+  for (const parts of [{ failed: false }, { unrecorded: false }, { exit: "1" }]) {
+    const wrong = { ...failed, verification: [{ ...verification[0], ...parts }] };
+    expect(sessionEventSchema.safeParse(wrong).success, JSON.stringify(parts)).toBe(false);
+  }
+  expect(sessionEventSchema.safeParse({ ...failed, uncounted: false }).success).toBe(false);
+  const still = { ...changes, added: [{ ...change, behind: false }] };
+  expect(sessionEventSchema.safeParse({ ...synced, changes: still }).success).toBe(false);
+});
+
 describe("a sync with a plan that has changed", () => {
   const list: never[] = [];
   const counts = { added: 0, removed: 0, renamed: 0, moved: 0, dependencies: 0, criteria: 0, gate: 0, other: 0 };
@@ -430,6 +461,20 @@ describe("a sync with a plan that has changed", () => {
       .do(submit(2, false))
       .do(sync([1, 2, 3], []));
     expect(last(other)).not.toHaveProperty("places");
+    const apart = back().do(submit(2, false));
+    apart.do(
+      sync(
+        [1, 2, 4, 3],
+        [
+          [1, 1],
+          [2, 3],
+        ],
+      ),
+    );
+    expect(apart.state.spent).toEqual([
+      [1, 1],
+      [3, 1],
+    ]);
     expect(other.state.spent).toEqual([[1, 1]]);
   });
 
