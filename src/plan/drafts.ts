@@ -235,7 +235,8 @@ function outdent(lines: readonly string[]): string[] {
 function withoutLabel(text: string): string {
   const end = text.indexOf("\n");
   const first = end === -1 ? text : text.slice(0, end);
-  const label = labelOf(first.replace(/^[-*+][ \t]+/, ""));
+  // Of the bullets, a label ignores `-` and `+`; `*` may be the mark of one.
+  const label = labelOf(first.replace(/^\*[ \t]/, ""));
   if (label?.field !== "description") return text;
   return `${label.text}${end === -1 ? "" : text.slice(end)}`;
 }

@@ -143,6 +143,8 @@ describe("the description of a task", () => {
     ["    deep\n \n      deeper\n", "deep\n\n  deeper"],
     ["  words\n  - **Description:** more\n", "words\n- **Description:** more"],
     ["  -   **Description:** words\n", "words"],
+    ["  *   **Description:** words\n", "words"],
+    ["  **Description:** words\n", "words"],
     ["  words\n\n", "words"],
     ["  - **Files**: a/b.ts\n  words\n", "words"],
     ["\n", undefined],

@@ -262,6 +262,7 @@ describe("code and comments", () => {
     ["- ```md\n  ```js\n  a\n  ```\n  ```\nb", "code 0-5 strict 4"],
     ["- ```md\n  ```js\n a\n  ```\n  ```\nb", "code 0-5 strict 2"],
     ["> ```md\n> ```js\n> a\n> ```\n> ```\nb", "code 0-5 strict 4"],
+    ["- ```md\n  ```js\n  a\n  ```\n  b\nc", "code 0-4"],
   ])("in %j are %j", (text, regions) => {
     expect(regionsOf(text)).toBe(regions);
   });
@@ -272,6 +273,15 @@ describe("code and comments", () => {
     // Each of the many samples is searched to the end; then the budget is used up.
     const many = `${"```md\n```js\n```\n".repeat(60)}${"a\n".repeat(60)}`;
     expect(regionsOf(many).split(", ").length).toBeGreaterThan(1);
+    // 21 samples are never closed. The search for their ends takes nearly 21 lines for each line; the budget is 20, and 2000.
+    const last = (count: number) => {
+      const nested = "```md\n```js\nb\n```\nc\n```";
+      return regionsOf(`${"```md\n```js\n```\n".repeat(21)}${"a\n".repeat(count)}${nested}`)
+        .split(", ")
+        .slice(21);
+    };
+    expect(last(2601)).toEqual(["code 2664-2670 strict 2668"]);
+    expect(last(2602)).toEqual(["code 2665-2669", "code 2670-2671 unclosed"]);
   });
 });
 

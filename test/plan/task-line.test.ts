@@ -82,6 +82,7 @@ describe("a task's line", () => {
     ["Name (AC: 1, 2)", { name: "Name", requirements: ["AC 1", "AC 2"] }],
     ["Name (ACs 1)", { name: "Name", requirements: ["AC 1"] }],
     ["Name (ac AC1)", { name: "Name", requirements: ["AC1"] }],
+    ["Name (AC: MAC-1)", { name: "Name", requirements: ["AC MAC-1"] }],
     ["Name (AC 1, AC 2)", { name: "Name", requirements: ["AC 1", "AC 2"] }],
     ["Name (ACE)", { name: "Name (ACE)" }],
     ["Name (2 hours)", { name: "Name", time: "2 hours" }],

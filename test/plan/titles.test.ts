@@ -247,7 +247,7 @@ describe("the meaning of a label", () => {
     goal: "Goal, goals, Objective, Objectives, Purpose, Aim, **Goal**, Phase goal, Goal (all)",
     description: "Description, Summary, Details",
     time: `Estimate, Estimated, Estimates, Estimated time, Total estimated effort, Estimate hours, Estimated duration,
-      Time estimate, Effort estimates, Time estimates, Duration, Effort, Time, Human baseline`,
+      Time estimate, Total final estimate, Effort estimates, Time estimates, Duration, Effort, Time, Human baseline`,
     dependencies: "Dependency, Dependencies, Depends, Depends on, Requires, Blocked by, Prerequisite, Prerequisites",
     criteria: `Acceptance, Acceptance criteria, Acceptance test, Acceptance tests, Criteria, Validation criteria,
       Verification Criteria, Completion criteria, Done criteria, Done when, Definition of done, Subtasks, sub-tasks,
