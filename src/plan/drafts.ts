@@ -46,7 +46,7 @@ const DIALECTS: readonly Dialect[] = [
   {
     ...COMMON,
     name: "praxis-os",
-    sign: /^[^\S\r\n\u2028\u2029]*(?:#{2,6} +|[-*+] +)?(?:\[[^\]]?\] *)?(?:\*\*|__)?Task +\d+\.\d+/im,
+    sign: /^[^\S\r\n\u2028\u2029]*(?:#{2,6} +|[-*+] +)?(?:\[[^\]]?\] *)?(?:\*\*|__)?Task +\d+\.\d/im,
     ids: ["task"],
   },
   {

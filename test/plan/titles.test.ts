@@ -157,6 +157,8 @@ describe("the title of a task", () => {
     ["TXXX Name", "T", "TXXX", "Name"],
     ["**T1** - Name", "T", "T1", "Name"],
     ["_T1_ x", "T", "T1", "x"],
+    ["__T1__: x", "T", "T1", "x"],
+    ["__Task 1.1:__ x", "task", "1.1", "x"],
     ["T1", "T", "T1", ""],
     ["1.1 Name", "number", "1.1", "Name"],
     ["11.22.33. Name", "number", "11.22.33", "Name"],
@@ -176,7 +178,16 @@ describe("the title of a task", () => {
   });
 
   it.each([
-    ...["Task 12ab Name", "Task 1–3", "Task 1-3: x", "Task 1.1-1.3: x", "Task 1.1b3: x", "my Task 1: x", "Task1: x"],
+    ...[
+      "Task 12ab Name",
+      "Task 1–3",
+      "Task 1-3: x",
+      "Task 1.1-1.3: x",
+      "Task 1.1b3: x",
+      "my Task 1: x",
+      "Task1: x",
+      "PART1: x",
+    ],
     ...[
       "Tasks 1: x",
       "t1 x",
