@@ -256,6 +256,7 @@ describe("a text about dependencies", () => {
     ["1&2", "1 2"],
     ["12 and 13", "12 13"],
     ["1, and 2", "1 2"],
+    ["1 AND 2", "1 2"],
     ["1 2", "unread"],
     ["1 (a) ", "1"],
     ["nab", "unread"],

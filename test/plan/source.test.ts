@@ -108,6 +108,8 @@ describe("code and comments", () => {
     ["---a\n2. b\n   ```\n  c\n   ```", "code 2-5"],
     ["- x\na > b\n  ```\n c\n  ```", "code 2-5 strict 3"],
     ["- x\n-b\n  ```\n c\n  ```", "code 2-5 strict 3"],
+    ["- x\n-\n  ```\n c\n  ```", "code 2-5"],
+    ["- x\n10.\n  ```\n c\n  ```", "code 2-5"],
     ["- x\n1234567890. b\n  ```\n c\n  ```", "code 2-5 strict 3"],
     ["- x\n10. b\n  ```\n c\n  ```", "code 2-5"],
     ["a\n- b 2\n  ```\n c\n  ```", "code 2-5 strict 3"],
