@@ -46,7 +46,7 @@ const DIALECTS: readonly Dialect[] = [
   {
     ...COMMON,
     name: "praxis-os",
-    sign: /^[^\S\r\n\u2028\u2029]*(?:#{2,6} +|[-*+] +)?(?:\[[^\]]?\] *)?(?:\*\*|__)?Task +\d+\.\d+/im,
+    sign: /^[^\S\r\n\u2028\u2029]*(?:#{2,6} +|[-*+] +)?(?:\[[^\]]?\] *)?(?:\*\*|__)?Task +\d+\.\d/im,
     ids: ["task"],
   },
   {
@@ -235,7 +235,8 @@ function outdent(lines: readonly string[]): string[] {
 function withoutLabel(text: string): string {
   const end = text.indexOf("\n");
   const first = end === -1 ? text : text.slice(0, end);
-  const label = labelOf(first.replace(/^[-*+][ \t]+/, ""));
+  // Of the bullets, a label ignores `-` and `+`; `*` may be the mark of one.
+  const label = labelOf(first.replace(/^\*[ \t]/, ""));
   if (label?.field !== "description") return text;
   return `${label.text}${end === -1 ? "" : text.slice(end)}`;
 }

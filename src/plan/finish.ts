@@ -84,7 +84,7 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: ReaderSt
       const key = isOther ? undefined : namedPhaseNumber(row.text);
       if (key !== undefined && !keys.has(key)) title = { row, key, level };
       else if (isPhase || level <= (title?.level ?? 0)) title = undefined;
-    } else if (title !== undefined && row.kind === "item" && row.checkbox !== undefined) {
+    } else if (title !== undefined && row.checkbox !== undefined) {
       const { key, row: at } = title;
       const message = `'${at.text}' is not read as a phase, and the plan has no phase ${key}`;
       const place = { line: at.line + 1, column: at.column + 1 };
@@ -255,6 +255,6 @@ function hiddenLines(regions: readonly Region[], strictText: ReadonlySet<number>
 }
 
 function isFirst(text: string, column: number): boolean {
-  const start = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]|$))*[ \t]*(?:#{1,6}[ \t]+)?/.exec(text)?.[0].length ?? 0;
+  const start = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]))*[ \t]*(?:#{1,6}[ \t])?/.exec(text)?.[0].length ?? 0;
   return checkboxAt(text, start)?.column === column;
 }

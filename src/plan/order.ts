@@ -192,7 +192,7 @@ export type Waves = ReadonlyMap<string, readonly string[]>;
 export function readWaves(source: SourceText, regions: readonly Region[]): Waves {
   const found = new Map<string, readonly string[]>();
   for (const region of regions) {
-    if (region.kind !== "code" || !/^[ \t>]*(?:`{3,}|~{3,})[ \t]*json\b/i.test(source.text(region.start))) continue;
+    if (!/^[ \t]*(?:`{3,}|~{3,})[ \t]*json\b/i.test(source.text(region.start))) continue;
     let before: readonly string[] = [];
     for (const { tasks } of wavesOf(source, region)) {
       for (const id of tasks) found.set(id, before);

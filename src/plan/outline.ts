@@ -159,8 +159,8 @@ function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | un
 /** A line that begins with `**Task 1.1**`: it may be a task, or mention one. */
 const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
 
-function bareId({ kind, depth, checkbox, text }: Row, { ids }: Dialect): string | undefined {
-  const item = kind === "item" && checkbox === undefined && PLAIN_TASK.test(text);
+function bareId({ kind, depth, text }: Row, { ids }: Dialect): string | undefined {
+  const item = kind === "item" && PLAIN_TASK.test(text);
   const line = kind === "text" && depth === -1 && BOLD_TASK.test(text);
   return item || line ? taskTitle(text, ids)?.id : undefined;
 }

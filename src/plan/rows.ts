@@ -299,7 +299,7 @@ function stretches(source: SourceText, regions: readonly Region[]): (readonly [n
 }
 
 /** HTML elements with code; the content of others is text. */
-const RAW = /^<(?:pre|script|style|textarea)(?=[\s>]|$)/i;
+const RAW = /^<(?:pre|script|style|textarea)(?=[\s>])/i;
 
 function addCode(source: SourceText, start: number, end: number, code: Set<number>): void {
   const text = Array.from({ length: end - start }, (_, index) => source.text(start + index)).join("\n");

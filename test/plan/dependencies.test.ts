@@ -157,7 +157,10 @@ describe("dependencies", () => {
       key,
       tasks: Array.from({ length: count }, (_, at) => ({
         ...{ id: `${key}.${at + 1}`, position: { line: at + 1, column: 1, offset: 0 } },
-        named: () => [{ tasks: [], phases }],
+        named: () => [
+          { tasks: [], phases },
+          { tasks: [], phases: [] },
+        ],
       })),
     });
     const report = new PlanReport("tasks.md");

@@ -48,6 +48,15 @@ describe("labels, lists and lines of a plan", () => {
       "## Phase 1: A\n- [ ] a\n  - Acceptance Criteria:\n    - [ ] one\n  - [ ] two\n- [ ] c\n",
       ["1 A @1", "[ ] 1.1 a @2 0/2", "[ ] 1.2 c @6"],
     ],
+    // Of the items of a list, only one in bold without a checkbox may be a label that ends it.
+    [
+      "## Phase 1: A\n- [ ] a\n**Acceptance Criteria**:\n- [ ] b\n- [ ] **Files**: x\n- Files: **all**\n- [ ] c\n",
+      ["1 A @1", "[ ] 1.1 a @2 0/4"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] a\n**Acceptance Criteria**:\n- [ ] b\n- __Files__: x\n- [ ] c\n",
+      ["1 A @1", "[ ] 1.1 a @2 0/1", "[ ] 1.2 c @6"],
+    ],
     ["## Phase 1: A\n- [ ] a\n  - [ ] b\n    - [ ] c\n  - d\n", ["1 A @1", "[ ] 1.1 a @2 0/2"]],
     ["## Phase 1: A\n### Task 1.1: a\n- [ ] b\n  - [ ] c\n    - [ ] d\n- e\n", ["1 A @1", "[ ] 1.1 a @2 0/3"]],
     [
@@ -132,6 +141,22 @@ describe("labels, lists and lines of a plan", () => {
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Phase 2: B\n- [ ] **Task 2.1**: c\n## Validation Gates\n**Phase 1**: works\n- [ ] a\n",
       ["1 A @1", "[ ] 1.1 b @2", "2 B @3", "[ ] 2.1 c @4", "! CHECKBOX_UNPLACED 7"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n**Phase 1, all before release**\n- [ ] a\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate a"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n**Phase 1 dependencies**\n- [ ] a\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n- [ ] **Task 1.2**: c\n  - **Dependencies (in this phase)**: 1.1\n",
+      ["1 A @1", "[ ] 1.1 b @2", "[ ] 1.2 c @3 < 1.1"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n→ **Phase 1**\n- [ ] a\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Phase 2: B\n- [ ] **Task 2.1**: c\n\n**Phase 1 Validation Gate**:\n- [ ] a\n",

@@ -256,6 +256,7 @@ describe("a text about dependencies", () => {
     ["1&2", "1 2"],
     ["12 and 13", "12 13"],
     ["1, and 2", "1 2"],
+    ["1 AND 2", "1 2"],
     ["1 2", "unread"],
     ["1 (a) ", "1"],
     ["nab", "unread"],
@@ -286,6 +287,7 @@ describe("graphs of waves", () => {
     ["```json", "```"],
     ["~~~ JSON waves", "~~~"],
     ["````\tjson", "````"],
+    ["  ```json", "  ```"],
   ])("are read in %j", (open, close) => {
     expect(graph(WAVES, open, close)).toEqual(["[ ] 2.1 c @5 < 1.1 1.2"]);
     expect(graph(WAVES.replace(", ", ",\n"), open, close)).toHaveLength(1);
@@ -300,6 +302,7 @@ describe("graphs of waves", () => {
     ['"waves"', "```json", "```"],
     ['{"waves": [{"tasks": "2.1"}]}', "```json", "```"],
     [WAVES.replace("waves", "steps"), "```json", "```"],
+    [WAVES.replace("2.1", "2.\n1"), "```json", "```"],
   ])("are not read from %j in %j", (json, open, close) => expect(graph(json, open, close)).toEqual([]));
 });
 

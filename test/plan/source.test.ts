@@ -105,19 +105,24 @@ describe("code and comments", () => {
     ["  ---\n2. b\n   ```\n  c\n   ```", "code 2-5 strict 3"],
     ["-\t-\t-\n2. b\n   ```\n  c\n   ```", "code 2-5 strict 3"],
     ["***a\n2. b\n   ```\n  c\n   ```", "code 2-5"],
+    ["---a\n2. b\n   ```\n  c\n   ```", "code 2-5"],
     ["- x\na > b\n  ```\n c\n  ```", "code 2-5 strict 3"],
     ["- x\n-b\n  ```\n c\n  ```", "code 2-5 strict 3"],
+    ["- x\n-\n  ```\n c\n  ```", "code 2-5"],
+    ["- x\n10.\n  ```\n c\n  ```", "code 2-5"],
     ["- x\n1234567890. b\n  ```\n c\n  ```", "code 2-5 strict 3"],
     ["- x\n10. b\n  ```\n c\n  ```", "code 2-5"],
     ["a\n- b 2\n  ```\n c\n  ```", "code 2-5 strict 3"],
     ["a\n  2. b\n     ```\n    c\n     ```", "code 2-5"],
     ["10. b\n    ```\n   c\n    ```", "code 1-4 strict 2"],
+    ["10.\n    ```\n  c\n    ```", "code 1-4 strict 2"],
     ["-\t-\ta\n\n\t\t```\n\t\tb\n\tc\n\t\t```", "code 2-6 strict 4"],
     ["12. <!-- b\nc\n-->\nd", "comment 0-3"],
     ["-  <!-- b\nc\n-->\nd", "comment 0-3"],
     ["a ~~~\nb", ""],
     ["- ```\n a - b\n  ```", "code 0-3 strict 1"],
-    ["- ```\n a\n12. b", "code 0-1"],
+    ["- ```\n a\n12. b\n  ```", "code 0-1, code 3-4 unclosed"],
+    ["- ```\n a\n## b\n  ```", "code 0-1, code 3-4 unclosed"],
     ["- ```\n 1x b\n  ```", "code 0-3 strict 1"],
     ["- ```\n 1.5 a\n  ```", "code 0-3 strict 1"],
     ["- ```\n ####### b\n  ```", "code 0-3 strict 1"],
@@ -262,6 +267,7 @@ describe("code and comments", () => {
     ["- ```md\n  ```js\n  a\n  ```\n  ```\nb", "code 0-5 strict 4"],
     ["- ```md\n  ```js\n a\n  ```\n  ```\nb", "code 0-5 strict 2"],
     ["> ```md\n> ```js\n> a\n> ```\n> ```\nb", "code 0-5 strict 4"],
+    ["- ```md\n  ```js\n  a\n  ```\n  b\nc", "code 0-4"],
   ])("in %j are %j", (text, regions) => {
     expect(regionsOf(text)).toBe(regions);
   });
@@ -272,6 +278,15 @@ describe("code and comments", () => {
     // Each of the many samples is searched to the end; then the budget is used up.
     const many = `${"```md\n```js\n```\n".repeat(60)}${"a\n".repeat(60)}`;
     expect(regionsOf(many).split(", ").length).toBeGreaterThan(1);
+    // 21 samples are never closed. The search for their ends takes nearly 21 lines for each line; the budget is 20, and 2000.
+    const last = (count: number) => {
+      const nested = "```md\n```js\nb\n```\nc\n```";
+      return regionsOf(`${"```md\n```js\n```\n".repeat(21)}${"a\n".repeat(count)}${nested}`)
+        .split(", ")
+        .slice(21);
+    };
+    expect(last(2601)).toEqual(["code 2664-2670 strict 2668"]);
+    expect(last(2602)).toEqual(["code 2665-2669", "code 2670-2671 unclosed"]);
   });
 });
 

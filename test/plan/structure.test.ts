@@ -485,11 +485,21 @@ describe("the structure of a plan", () => {
       ["1 A @1", "[ ] 1.1 a @6", "! CHECKBOX_UNPLACED 4"],
     ],
     [
+      "## Phase 1: A\n### Success Criteria\n- **Speed**: fast\n- [ ] b\n### Work\n- [ ] a\n",
+      ["1 A @1", "[ ] 1.1 a @6", "! CHECKBOX_UNPLACED 4"],
+    ],
+    [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n### Phase 1 Gate\n- [ ] a\n### Phase 7 Gate\n- [ ] b\n",
       ["1 A @1", "[ ] 1.1 b @2", "gate a", "! CHECKBOX_UNPLACED 7"],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Phase 7 Gate\n- [ ] b\n", ["1 A @1", "[ ] 1.1 b @2", "gate b"]],
     ["## Phase 1: A\n### 1.2 b\n## 1.1 a\n", ["1 A @1", "[ ] 1.2 b @2"]],
+    // A heading in a list is a line like others: no task, also with a checkbox.
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n  ### [ ] Task 1.2: c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
+    ],
+    ["## Notes\n- a\n\n  ### [ ] b\n## Work\n- [ ] c\n", ["1 Work @5", "[ ] 1.1 c @6", "! CHECKBOX_UNPLACED 4"]],
   ])("of %j is found", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });

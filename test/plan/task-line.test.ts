@@ -82,6 +82,7 @@ describe("a task's line", () => {
     ["Name (AC: 1, 2)", { name: "Name", requirements: ["AC 1", "AC 2"] }],
     ["Name (ACs 1)", { name: "Name", requirements: ["AC 1"] }],
     ["Name (ac AC1)", { name: "Name", requirements: ["AC1"] }],
+    ["Name (AC: MAC-1)", { name: "Name", requirements: ["AC MAC-1"] }],
     ["Name (AC 1, AC 2)", { name: "Name", requirements: ["AC 1", "AC 2"] }],
     ["Name (ACE)", { name: "Name (ACE)" }],
     ["Name (2 hours)", { name: "Name", time: "2 hours" }],
@@ -167,6 +168,7 @@ describe("a text without its marks", () => {
     ["__A b__", "A b"],
     ["__a__", "__a__"],
     ["__init_all2__", "__init_all2__"],
+    ["___init__", "_init"],
     ["**a** b", "**a** b"],
     ["**a", "a"],
     ["a** ", "a"],
@@ -199,6 +201,7 @@ it.each([
   ["a/b.ts a/b.ts", ["a/b.ts"]],
   ["@scope/pkg/a.ts a-/b.ts", ["@scope/pkg/a.ts", "a-/b.ts"]],
   ["https://x.org/a.ts C:/a/b.ts", []],
+  ["`src/a.ts`bc.ts`de.ts`", ["src/a.ts", "de.ts"]],
   ["a.ts a/b `a b.ts` `a.abcdefg`", []],
 ])("the files in %j are %j", (text, files) => {
   expect(filesIn(text)).toEqual(files);
@@ -254,6 +257,8 @@ describe("references", () => {
     ["[FR-001](spec.md#fr-001)", ["FR-001"]],
     ["[FR-001] [FR-002]", ["FR-001", "FR-002"]],
     ["(1.1, 1.2).", ["1.1", "1.2"]],
+    ["(1.1, 1.2)", ["1.1", "1.2"]],
+    ["(1.1) 1.2", ["(1.1) 1.2"]],
     ["Requirements 1.2", ["1.2"]],
     ["req 1, reqs 2, Requirement 3", ["1", "2", "3"]],
     ["#3, §4, Story 4, Section 1.2 (all)", ["#3", "§4", "Story 4", "Section 1.2 (all)"]],

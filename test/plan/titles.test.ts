@@ -157,6 +157,8 @@ describe("the title of a task", () => {
     ["TXXX Name", "T", "TXXX", "Name"],
     ["**T1** - Name", "T", "T1", "Name"],
     ["_T1_ x", "T", "T1", "x"],
+    ["__T1__: x", "T", "T1", "x"],
+    ["__Task 1.1:__ x", "task", "1.1", "x"],
     ["T1", "T", "T1", ""],
     ["1.1 Name", "number", "1.1", "Name"],
     ["11.22.33. Name", "number", "11.22.33", "Name"],
@@ -176,7 +178,16 @@ describe("the title of a task", () => {
   });
 
   it.each([
-    ...["Task 12ab Name", "Task 1–3", "Task 1-3: x", "Task 1.1-1.3: x", "Task 1.1b3: x", "my Task 1: x", "Task1: x"],
+    ...[
+      "Task 12ab Name",
+      "Task 1–3",
+      "Task 1-3: x",
+      "Task 1.1-1.3: x",
+      "Task 1.1b3: x",
+      "my Task 1: x",
+      "Task1: x",
+      "PART1: x",
+    ],
     ...[
       "Tasks 1: x",
       "t1 x",
@@ -247,7 +258,7 @@ describe("the meaning of a label", () => {
     goal: "Goal, goals, Objective, Objectives, Purpose, Aim, **Goal**, Phase goal, Goal (all)",
     description: "Description, Summary, Details",
     time: `Estimate, Estimated, Estimates, Estimated time, Total estimated effort, Estimate hours, Estimated duration,
-      Time estimate, Effort estimates, Time estimates, Duration, Effort, Time, Human baseline`,
+      Time estimate, Total final estimate, Effort estimates, Time estimates, Duration, Effort, Time, Human baseline`,
     dependencies: "Dependency, Dependencies, Depends, Depends on, Requires, Blocked by, Prerequisite, Prerequisites",
     criteria: `Acceptance, Acceptance criteria, Acceptance test, Acceptance tests, Criteria, Validation criteria,
       Verification Criteria, Completion criteria, Done criteria, Done when, Definition of done, Subtasks, sub-tasks,
