@@ -9,8 +9,8 @@
  * - patterns.ts: regular expressions, in linear time
  * - cost.ts: the upper bound of a rule's steps on given evidence
  * - validators.ts: the named validators
- * - options.ts: which options a session can be started with, and when a phase is skipped; json-schema.ts: an `import()`
- *   boundary for their schema
+ * - options.ts: which options a session can be started with, and when a phase is skipped; schema-faults.ts: what is wrong
+ *   with their schema; json-schema.ts: an `import()` boundary for zod's reader of it
  * - python-to-cel.ts: Python lambdas as CEL (python-tokens.ts and python-parser.ts read them)
  * - candidates.ts: example values for a field
  * - tree.ts: reading CEL's syntax tree

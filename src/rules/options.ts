@@ -10,48 +10,8 @@ import { loadRuleLanguage } from "./language.js";
 import { Patterns } from "./patterns.js";
 import type { RuleFault } from "./rule-types.js";
 
-/** A mistake in a schema of options: where it is, what it is, and what to write instead. */
-export interface SchemaFault {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-  readonly hint: string;
-}
-
-/** The keywords of JSON Schema: one that is misspelt would drop a condition silently. */
-const KEYWORDS =
-  `type properties required additionalProperties items enum const default description title examples minimum maximum
-  exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems maxItems uniqueItems prefixItems
-  contains minContains maxContains minProperties maxProperties patternProperties propertyNames anyOf oneOf allOf not if then
-  else nullable readOnly deprecated definitions $ref $defs $id $schema $comment`.split(/\s+/);
-
 /** The most that a misspelt keyword or option may differ, in letters. */
-const TYPO_MAX = 2;
-
-const SCHEMA_HINT = 'Write {"type": "object", "properties": {"depth": {"type": "integer", "default": 2}}}, say.';
-
-/** Returns what an author has to correct in a schema of options. */
-export async function schemaFaults(schema: JsonObject): Promise<readonly SchemaFault[]> {
-  const fault = (path: SchemaFault["path"], message: string, hint: string): SchemaFault => ({ path, message, hint });
-  if ((schema.type !== undefined && schema.type !== "object") || !isJsonObject(schema.properties)) {
-    return [fault([], "the schema of the options must describe an object and its properties", SCHEMA_HINT)];
-  }
-  const found: SchemaFault[] = misspelt(schema, []);
-  for (const [name, property] of Object.entries(schema.properties)) {
-    const path = ["properties", name];
-    if (!isJsonObject(property)) found.push(fault(path, `${shown(name)} must be a schema in braces`, SCHEMA_HINT));
-    else found.push(...misspelt(property, path), ...(await propertyFaults(property, path, schema)));
-  }
-  const names = Object.keys(schema.properties);
-  for (const name of textsIn(schema.required).filter((required) => !names.includes(required))) {
-    const meant = optionMeant(name, names);
-    const hint = meant === undefined ? `Describe it in "properties".` : `Did you mean ${shown(meant)}?`;
-    found.push(fault(["required"], `the required option ${shown(name)} is not among the properties`, hint));
-  }
-  found.push(...(await patternFaults(schema)));
-  if (found.length > 0) return found;
-  const unread = await readFault(schema);
-  return unread === undefined ? [] : [fault([], `the schema can't be used: ${unread}`, "Write it more simply.")];
-}
+export const TYPO_MAX = 2;
 
 /** Options with their defaults, or what is wrong with them. */
 export type CheckedOptions =
@@ -125,8 +85,8 @@ export function describeOptions(schema: JsonObject): Readonly<Record<string, str
   );
 }
 
-/** Two letters that have changed places count as two changes. */
-function optionMeant(name: string, names: readonly string[]): string | undefined {
+/** Returns the name that is meant. Two letters that have changed places count as two changes. */
+export function optionMeant(name: string, names: readonly string[]): string | undefined {
   return nearest(name, names) ?? (name.length > TYPO_MAX + 1 ? nearest(name, names, TYPO_MAX) : undefined);
 }
 
@@ -145,7 +105,8 @@ function typeInWords({ type, enum: values, const: value, items }: JsonObject): s
   return types.length === 0 ? "any value" : types.join(" | ");
 }
 
-function textsIn(value: JsonValue | undefined): string[] {
+/** Returns the texts in a list. */
+export function textsIn(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
@@ -161,65 +122,21 @@ function isNaming(code: string, path: readonly PropertyKey[], schema: JsonObject
   return typeof name === "string" && textsIn(schema.required).includes(name) && !Object.hasOwn(given, name);
 }
 
-function misspelt(schema: JsonObject, path: readonly string[]): SchemaFault[] {
-  return Object.keys(schema).flatMap((key) => {
-    const meant = KEYWORDS.includes(key) || key.startsWith("x-") ? undefined : nearest(key, KEYWORDS, TYPO_MAX);
-    if (meant === undefined) return [];
-    return [
-      { path: [...path, key], message: `${shown(key)} has no meaning here`, hint: `Did you mean ${shown(meant)}?` },
-    ];
-  });
-}
-
 type FromJsonSchema = typeof import("./json-schema.js").fromJSONSchema;
 
 /** Loads zod's reader of JSON Schema. */
-async function loadReader(): Promise<FromJsonSchema> {
+export async function loadReader(): Promise<FromJsonSchema> {
   return (await import("./json-schema.js")).fromJSONSchema;
 }
 
-/** Patterns are left out: zod would run them on an engine without a time bound. */
-function schemaOf(fromJSONSchema: FromJsonSchema, schema: JsonObject) {
+/** Returns the reader's schema. Patterns are left out: zod would run them on an engine without a time bound. */
+export function schemaOf(fromJSONSchema: FromJsonSchema, schema: JsonObject) {
   const bare = withoutPatterns(schema);
   return fromJSONSchema(isJsonObject(bare) ? { type: "object", ...bare } : {});
 }
 
-async function readFault(schema: JsonObject): Promise<string | undefined> {
-  const read = await loadReader();
-  try {
-    schemaOf(read, schema);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
-async function propertyFaults(
-  property: JsonObject,
-  path: readonly string[],
-  whole: JsonObject,
-): Promise<SchemaFault[]> {
-  // `$schema` says which of the two has the definitions.
-  const entries = Object.entries(whole).filter(([key]) => ["$schema", "$defs", "definitions"].includes(key));
-  const shared = Object.fromEntries(entries);
-  const hint = "Write one of JSON Schema's types: string, number, integer, boolean, array, object or null.";
-  const { type } = property;
-  const types = [type ?? null].flat();
-  if (type !== undefined && (types.length === 0 || textsIn(types).length < types.length)) {
-    return [{ path: [...path, "type"], message: `the type of ${shown(path.at(-1))} is not one`, hint }];
-  }
-  const wrong = await readFault({ ...shared, properties: { value: property } });
-  if (wrong !== undefined) return [{ path, message: `${shown(path.at(-1))}: ${wrong}`, hint }];
-  const { default: standard, ...rest } = property;
-  if (standard === undefined) return [];
-  const checked = await checkBySchema({ ...shared, properties: { default: rest } }, { default: standard });
-  if (checked.ok) return [];
-  const message = `the default of ${shown(path.at(-1))} does not fit its schema: ${checked.problems.join("; ")}`;
-  return [{ path: [...path, "default"], message, hint: "Correct the default, or the type." }];
-}
-
 /** Keys with data below them, not schemas. */
-const DATA: ReadonlySet<string> = new Set(["default", "const", "enum", "examples"]);
+export const DATA: ReadonlySet<string> = new Set(["default", "const", "enum", "examples"]);
 
 function withoutPatterns(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(withoutPatterns);
@@ -247,19 +164,10 @@ function plainPatterns(schema: JsonObject, keys: readonly string[] = []): Option
   ];
 }
 
-function countPatterns(schema: JsonValue): number {
-  if (Array.isArray(schema)) return schema.reduce((sum: number, item) => sum + countPatterns(item), 0);
-  if (!isJsonObject(schema)) return 0;
-  const entries = Object.entries(schema).filter(([key]) => !DATA.has(key));
-  const own = entries.filter(
-    ([key, value]) => key === "patternProperties" || (key === "pattern" && typeof value === "string"),
-  );
-  return entries.reduce((sum, [, value]) => sum + countPatterns(value), own.length);
-}
-
 let patterns: Promise<Patterns> | undefined;
 
-async function patternsOf(schema: JsonObject) {
+/** Returns the patterns in a schema, ready to be matched, each with what is wrong with it. */
+export async function patternsOf(schema: JsonObject) {
   const plain = plainPatterns(schema);
   if (plain.length === 0) return [];
   patterns ??= import("@bufbuild/re2").then((re2) => new Patterns(re2));
@@ -270,18 +178,6 @@ async function patternsOf(schema: JsonObject) {
     fault: engine.fault(pattern),
     matches: (text: string) => engine.matches(text, pattern),
   }));
-}
-
-async function patternFaults(schema: JsonObject): Promise<SchemaFault[]> {
-  const found = await patternsOf(schema);
-  const bad = found.flatMap(({ pattern, fault }) => {
-    if (fault === undefined) return [];
-    const message = `the pattern ${shown(pattern)} is invalid, or can't be matched in linear time: ${fault}`;
-    return [{ path: ["properties"], message, hint: "Use RE2 syntax: it has no backreferences and no lookaround." }];
-  });
-  if (countPatterns(schema) === found.length) return bad;
-  const message = "a pattern can only be used directly in a property or in the items of a list";
-  return [...bad, { path: ["properties"], message, hint: "Move the pattern there, or leave it out." }];
 }
 
 function valuesAt(value: JsonValue | undefined, [key, ...rest]: readonly string[]): (JsonValue | undefined)[] {

@@ -6,11 +6,11 @@ import {
   describeOptions,
   issueProblems,
   namingProblems,
-  schemaFaults,
   skipFault,
   skipPhrase,
   skipsWith,
 } from "../../src/rules/options.js";
+import { schemaFaults } from "../../src/rules/schema-faults.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 
 const SCHEMA: JsonObject = {
@@ -223,6 +223,28 @@ describe("schemaFaults", () => {
     ],
     ["pattern properties", { properties: {}, patternProperties: { "^a": {} } }, /only be used directly/],
     ["a condition", { properties: {}, if: {} }, /can't be used: Conditional schemas/],
+    [
+      "a limit without a type",
+      { properties: { a: { minimum: 1 } } },
+      /"minimum" has no effect.*Write "type": "number" beside it/,
+    ],
+    [
+      "a limit without a type in a part",
+      { properties: { a: { type: "integer", allOf: [{ minimum: 1 }] } } },
+      /"minimum" has no effect in a schema without a type/,
+    ],
+    ["a length below a definition", { properties: {}, $defs: { a: { items: { minLength: 1 } } } }, /"minLength" has/],
+    [
+      "a required option that a part does not describe",
+      { properties: { a: {}, b: {} }, anyOf: [{ type: "object", required: ["a"] }] },
+      /"required" names "a".*Describe it in "properties"/,
+    ],
+    ["a limit beside a list of values", { properties: { a: { enum: [1, 2], minimum: 2 } } }, /no effect beside "enum"/],
+    [
+      "a limit beside a reference",
+      { properties: { a: { $ref: "#/$defs/n", minimum: 2 } }, $defs: { n: {} } },
+      /"\$ref"/,
+    ],
   ])("reports %s", async (_, schema, message) => {
     const said = (await schemaFaults(schema)).map((fault) => `${fault.message}. ${fault.hint}`);
     expect(said.join("\n")).toMatch(message);

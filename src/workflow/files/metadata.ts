@@ -1,5 +1,5 @@
 /** Reads metadata.json: the keys that describe the workflow, the options that it reads, and how many phases it has. */
-import { schemaFaults } from "../../rules/options.js";
+import { schemaFaults } from "../../rules/schema-faults.js";
 import type { JsonObject } from "../json.js";
 import { shown } from "../names.js";
 import type { ObjectReader, Report } from "../object-reader.js";
