@@ -28,7 +28,14 @@ import {
 } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
-import type { AdvanceRequest, FollowedReport, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
+import type {
+  AdvanceRequest,
+  FollowedReport,
+  GateRefusal,
+  ResumeRequest,
+  RoutedResult,
+  UnapprovedStep,
+} from "./types.js";
 import { executeOn, isStillThere, resultOf } from "./views.js";
 
 /** Takes a report, and returns the next step. */
@@ -73,16 +80,17 @@ async function take(
   const taken = await executeOn(
     context,
     id,
-    async (session): Promise<PreparedOr<RoutedCommand, NotTaken>> => {
+    async (session, unapproved): Promise<PreparedOr<RoutedCommand, NotTaken>> => {
       const { version = 0 } = session.head.answered ?? {};
       decided ??= version;
       // Another report was first and led to another step: this one is not about that step.
       const isOvertaken = version !== decided;
       let prepared: PreparedOr<RoutedCommand, NotTaken> = isOvertaken
         ? { answer: { session, isOvertaken } }
-        : await prepareReport(context, session, handed, followed);
+        : await prepareReport(context, session, unapproved, handed, followed);
       // The key of a report that is recorded already is recorded, too: else its repetition would be a new report.
-      const of = "answer" in prepared && keyed !== undefined ? recordedAs(prepared.answer, handed) : undefined;
+      const isKept = keyed !== undefined && unapproved === undefined;
+      const of = isKept && "answer" in prepared ? recordedAs(prepared.answer, handed) : undefined;
       if (of !== undefined) prepared = { command: { type: "continue", operation, of } };
       if ("command" in prepared && signal?.aborted) throw cancelled(operation);
       return prepared;
@@ -107,24 +115,27 @@ interface NotTaken {
   readonly isOvertaken: boolean;
 }
 
-/** Returns the commit that answers a call whose report a running session has already; undefined if it has not. */
-function recordedAs({ session: { head }, isOvertaken }: NotTaken, { operation, digest }: HandedReport) {
-  const { status, step, answered, pending } = head;
-  if (status !== "RUNNING") return undefined;
+/** Returns the commit that answers a call whose report a session has already; undefined if it has not, or is over. */
+function recordedAs({ session: { head }, isOvertaken }: NotTaken, { digest }: HandedReport): number | undefined {
+  const { status, answered, pending } = head;
+  if (status === "COMPLETED") return undefined;
   if (isOvertaken) return answered?.digest === digest ? answered.version : undefined;
-  // A client that comes back before the first step waits for it.
-  const isMeant = pending?.digest === digest || (step === undefined && operation === "resume");
-  return isMeant ? pending?.version : undefined;
+  // While a person is awaited a client may ask often, with a key each, and gets no final answer.
+  return pending?.digest === digest && pending.awaiting === undefined ? pending.version : undefined;
 }
 
 function nothingToWrite(session: RoutedSession): Unwritten<NotTaken> {
   return { answer: { session, isOvertaken: false } };
 }
 
-/** Decides what a report means in the session's current state. Throws the refusal of the report. */
+/**
+ * Decides what a report means in the session's current state. Throws the refusal of the report. A report that was passed with
+ * an approval that this host does not accept is not continued.
+ */
 async function prepareReport(
   context: RoutedContext,
   session: RoutedSession,
+  unapproved: UnapprovedStep | undefined,
   handed: HandedReport,
   followed: Followed,
 ): Promise<PreparedOr<RoutedCommand, NotTaken>> {
@@ -132,13 +143,14 @@ async function prepareReport(
   if (head.status === "COMPLETED" || head.status === "FAILED") return nothingToWrite(session);
   if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
   if (head.step === undefined) return takeUp(context, session);
-  if (continuesPending(head, handed)) return nothingToWrite(session);
+  if (unapproved === undefined && continuesPending(head, handed)) return nothingToWrite(session);
   const structure = await context.pinned.structure(session);
   requireCurrent(handed.report, head.step, structure.steps);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
   const facts = { ...handed, context: merged.context };
   const step = stepOf(structure, head.step);
-  if (step?.gate === undefined || hasPassed(head.pending, handed)) return { command: { type: "report", ...facts } };
+  const isPassed = unapproved === undefined && hasPassed(head.pending, handed);
+  if (step?.gate === undefined || isPassed) return { command: { type: "report", ...facts } };
   const details = isJsonObject(handed.report.details) ? handed.report.details : {};
   const { gate } = step;
   const { verdict, verification, evidenceHash } = await judgeReport(
@@ -191,7 +203,8 @@ function requireCurrent({ step_id: requested }: JsonObject, current: string, ste
 
 /** Returns true if the gate was passed by an undecided report: the same evidence is not required again. */
 function hasPassed(pending: PendingDecision | undefined, handed: HandedReport): boolean {
-  return pending !== undefined && pending.awaiting === undefined && isSilent(handed);
+  if (pending === undefined || pending.awaiting !== undefined) return false;
+  return isSilent(handed) || pending.digest === handed.digest;
 }
 
 /** Returns true if a client says only that it is back. */

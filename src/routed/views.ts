@@ -58,7 +58,10 @@ export function isStillThere({ version }: UnapprovedStep, { head }: RoutedSessio
 export function executeOn(
   context: RoutedContext,
   id: SessionId,
-  prepare: (session: RoutedSession) => Promise<Prepared<RoutedCommand>> | Prepared<RoutedCommand>,
+  prepare: (
+    session: RoutedSession,
+    unapproved?: UnapprovedStep,
+  ) => Promise<Prepared<RoutedCommand>> | Prepared<RoutedCommand>,
   keyed: KeyedRequest | undefined,
   mayUndo?: (unapproved: UnapprovedStep, session: RoutedSession) => boolean,
 ): Promise<Executed<RoutedEvent, RoutedHead>>;
@@ -66,14 +69,17 @@ export function executeOn(
 export function executeOn<Answer>(
   context: RoutedContext,
   id: SessionId,
-  prepare: (session: RoutedSession) => Promise<PreparedOr<RoutedCommand, Answer>>,
+  prepare: (session: RoutedSession, unapproved?: UnapprovedStep) => Promise<PreparedOr<RoutedCommand, Answer>>,
   keyed: KeyedRequest | undefined,
   mayUndo?: (unapproved: UnapprovedStep, session: RoutedSession) => boolean,
 ): Promise<Executed<RoutedEvent, RoutedHead> | Unwritten<Answer>>;
 export function executeOn<Answer>(
   context: RoutedContext,
   id: SessionId,
-  prepare: (session: RoutedSession) => Promise<PreparedOr<RoutedCommand, Answer>> | PreparedOr<RoutedCommand, Answer>,
+  prepare: (
+    session: RoutedSession,
+    unapproved?: UnapprovedStep,
+  ) => Promise<PreparedOr<RoutedCommand, Answer>> | PreparedOr<RoutedCommand, Answer>,
   keyed: KeyedRequest | undefined,
   mayUndo: (unapproved: UnapprovedStep, session: RoutedSession) => boolean = () => false,
 ): Promise<Executed<RoutedEvent, RoutedHead> | Unwritten<Answer>> {
@@ -83,7 +89,7 @@ export function executeOn<Answer>(
       const session = requireFound(current, id);
       const unapproved = await findUnapproved(context, session);
       if (unapproved !== undefined && !mayUndo(unapproved, session)) await refuse(context, session, unapproved);
-      const prepared = await prepare(session);
+      const prepared = await prepare(session, unapproved);
       if ("command" in prepared && setsGoing(session.head, prepared.command)) await requirePlace(context);
       return prepared;
     },

@@ -1,13 +1,14 @@
 /**
  * What must be true at the end of a round of routed sessions:
  *
- * - each log replays in the model, and its chain holds: every decision answers the report that was open, no report counts
- *   for another step, and only what a person has approved is decided behind a gate that asks for it
+ * - each log replays in the model, and its chain holds: reports are stored as they were handed in, every decision is on the
+ *   report that was open, no report counts for another step, and only what a person has approved is decided behind a gate
+ *   that asks for it
  * - what was acknowledged is in the log, once; what was refused or cancelled is not, and there was a moment at which the
  *   model refuses it
  * - a caller is told the decision on its own report, or the state that its report found
  * - a state that was shown is one that the instance had during the call
- * - a repeated key gets the first answer, and writes nothing
+ * - a repeated key gets the first answer, if that was the last word, and writes nothing
  * - every instance that waits for a person is listed, and no other
  * - every watcher has seen each commit once, in order
  */
@@ -32,9 +33,14 @@ interface Replayed {
 type Event =
   | Decision
   | { readonly type: "started"; readonly firstStep?: string }
-  | { readonly type: "reported" | "gate_refused"; readonly report: { readonly n?: number } }
+  | { readonly type: "reported" | "gate_refused"; readonly report: Report }
   | { readonly type: "continued"; readonly of: number }
   | { readonly type: "approval_requested" | "approved" | "denied" | "suspended" | "retried" | "released" };
+
+interface Report {
+  readonly n?: number;
+  readonly details?: { readonly n?: number; readonly good?: boolean };
+}
 
 interface Body {
   readonly keys: readonly (readonly [digest: string, version: number, print: string])[];
@@ -45,6 +51,7 @@ interface Body {
     readonly pending?: { readonly version: number; readonly awaiting?: unknown };
     readonly attempts: number;
     readonly spent: number;
+    readonly context: { readonly last?: number };
   };
 }
 
@@ -87,18 +94,20 @@ function replay({ ops, world }: RoutedProduct, id: string, bodies: readonly Body
       const { key, op } = known;
       byKey.set(key, [...(byKey.get(key) ?? []), version]);
       const passes = events.some(({ type }) => type === "reported");
-      const isContinued = events.some(({ type }) => type === "continued");
+      const [of] = events.flatMap((event) => (event.type === "continued" ? event.of : []));
       const isClear =
-        !isContinued && "n" in op && !world.store.trouble.disturbed.has(op.n) && before?.step !== undefined;
+        of === undefined && "n" in op && !world.store.trouble.disturbed.has(op.n) && before?.step !== undefined;
       if (isClear && passes !== isPassed(before, op)) wrong(`the gate says ${passes ? "yes" : "no"}`);
       const firstStep = events.flatMap((event) => (event.type === "started" ? (event.firstStep ?? []) : []))[0];
-      after = next(before, op, { version, passes, isContinued, firstStep });
+      after = next(before, op, { version, passes, of, firstStep });
+      const stored = events.flatMap((event) => ("report" in event ? event.report : []));
+      if (stored.some((report) => !isReportOf(report, op))) wrong(`another report than ${JSON.stringify(op)}`);
       if (after === undefined) wrong(`${JSON.stringify(op)} is not possible in ${JSON.stringify(before)}`);
     } else {
       const [event, ...others] = events;
       const isDecision = (event?.type === "decided" || event?.type === "failed") && others.length === 0;
       if (!isDecision) wrong("nobody has asked for it");
-      else after = decidedOn(before, event);
+      else after = decidedOn(before, event, version);
       if (after === undefined) wrong(`${JSON.stringify(event)} is not possible in ${JSON.stringify(before)}`);
     }
     const difference = after === undefined ? undefined : differs(after, head);
@@ -111,14 +120,23 @@ function replay({ ops, world }: RoutedProduct, id: string, bodies: readonly Body
   return { id, states, bodies, byKey };
 }
 
+function isReportOf({ n, details }: Report, op: RoutedOp): boolean {
+  if (!("n" in op) || n !== op.n) return false;
+  return op.good === undefined ? details === undefined : details?.n === op.n && details.good === op.good;
+}
+
 function differs(state: RoutedState, head: Body["head"]): string | undefined {
   if (state.status !== head.status) return "another status";
   if (state.step !== head.step) return "another step";
+  if (state.last !== (head.context.last ?? 0)) return "another context";
   if (state.attempts !== head.attempts || state.spent !== head.spent) return "other attempts";
   if (state.pending?.version !== head.pending?.version) return "a report is lost, or new";
   const waits = head.pending?.awaiting !== undefined;
   return (state.pending?.waits === true) === waits ? undefined : "a wait for an approval is lost, or new";
 }
+
+/** What ends a question to the decider. */
+const ENDS = ["decided", "failed", "suspended", "reported"];
 
 /** Returns what is wrong with what a writer was told. */
 function judge(call: Called, { states, bodies, byKey }: Replayed): string[] {
@@ -134,15 +152,16 @@ function judge(call: Called, { states, bodies, byKey }: Replayed): string[] {
     if (asked === undefined) return value.version >= from ? [] : ["an old state was shown"];
     // An earlier try that was given up may be carried out after the answer that wrote nothing.
     const isUnwritten = own === undefined || (own > to && outcome.mayStillHappen);
-    if (isUnwritten) return judgeUnwritten(asked.op, from, value, { states, bodies });
+    if (isUnwritten) return judgeUnwritten(asked.op, from, value, states, during);
     if (own <= from || own > to) return ["a commit was acknowledged that is not of this call"];
     return judgeAnswer(own, value, { states, bodies });
   }
   const code = codeOf(outcome.error);
   if (asked === undefined) return [`a state was refused with ${code}`];
-  // The report is kept: a decision that has failed is recorded, and its caller told.
+  // The report is kept: a decision that has failed is recorded, unless somebody has ended the question, and its caller told.
   const hasAsked = during.some(isOpen);
-  if (code === "DECIDER_FAILED") return hasAsked ? [] : ["a decider has failed that was not asked"];
+  const isEnded = bodies.slice(from, to).some(({ events }) => events.some(({ type }) => ENDS.includes(type)));
+  if (code === "DECIDER_FAILED") return hasAsked && isEnded ? [] : ["a decider has failed, and it is not recorded"];
   if (code === "CANCELLED" && isPhasegateError(outcome.error, "CANCELLED") && "sessionId" in outcome.error.details)
     return hasAsked ? [] : ["a decider was waited for that was not asked"];
   if (own !== undefined) return outcome.mayStillHappen ? [] : [`${code}, but it is in the log`];
@@ -152,7 +171,12 @@ function judge(call: Called, { states, bodies, byKey }: Replayed): string[] {
 
 /** Returns true if an operation is refused with a code in a state. */
 function refuses(state: RoutedState, op: RoutedOp, code: string): boolean {
-  if (code === "CONFLICT") return (op.type === "advance" || op.type === "resume") && isOpen(state);
+  // Another report was decided first. A client that comes back before the first step waits for it.
+  if (code === "CONFLICT") {
+    return (
+      "n" in op && isOpen(state) && state.pending?.n !== op.n && (op.type === "advance" || state.step !== undefined)
+    );
+  }
   if (code === "STEP_NOT_CURRENT") return op.type === "advance" && op.step !== state.step;
   if (code === "APPROVAL_REFUSED" && op.type !== "approve" && op.type !== "deny") return false;
   if (code !== "APPROVAL_REFUSED" && code !== "INVALID_TRANSITION") return false;
@@ -179,22 +203,24 @@ function judgeAnswer(
     : ["the decision on another report was told"];
 }
 
-/** Returns what is wrong with an answer to an operation that has written nothing: only a report may, if all is over. */
+/** Returns what is wrong with an answer to an operation that has written nothing. */
 function judgeUnwritten(
   op: RoutedOp,
   from: number,
   { version }: Answer,
-  { states, bodies }: Pick<Replayed, "states" | "bodies">,
+  states: Replayed["states"],
+  during: readonly RoutedState[],
 ): string[] {
-  const { status } = states[version] ?? {};
-  if (!("n" in op) || status === "RUNNING") return ["an acknowledged commit is not in the log"];
-  if (status !== "SUSPENDED") return version >= from ? [] : ["an old state was shown"];
-  // Somebody has handed in the same report, and it was decided that the work has to wait.
-  const isSame = bodies.some(({ events }) =>
-    events.some((event) => event.type === "reported" && event.report.n === op.n),
-  );
-  const isDecided = bodies[version - 1]?.events.some(({ type }) => type === "decided") === true;
-  return isSame && isDecided ? [] : ["an acknowledged report is not in the log"];
+  const state = states[version];
+  if (!("n" in op) || state === undefined) return ["an acknowledged commit is not in the log"];
+  if (version < from) return ["an old state was shown"];
+  const { status, pending } = state;
+  const isOver =
+    status === "COMPLETED" || (status === "FAILED" && (pending === undefined || pending.n !== op.n || pending.waits));
+  // The same report waits for a person, or the client has come back before the first step.
+  const isAsked = pending?.waits === true && pending.n === op.n;
+  const isBeginning = op.type === "resume" && during.some(({ step }) => step === undefined);
+  return isOver || isAsked || isBeginning ? [] : ["an acknowledged report is not in the log"];
 }
 
 /** Returns true if a commit is the decision on the report of another one, or comes before it. */
@@ -238,7 +264,7 @@ async function repeated(product: RoutedProduct, engine: RoutedEngine, instances:
     for (const { asked, outcome } of last) {
       if (asked === undefined || outcome.kind !== "answer") continue;
       const said = await product.perform(engine, id, asked.op, asked.key).catch(codeOf);
-      const first = JSON.stringify(outcome.value);
+      const first = JSON.stringify({ ...outcome.value, isReplayed: true });
       if (JSON.stringify(said) !== first)
         problems.push(`${asked.key} was answered ${first}, and then ${JSON.stringify(said)}`);
     }

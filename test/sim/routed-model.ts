@@ -31,8 +31,10 @@ export interface RoutedState {
   /** Missing before the first step is decided. */
   readonly step?: string;
   readonly pending?: Pending;
-  /** The report that was decided last. */
-  readonly decided?: number;
+  /** The report that was decided last, and the commit that did it. */
+  readonly decided?: { readonly n: number; readonly version: number };
+  /** The report that has changed the context last, or 0. */
+  readonly last: number;
   /** Failures at this step in a row, and in total. */
   readonly attempts: number;
   readonly spent: number;
@@ -43,8 +45,8 @@ export interface RoutedVerdict {
   readonly version: number;
   /** True if the gate let the report through. */
   readonly passes: boolean;
-  /** True if the report was recorded already, so that only the key of the call was recorded. */
-  readonly isContinued?: boolean;
+  /** Set if the report was recorded already, so that only the key of the call was: the commit that answers it. */
+  readonly of?: number | undefined;
   /** The first step, if it was not left to the decider. */
   readonly firstStep?: string | undefined;
 }
@@ -56,6 +58,8 @@ export type Decision =
       readonly from?: string;
       readonly next: string;
       readonly status: RoutedState["status"];
+      /** Our deciders say which report they were asked about: 0 for none. */
+      readonly contextUpdates: { readonly about?: number };
     }
   | { readonly type: "failed" };
 
@@ -68,12 +72,12 @@ const END = "FINISH";
 export function next(
   state: RoutedState | undefined,
   op: RoutedOp,
-  { version, passes, isContinued = false, firstStep }: RoutedVerdict,
+  { version, passes, of, firstStep }: RoutedVerdict,
 ): RoutedState | undefined {
   if (op.type === "start") return state === undefined ? begun(version, firstStep) : undefined;
   if (state === undefined) return undefined;
   const { status, step, pending } = state;
-  if (isContinued) return "n" in op && isContinuing(state, op) ? state : undefined;
+  if (of !== undefined) return "n" in op && answersTo(state, op.n) === of ? state : undefined;
   switch (op.type) {
     case "advance":
       if (status !== "RUNNING" || step === undefined || isOpen(state)) return undefined;
@@ -84,9 +88,10 @@ export function next(
       // There is nothing to report on: the question for the first step is asked again.
       if (step === undefined) return status === "SUSPENDED" ? { ...state, status: "RUNNING", attempts: 0 } : undefined;
       const running = { ...state, status: "RUNNING" as const };
-      if (op.good !== undefined || step === BARE) return reported(running, op.n, { version, passes });
       // What has passed the gate is not asked for again, and to come back with nothing is no attempt.
-      return isOpen(state) ? { ...running, pending: { n: op.n, version, waits: false } } : running;
+      if (step !== BARE && hasPassed(state, op)) return taken(running, { n: op.n, version, waits: false });
+      if (op.good === undefined && step !== BARE) return running;
+      return reported(running, op.n, { version, passes });
     }
     case "suspend":
       return status === "RUNNING" ? { ...state, status: "SUSPENDED" } : undefined;
@@ -107,20 +112,32 @@ export function next(
 }
 
 /** Returns the instance after what the engine has written by itself; undefined if it may not. */
-export function decidedOn(state: RoutedState | undefined, decision: Decision): RoutedState | undefined {
+export function decidedOn(
+  state: RoutedState | undefined,
+  decision: Decision,
+  version: number,
+): RoutedState | undefined {
   if (state === undefined || state.status !== "RUNNING" || !isOpen(state)) return undefined;
   if (decision.type === "failed") return { ...state, status: "FAILED" };
-  const { from, next: to, status } = decision;
+  const { from, next: to, status, contextUpdates } = decision;
+  const { n = 0 } = state.pending ?? {};
+  if (contextUpdates.about !== n) return undefined;
   if (from !== state.step || (to === END && (status === "RUNNING" || status === "SUSPENDED"))) return undefined;
   const step = to === END && status !== "COMPLETED" ? state.step : to;
-  const decided = state.pending?.n ?? 0;
-  return { status, attempts: 0, spent: 0, decided, ...(step === undefined ? {} : { step }) };
+  const { last } = state;
+  return { status, attempts: 0, spent: 0, last, decided: { n, version }, ...(step === undefined ? {} : { step }) };
 }
 
-/** Returns true if a call comes with the report that is or was decided, or asks for the first step. */
-function isContinuing({ status, pending, decided, step }: RoutedState, { type, n }: RoutedReport): boolean {
-  if (status !== "RUNNING") return false;
-  return pending?.n === n || decided === n || (type === "resume" && step === undefined);
+/** Returns the commit that answers a report which is or was decided; undefined if it may be neither. */
+function answersTo({ status, pending, decided }: RoutedState, n: number): number | undefined {
+  if (status === "COMPLETED") return undefined;
+  if (pending?.n === n && !pending.waits) return pending.version;
+  return decided?.n === n ? decided.version : undefined;
+}
+
+/** Returns true for the report that has passed the gate, and for a client that comes back to it with nothing. */
+function hasPassed(state: RoutedState, { n, good }: RoutedReport): boolean {
+  return isOpen(state) && (good === undefined || state.pending?.n === n);
 }
 
 /** Returns true if there is a report that the decider is to decide. */
@@ -129,12 +146,12 @@ export function isOpen({ pending }: RoutedState): boolean {
 }
 
 /** Returns true if a report at this step is let through, as far as its writer can know. */
-export function isPassed(state: RoutedState, { good, type }: RoutedReport): boolean {
-  return state.step === BARE || good === true || (type === "resume" && good === undefined && isOpen(state));
+export function isPassed(state: RoutedState, op: RoutedReport): boolean {
+  return state.step === BARE || op.good === true || (op.type === "resume" && hasPassed(state, op));
 }
 
 function begun(version: number, step: string | undefined): RoutedState {
-  const none = { status: "RUNNING", attempts: 0, spent: 0 } as const;
+  const none = { status: "RUNNING", attempts: 0, spent: 0, last: 0 } as const;
   return step === undefined ? { ...none, pending: { n: 0, version, waits: false } } : { ...none, step };
 }
 
@@ -144,7 +161,11 @@ function reported(
   { version, passes }: Pick<RoutedVerdict, "version" | "passes">,
 ): RoutedState {
   if (!passes) return failed(state);
-  return { ...state, pending: { n, version, waits: state.step === APPROVED } };
+  return taken(state, { n, version, waits: state.step === APPROVED });
+}
+
+function taken(state: RoutedState, pending: Pending): RoutedState {
+  return { ...state, pending, last: pending.n };
 }
 
 function failed(state: RoutedState): RoutedState {

@@ -48,6 +48,8 @@ export interface Answer {
   readonly waits: boolean;
   /** True if the gate has refused the report. */
   readonly isRefused: boolean;
+  /** True if an earlier call has done it. */
+  readonly isReplayed: boolean;
 }
 
 /** A call that has ended, with the versions between which its instance was meanwhile. */
@@ -128,12 +130,13 @@ export class RoutedProduct implements Product<RoutedEngine> {
       case "advance": {
         const { n, good, step: of } = op;
         const report = { status: "success", n, details: { n, good }, ...(of === undefined ? {} : { step_id: of }) };
-        return answerOf(await engine.advance(id, { report, ...followed }));
+        return answerOf(await engine.advance(id, { report, contextUpdates: { last: n }, ...followed }));
       }
       case "resume": {
         const { n, good } = op;
         const report = { status: "success", n, ...(good === undefined ? {} : { details: { n, good } }) };
-        return answerOf(await engine.resume(id, { report, assumedStep: BARE, ...followed }));
+        const request = { report, contextUpdates: { last: n }, assumedStep: BARE, ...followed };
+        return answerOf(await engine.resume(id, request));
       }
       case "suspend":
         return answerOf(await engine.suspend(id, keyed));
@@ -226,14 +229,15 @@ export class RoutedProduct implements Product<RoutedEngine> {
 }
 
 function answerOf(view: RoutedView & { readonly gate?: unknown }): Answer {
-  const { version, status, currentStep, awaiting, gate: refused } = view;
-  return { version, status, step: currentStep, waits: awaiting !== undefined, isRefused: refused !== undefined };
+  const { version, status, currentStep: step, awaiting, gate: refused, replayed = false } = view;
+  const [waits, isRefused] = [awaiting !== undefined, refused !== undefined];
+  return { version, status, step, waits, isRefused, isReplayed: replayed };
 }
 
-/** A decider that takes its time. Sometimes it fails, or never answers: then the deadline does. */
+/** A decider that takes its time, and says which report it was asked about. Sometimes it fails, or never answers: then the deadline does. */
 function simulatedDecider(schedule: Schedule, of: string, { trouble }: SharedStore): StepDecider {
   return {
-    decide: ({ allowed, currentStep = "" }, { signal }) =>
+    decide: ({ allowed, currentStep = "", report }, { signal }) =>
       new Promise<DeciderAnswer>((resolve, reject) => {
         const choice = `decider-of-${of}`;
         schedule.add(of, "decides", () => {
@@ -248,7 +252,7 @@ function simulatedDecider(schedule: Schedule, of: string, { trouble }: SharedSto
           const nextStep = allowed[following % allowed.length] ?? "FINISH";
           const status = ["RUNNING", "RUNNING", "RUNNING", "RUNNING", "SUSPENDED", "FAILED"];
           const statusSuggestion = status[schedule.choices.pick(choice, status.length)] ?? "RUNNING";
-          resolve({ nextStep, contextUpdates: {}, statusSuggestion });
+          resolve({ nextStep, contextUpdates: { about: report?.n ?? 0 }, statusSuggestion });
         });
       }),
   };

@@ -128,7 +128,7 @@ function commandRefusal(
       }
       return undefined;
     case "continue":
-      return head.status === "RUNNING" ? undefined : notNow(head, command.operation);
+      return head.status === "COMPLETED" ? notNow(head, command.operation) : undefined;
     case "decide":
     case "fail":
       // The question was answered by another writer, or withdrawn.
