@@ -274,6 +274,15 @@ describe("two concurrent callers", () => {
     expect((await engine.advance(id, DONE)).currentStep).toBe("Water");
   });
 
+  it("with the same report are remembered both if the decider has failed", async () => {
+    const { engine, id } = await started(new Error("down"), "Sow", "Water");
+    const calls = ["k1", "k2"].map((idempotencyKey) => ({ ...DONE, idempotencyKey }));
+    await expect(engine.advance(id, calls[0] ?? DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
+    expect(await engine.advance(id, calls[1] ?? DONE)).toMatchObject({ status: "FAILED", replayed: true });
+    expect((await engine.retry(id)).currentStep).toBe("Sow");
+    for (const call of calls) expect((await engine.advance(id, call)).currentStep).toBe("Sow");
+  });
+
   it("with the same report get the same answer", async () => {
     const { engine, id, decider } = await started("Sow");
     const both = await Promise.all([engine.advance(id, DONE), engine.advance(id, DONE)]);

@@ -232,6 +232,34 @@ describe("a step that requires an approval", () => {
     expect(await engine.audit(id)).toMatchObject({ intact: true });
   });
 
+  it("keeps the key of the report, however often its client asks with other keys", async () => {
+    const { engine, id, word } = await waiting();
+    const report = { report: { status: "success", details: { depth: 21 } } };
+    const first = { ...report, idempotencyKey: "first" };
+    const { version } = await engine.advance(id, first);
+    for (let ask = 1; ask <= 20; ask += 1) {
+      expect(await engine.advance(id, { ...report, idempotencyKey: `ask ${ask}` })).toMatchObject({ version });
+    }
+    await engine.approve(id, await word("approve"));
+    expect((await engine.advance(id, { ...report, idempotencyKey: "other" })).currentStep).toBe("Sow");
+    for (const idempotencyKey of ["first", "other"]) {
+      expect(await engine.advance(id, { ...report, idempotencyKey })).toMatchObject({
+        currentStep: "Sow",
+        replayed: true,
+      });
+    }
+  });
+
+  it("keeps an approval while the instance is suspended", async () => {
+    const { engine, id, word, decider } = await waiting();
+    const back = { assumedStep: "Dig", report: { status: "success", details: { depth: 21 } } };
+    await engine.resume(id, back);
+    await engine.approve(id, await word("approve"));
+    await engine.suspend(id);
+    expect(await engine.resume(id, back)).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
+    expect(decider.requests).toHaveLength(1);
+  });
+
   it("counts a denial as a failed attempt", async () => {
     const { engine, id, word } = await waiting();
     const denied = await engine.deny(id, { ...(await word("deny", "deeper")), note: "deeper" });

@@ -59,6 +59,14 @@ function claimsIn(answer: unknown): string[] {
   });
 }
 
+it("an instance that a forged approval let pass asks the person again if its client resumes with the same details", async () => {
+  const { host, id } = await forged("approved");
+  const back = { ...details, report: dug.report };
+  const asked = await host.engine.resume(id, { ...back, idempotencyKey: "back" });
+  expect(asked).toMatchObject({ currentStep: "Dig", awaiting: { evidence: { depth: 20 } } });
+  expect(asked.unapproved).toBeUndefined();
+});
+
 const expectNotApproved = async (answer: unknown) => expect(claimsIn(await said(answer))).toEqual([]);
 
 type Reader = (made: Forged) => readonly unknown[];
