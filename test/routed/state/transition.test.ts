@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { RoutedCommand, RoutedHead } from "../../../src/routed/state/events.js";
 import { routedMachine } from "../../../src/routed/state/machine.js";
-import { allowedOperations, decideRouted, setsGoing } from "../../../src/routed/state/transition.js";
+import { allowedOperations, decideRouted, noInstance, setsGoing } from "../../../src/routed/state/transition.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 import {
   type After,
   approve,
@@ -370,6 +371,54 @@ describe("which commands a session takes", () => {
     expect(refusal(waiting, { type: "retry", maxAttemptsTotal: 5 })).toBeUndefined();
     expect(refusal(waiting, { type: "retry", maxAttemptsTotal: 5, operator: "ops" })).toBeDefined();
     expect(refusal(run(without, { type: "cancel" }), { type: "retry", maxAttemptsTotal: 5 })).toBeDefined();
+  });
+});
+
+describe("a call with the report that is recorded already", () => {
+  const again: RoutedCommand = { type: "continue", operation: "advance", of: 2 };
+  const finish: RoutedCommand = { ...decide, next: "FINISH", status: "COMPLETED" };
+
+  it("is recorded, and changes nothing", () => {
+    const { events, head } = run(start, report, again);
+    expect(events).toStrictEqual([{ type: "continued", operation: "advance", of: 2 }]);
+    expect(head).toStrictEqual(run(start, report).head);
+  });
+
+  it("is recorded in each status but the end", () => {
+    for (const before of [[report, fail], [{ type: "suspend" }]] as const) {
+      expect(refusal(run(start, ...before), again)).toBeUndefined();
+    }
+    expect(refusal(run(start, report, finish), again)).toMatchObject({ details: { command: "advance" } });
+  });
+});
+
+describe("the owner of a session", () => {
+  const ann = { name: "ann" };
+  const given: RoutedCommand = { type: "assign", owner: { name: "bob" }, by: "host", note: "holiday" };
+
+  it("is recorded at the start, kept by every event, and in the summary", () => {
+    const { events, head } = run({ ...start, owner: ann } as RoutedCommand, report, decide);
+    expect(run({ ...start, owner: ann } as RoutedCommand).events).toMatchObject([{ type: "started", owner: ann }]);
+    expect(events).toHaveLength(1);
+    expect(head.owner).toEqual(ann);
+    expect(routedMachine.summarize(head)).toMatchObject({ owner: "ann" });
+    expect(routedMachine.summarize(run(start).head)).not.toHaveProperty("owner");
+  });
+
+  it("is another one after the session was handed over, until it is deleted", () => {
+    const { events, head } = run({ ...start, owner: ann } as RoutedCommand, given);
+    expect(events).toStrictEqual([{ type: "assigned", owner: { name: "bob" }, by: "host", note: "holiday" }]);
+    expect(head).toMatchObject({ status: "RUNNING", step: "dig", owner: { name: "bob" } });
+    const { note: _, ...silent } = given;
+    expect(run(start, silent as RoutedCommand).events[0]).not.toHaveProperty("note");
+    expect(refusal(run(start, { type: "delete" }), given)).toMatchObject({ details: { status: "DELETED" } });
+  });
+});
+
+it("a session that is not there is named", () => {
+  expect(noInstance(parseSessionId("garden-1"))).toMatchObject({
+    code: "SESSION_NOT_FOUND",
+    details: { sessionId: "garden-1" },
   });
 });
 
