@@ -13,7 +13,15 @@ import { Stryker } from "@stryker-mutator/core";
 /** The changed sources, the tests that must notice, and the least share of the changes that they notice, in percent. */
 const MODULES = {
   gate: { sources: ["src/gate/*.ts"], tests: ["test/gate/*.test.ts"], least: 95 },
-  approval: { sources: ["src/approval/*.ts"], tests: ["test/approval/*.test.ts"], least: 95 },
+  approval: {
+    sources: ["src/approval/*.ts"],
+    tests: [
+      "test/approval/*.test.ts",
+      "test/{adversarial,inspector}/passkeys.test.ts",
+      "test/phased/approval/passkeys.test.ts",
+    ],
+    least: 95,
+  },
   log: { sources: ["src/log/*.ts"], tests: ["test/log/*.test.ts"], least: 95 },
   phased: { sources: ["src/phased/state/*.ts"], tests: ["test/phased/state/!(*.property).test.ts"], least: 95 },
   routed: { sources: ["src/routed/state/*.ts"], tests: ["test/routed/state/*.test.ts"], least: 95 },

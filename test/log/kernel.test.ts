@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { PhasegateError } from "../../src/errors.js";
-import { keyedRequest } from "../../src/log/machine.js";
+import { keyedRequest, ownKey } from "../../src/log/machine.js";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { digest } from "../../src/workflow/json.js";
@@ -566,5 +566,57 @@ describe("a kernel with cached heads", () => {
     expect((await kernel.execute(ID, adds)).version).toBe(4);
     await other.execute(OTHER_ID, adds);
     expect(confirmed).toEqual([2, 3, undefined]);
+  });
+});
+
+describe("a kernel for one caller", () => {
+  /** Two hosts on one storage, and a kernel of the first for a caller who may use counters below ten. */
+  function limited(trustsHeads = false) {
+    const { kernel, storage } = makeKernel({ trustsHeads });
+    const { kernel: other } = makeKernel({ storage });
+    return { kernel, other, storage, own: kernel.limitedTo(({ current }) => Number(current) < 10) };
+  }
+
+  it("finds the sessions that the caller may use, and no others", async () => {
+    const { own, other } = limited();
+    await other.execute(ID, adding(1));
+    expect(await own.find(ID)).toMatchObject({ head: { total: 1 } });
+    await other.execute(ID, adding(20));
+    expect([await own.find(ID), await own.newest(ID)]).toEqual([undefined, undefined]);
+    expect(await other.find(ID)).toMatchObject({ head: { total: 21 } });
+  });
+
+  it("refuses the id of another caller's session like that of a removed one", async () => {
+    const { own, other, kernel } = limited();
+    await other.execute(ID, adding(20));
+    const message = expect.stringContaining("is not yours any more, or was deleted");
+    await expect(own.execute(ID, adding(1))).rejects.toMatchObject({ code: "CONFLICT", message });
+    await kernel.remove(ID);
+    await expect(kernel.execute(ID, adding(1))).rejects.toMatchObject({
+      message: expect.stringContaining("by a session that was deleted"),
+    });
+  });
+
+  it("writes nothing to a session that was handed over since the caller has seen it", async () => {
+    const { own, other } = limited(true);
+    await own.execute(ID, adding(1));
+    await other.execute(ID, adding(20));
+    await expect(own.execute(ID, adding(1))).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await other.find(ID)).toMatchObject({ version: 2, head: { total: 21 } });
+  });
+
+  it("answers a repeated call only while the session is the caller's", async () => {
+    const { own, other } = limited(true);
+    const request = keyedRequest("k", 1);
+    await own.execute(ID, adding(1), request);
+    expect(await own.execute(ID, adding(1), request)).toMatchObject({ version: 1, replayed: true });
+    await other.execute(ID, adding(20));
+    await expect(own.execute(ID, adding(1), request)).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("has keys that no other owner's are", () => {
+    const keys = [ownKey("ann", "k"), ownKey("bob", "k"), ownKey("ann", "l"), ownKey("an", "nk")];
+    expect(new Set(keys).size).toBe(4);
+    for (const key of keys) expect(key).toMatch(/^[0-9a-f]{24}$/);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { PhasegateError } from "../../src/errors.js";
 import {
   ACTION_NAMES,
   type Action,
@@ -21,6 +22,7 @@ import {
   fieldNames,
   fits,
   givenFields,
+  ifAllowed,
   isOptional,
   keyed,
   maxCharsFor,
@@ -403,5 +405,15 @@ describe("the fields of a request", () => {
     ]);
     const parsed = parseRequest(schema, "text");
     expect(parsed.ok ? [] : parsed.faults).toEqual([{ field: "", kind: "no object", message: expect.any(String) }]);
+  });
+});
+
+describe("a decision that the caller may not make", () => {
+  it("is left to others; any other failure is the caller's", async () => {
+    expect(await ifAllowed(Promise.resolve("done"))).toBe("done");
+    const refused = (code: "NOT_ALLOWED" | "UNSUPPORTED") =>
+      new PhasegateError(code, "no", { remedy: "Ask.", details: { operation: "approve" } });
+    expect(await ifAllowed(Promise.reject(refused("NOT_ALLOWED")))).toBeUndefined();
+    await expect(ifAllowed(Promise.reject(refused("UNSUPPORTED")))).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 });
