@@ -20,18 +20,21 @@ interface Question {
   waiting: number;
 }
 
+/** Asks a question. */
+type Ask = (end: AbortSignal, close: () => void) => Promise<RoutedCommit>;
+
 /** Asks each question once at a time. */
 export class Asking {
   readonly #questions = new Map<string, Question>();
 
   /**
    * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does, until its
-   * signal aborts. Throws `CANCELLED` when the caller ends the call.
+   * signal aborts. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller ends the call.
    */
   async answer(
     { sessionId }: Pick<RoutedSession, "sessionId">,
     version: number,
-    ask: (end: AbortSignal) => Promise<RoutedCommit>,
+    ask: Ask,
     { operation, signal, onAsk }: Waiting,
   ): Promise<RoutedCommit> {
     if (signal?.aborted) throw leftPending(operation, sessionId);
@@ -59,12 +62,12 @@ export class Asking {
     }
   }
 
-  #ask(key: string, ask: (end: AbortSignal) => Promise<RoutedCommit>): Question {
+  #ask(key: string, ask: Ask): Question {
     const end = new AbortController();
     const forget = () => {
       if (this.#questions.get(key) === question) this.#questions.delete(key);
     };
-    const question: Question = { answer: ask(end.signal).finally(forget), end, waiting: 0 };
+    const question: Question = { answer: ask(end.signal, () => forget()).finally(forget), end, waiting: 0 };
     this.#questions.set(key, question);
     return question;
   }

@@ -44,7 +44,7 @@ export async function decidePending(
   const { asking, caller } = context;
   // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
   const host = { ...context, kernel: context.hostKernel };
-  const ask = (end: AbortSignal) => decide(host, session, pending, end);
+  const ask = (end: AbortSignal, close: () => void) => decide(host, session, pending, end, close);
   const decided = await asking.answer(session, pending.version, ask, waiting);
   // Meanwhile it may have been handed over to somebody else.
   const { sessionId } = session;
@@ -102,6 +102,7 @@ async function decide(
   session: RoutedSession,
   pending: PendingDecision,
   signal: AbortSignal,
+  close: () => void,
 ): Promise<RoutedCommit> {
   const { sessionId } = session;
   const structure = await context.pinned.structure(session);
@@ -116,6 +117,8 @@ async function decide(
     decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock, signal });
   } catch (error) {
     if (!isPhasegateError(error) || !RECORDED.has(error.code)) throw error;
+    // A retry may come as soon as the failure is recorded: it must not wait for the answer of this question.
+    close();
     throw await recordFailure(context, session, pending, error, Math.round(clock.elapsed() - begun));
   }
   const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = decided;
