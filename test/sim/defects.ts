@@ -294,14 +294,6 @@ export const DEFECTS: readonly Defect[] = [
     world: ROUTED,
   },
   {
-    name: "same-report-resumes-nothing",
-    what: "A suspended instance stays suspended if its client comes back with the report that it has given before.",
-    file: "routed/advance.ts",
-    from: 'if (pending === undefined || status === "SUSPENDED") return false;',
-    to: "if (pending === undefined) return false;",
-    world: ROUTED,
-  },
-  {
     name: "acts-not-awaited",
     what: "An act is acknowledged before it is recorded.",
     file: "workspace/session/machine.ts",

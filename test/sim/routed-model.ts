@@ -131,7 +131,8 @@ export function decidedOn(
 /** Returns the commit that answers a report which is or was decided; undefined if it may be neither. */
 function answersTo({ status, pending, decided }: RoutedState, n: number): number | undefined {
   if (status === "COMPLETED") return undefined;
-  if (pending?.n === n && !pending.waits) return pending.version;
+  // A client that comes back to a suspended instance sets it going.
+  if (pending?.n === n && !pending.waits && status !== "SUSPENDED") return pending.version;
   return decided?.n === n ? decided.version : undefined;
 }
 
