@@ -67,7 +67,7 @@ export class Asking {
     const forget = () => {
       if (this.#questions.get(key) === question) this.#questions.delete(key);
     };
-    const question: Question = { answer: ask(end.signal, () => forget()).finally(forget), end, waiting: 0 };
+    const question: Question = { answer: ask(end.signal, forget).finally(forget), end, waiting: 0 };
     this.#questions.set(key, question);
     return question;
   }

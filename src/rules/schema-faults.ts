@@ -97,12 +97,11 @@ function dropFault(schema: JsonObject, key: string): Omit<SchemaFault, "path"> |
     const hint = `Write "type": ${JSON.stringify(type)} beside it.`;
     return { message: `${shown(key)} has no effect in a schema without a type`, hint };
   }
-  const { properties } = schema;
-  const unknown = textsIn(schema.required).filter(
-    (name) => !isJsonObject(properties) || !Object.hasOwn(properties, name),
-  );
-  if (key !== "required" || unknown.length === 0) return undefined;
-  const message = `"required" names ${shown(unknown[0])}, which this schema does not describe`;
+  if (key !== "required") return undefined;
+  const { properties, required } = schema;
+  const unknown = textsIn(required).find((name) => !isJsonObject(properties) || !Object.hasOwn(properties, name));
+  if (unknown === undefined) return undefined;
+  const message = `"required" names ${shown(unknown)}, which this schema does not describe`;
   return { message, hint: 'Describe it in "properties" beside it: {} if any value will do.' };
 }
 

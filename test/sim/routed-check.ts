@@ -181,7 +181,7 @@ function refuses(state: RoutedState, op: RoutedOp, code: string): boolean {
   if (code === "APPROVAL_REFUSED" && op.type !== "approve" && op.type !== "deny") return false;
   if (code !== "APPROVAL_REFUSED" && code !== "INVALID_TRANSITION") return false;
   // What is over is shown, not refused.
-  if (op.type === "advance" || op.type === "resume") return op.type === "advance" && state.status === "SUSPENDED";
+  if ("n" in op) return op.type === "advance" && state.status === "SUSPENDED";
   return next(state, op, { version: 0, passes: true }) === undefined;
 }
 

@@ -254,9 +254,8 @@ export class Writer<Engine> {
       if (outcome.kind === "answer") return { ...outcome, mayStillHappen };
       mayStillHappen ||= outcome.mayStillHappen;
       if (outcome.kind === "refusal" && !isNoAnswer(outcome.error)) {
-        const isCancelled = codeOf(outcome.error) === "CANCELLED";
+        if (codeOf(outcome.error) !== "CANCELLED") return { ...outcome, mayStillHappen };
         // What an earlier try has sent may arrive after a cancelled one.
-        if (!isCancelled) return { ...outcome, mayStillHappen };
         if (this.world.pick(this, 2) === 0) return { ...outcome, mayStillHappen: tries > 1 };
       }
       await this.world.schedule.wait(this.name, `tries again: ${what}`);
