@@ -49,19 +49,23 @@ const NUMBER_MAX = 25;
  */
 export function fits(value: unknown, maxChars: number): boolean {
   let left = maxChars;
-  const waiting: object[] = [[value]];
-  for (let next = waiting.pop(); next !== undefined && left >= 0; next = waiting.pop()) {
-    const isList = Array.isArray(next);
-    for (const key in next) {
-      const inside: unknown = Reflect.get(next, key);
-      left -= isList ? 1 : ESCAPE_MAX * key.length + 4;
-      if (typeof inside === "string") left -= ESCAPE_MAX * inside.length + 2;
-      else if (typeof inside !== "object" || inside === null) left -= NUMBER_MAX;
-      else {
-        left -= 2;
-        waiting.push(inside);
+  const waiting = [value];
+  while (waiting.length > 0 && left >= 0) {
+    const next = waiting.pop();
+    if (typeof next === "string") left -= ESCAPE_MAX * next.length + 2;
+    else if (Array.isArray(next)) {
+      left -= next.length + 2;
+      for (const inside of next) waiting.push(inside);
+    } else if (isJsonObject(next)) {
+      left -= 2;
+      for (const key in next) {
+        const inside = next[key];
+        left -= ESCAPE_MAX * key.length + 4;
+        // Most texts are here, and need not wait.
+        if (typeof inside === "string") left -= ESCAPE_MAX * inside.length + 2;
+        else waiting.push(inside);
       }
-    }
+    } else left -= NUMBER_MAX;
   }
   if (left >= 0) return true;
   if (!isJsonObject(value)) return (JSON.stringify(value)?.length ?? 0) <= maxChars;
