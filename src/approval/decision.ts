@@ -36,11 +36,9 @@ export interface GivenDecision {
 }
 
 /** A decision that counts: whether it was signed, and with which key. */
-interface Authentication {
-  readonly authenticated: boolean;
-  readonly signature?: ApprovalSignature;
-  readonly keyId?: string;
-}
+type Authentication =
+  | { readonly authenticated: false }
+  | { readonly authenticated: true; readonly signature: ApprovalSignature; readonly keyId: string };
 
 /** Why an approval does not count. */
 export type Distrust = ErrorDetails["APPROVAL_REFUSED"]["reason"];

@@ -203,10 +203,9 @@ class Counters {
   readonly warnings: CounterWarning[] = [];
   readonly #highest = new Map<string, { readonly version: number; readonly counter: number }>();
 
-  add({ version, by, key: { id, counter } }: KeyUse): void {
-    if (counter === undefined) return;
+  add({ version, by, key: { id, counter = 0 } }: KeyUse): void {
     const before = this.#highest.get(id);
-    // Many passkeys do not count: theirs is always 0.
+    // Ed25519 keys have no counter, and that of many passkeys is always 0.
     const isTooLow = before !== undefined && counter <= before.counter && before.counter > 0;
     if (isTooLow) this.warnings.push({ by, key: id, version, counter, before });
     else this.#highest.set(id, { version, counter });
@@ -230,9 +229,8 @@ export async function checkApproval(
   const { by, note, signature } = approved;
   const checked = await checkDecision(options, question, { decision: "approve", by, note, signature });
   if ("refusal" in checked) return { distrust: checked.refusal.details.reason };
-  const { keyId, signature: valid } = checked.accepted;
-  if (keyId === undefined || valid === undefined) return {};
-  return { key: usedKey(keyId, valid) };
+  const { accepted } = checked;
+  return accepted.authenticated ? { key: usedKey(accepted.keyId, accepted.signature) } : {};
 }
 
 /** The counter follows the 32 bytes of the relying party's hash and one of flags. */

@@ -57,13 +57,19 @@ const passkeySchema = z
  * @throws {PhasegateError} `INVALID_INPUT` with the name of a member that is wrong, or that passkeys do not have.
  */
 export function requirePasskey(name: string, key: Passkey): void {
-  const [issue] = passkeySchema.safeParse(key).error?.issues ?? [];
-  if (issue === undefined) return;
-  const member = String(issue.code === "unrecognized_keys" ? issue.keys[0] : issue.path[0]);
+  const member = wrongMember(key);
+  if (member === undefined) return;
   throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is a passkey with a wrong ${shown(member)}`, {
     remedy: "Take it out, and invite the person again: phasegate approvers invite NAME.",
     details: { field: `approvers.${name}.${member}`, expected: "a passkey as it was registered" },
   });
+}
+
+/** Returns the name of a member that is wrong, or that passkeys do not have. */
+function wrongMember(key: Passkey): string | undefined {
+  const [issue] = passkeySchema.safeParse(key).error?.issues ?? [];
+  if (issue === undefined) return undefined;
+  return String(issue.code === "unrecognized_keys" ? issue.keys[0] : issue.path[0]);
 }
 
 /** Returns true for the origin of a page on which a passkey of this domain works: HTTPS, or HTTP on this machine. */
@@ -110,7 +116,6 @@ export async function checkAssertion(
         ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
         response: { authenticatorData, clientDataJSON: clientData, signature: value },
       },
-      expectedType: "webauthn.get",
       expectedChallenge: challengeOf(message),
       expectedOrigin: [...origins],
       expectedRPID: rpId,
@@ -210,8 +215,8 @@ export interface ExpectedRegistration extends PasskeyPlace {
 
 /**
  * Checks a browser's answer to {@link registrationOptions} (`RegistrationResponseJSON`), and returns the passkey to store.
- * @throws {PhasegateError} `INVALID_INPUT` when the answer does not count; `INTERNAL` when @simplewebauthn/server is not
- * installed.
+ * @throws {PhasegateError} `INVALID_INPUT` when the answer does not count, or a host could not use the passkey; `INTERNAL`
+ * when @simplewebauthn/server is not installed.
  */
 export async function readRegistration(response: unknown, expected: ExpectedRegistration): Promise<Passkey> {
   const { challenge, rpId, origins } = expected;
@@ -227,7 +232,6 @@ export async function readRegistration(response: unknown, expected: ExpectedRegi
     }
     const { verified, registrationInfo } = await server.verifyRegistrationResponse({
       response: { ...data, clientExtensionResults: {} },
-      expectedType: "webauthn.create",
       expectedChallenge: challenge,
       expectedOrigin: [...origins],
       expectedRPID: rpId,
@@ -241,7 +245,11 @@ export async function readRegistration(response: unknown, expected: ExpectedRegi
     const algorithm = algorithmOf(key);
     if (algorithm === undefined) throw new Error("its key is neither ES256 nor Ed25519");
     if (isEmbedded(data.response.clientDataJSON)) throw new Error("the page was embedded in a page of another origin");
-    return { kind: "passkey", credentialId: id, publicKey: key, algorithm, rpId, origins };
+    const passkey: Passkey = { kind: "passkey", credentialId: id, publicKey: key, algorithm, rpId, origins };
+    // Otherwise its first approval would be refused, when the invitation is used up.
+    const wrong = wrongMember(passkey);
+    if (wrong !== undefined) throw new Error(`a host could not use it, because of its ${wrong}`);
+    return passkey;
   } catch (error) {
     throw notRegistered(error);
   }

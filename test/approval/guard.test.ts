@@ -149,6 +149,27 @@ describe("nothing is read", () => {
     expect(begun.guard.unapproved(begun.session, { asks: true })).toBeUndefined();
   });
 
+  it("a second time while the approvers are the same, and all of it when they are others", async () => {
+    const versions: number[] = [];
+    const add: Reading["add"] = async (ledger, commit, options) => {
+      versions.push(commit.version);
+      return reading.add(ledger, commit, options);
+    };
+    let approvers = new Map([["ann", ["ed25519:key"]]]);
+    const options: ApprovalOptions = {
+      unsigned: false,
+      get approvers() {
+        return approvers;
+      },
+    };
+    const { guard, session } = await makeGuard(options, { add });
+    for (const _ of [1, 2]) await guard.unapproved(session, { asks: true });
+    expect(versions).toEqual([1, 2, 3, 4]);
+    approvers = new Map(approvers);
+    for (const _ of [1, 2]) await guard.unapproved(session, { asks: true });
+    expect(versions).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+  });
+
   it("a second time to see whether a structure asks for a person", async () => {
     let asked = 0;
     const asks = (structure: Structure) => {

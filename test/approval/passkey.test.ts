@@ -73,6 +73,9 @@ describe("a passkey that a host gives", () => {
       ["credentialId", { credentialId: "a".repeat(1365) }],
       ["publicKey", { publicKey: other.publicKey }],
       ["publicKey", { publicKey: `${right.publicKey}A` }],
+      ["publicKey", { publicKey: `A${right.publicKey}` }],
+      ["publicKey", { publicKey: `${other.publicKey}A`, algorithm: "Ed25519" }],
+      ["publicKey", { publicKey: `A${other.publicKey}`, algorithm: "Ed25519" }],
       ["publicKey", { publicKey: 7 }],
       ["algorithm", { algorithm: "RS256" }],
       ["publicKey", { algorithm: "Ed25519" }],
@@ -85,8 +88,13 @@ describe("a passkey that a host gives", () => {
       ["origins", { origins: ["https://gates.example.com/"] }],
       ["origins", { origins: ["https://evilgates.example.com"] }],
       ["origins", { origins: ["https://gates.example.com.evil.example"] }],
+      ["origins", { origins: ["https://gates.example.com", "https://example.org"] }],
+      ["origins", { origins: ["http://localhost.evil.example"], rpId: "evil.example" }],
+      ["origins", { origins: ["ftp://localhost"], rpId: "localhost" }],
       ["origins", { origins: ["nothing"] }],
       ["invitation", { invitation: "x" }],
+      ["invitation", { invitation: "0".repeat(65) }],
+      ["invitation", { invitation: `x${"0".repeat(64)}` }],
       ["counter", { counter: 7 }],
     ];
     for (const [member, change] of wrong) {

@@ -13,12 +13,22 @@ export interface Lies {
   readonly challenge?: string;
   readonly origin?: string;
   readonly rpId?: string;
-  readonly crossOrigin?: boolean;
+  /** Browsers that know nothing of frames leave it out. */
+  readonly crossOrigin?: boolean | "left out";
   readonly topOrigin?: string;
   /** Flags: user present, user verified. Default: both true. */
   readonly present?: boolean;
   readonly verified?: boolean;
   readonly counter?: number;
+}
+
+/** What may be wrong with a new credential besides. */
+interface RegistrationLies extends Lies {
+  readonly fmt?: string;
+  readonly x5c?: boolean;
+  /** The id and the key in the authenticator data. */
+  readonly credentialId?: Buffer;
+  readonly publicKey?: Buffer;
 }
 
 export type Algorithm = Passkey["algorithm"];
@@ -93,21 +103,39 @@ export class Authenticator {
   }
 
   /** Makes the credential, as `navigator.credentials.create` has it done. */
-  registration(challenge: string, lies: Lies & { readonly fmt?: string; readonly x5c?: boolean } = {}) {
-    const id = Buffer.from(this.credentialId, "base64url");
-    const length = Buffer.alloc(2);
-    length.writeUInt16BE(id.length);
-    const authData = Buffer.concat([
-      this.#authenticatorData({ counter: 0, ...lies }, 0x40),
-      Buffer.alloc(16),
-      length,
-      id,
-      this.#publicKey,
-    ]);
+  registration(challenge: string, lies: RegistrationLies = {}) {
     const { fmt = "none", x5c = false } = lies;
     const statement = x5c
       ? Buffer.concat([Buffer.from([0xa1]), cborText("x5c"), Buffer.from([0x80])])
       : Buffer.from([0xa0]);
+    return this.#attested(challenge, lies, fmt, statement);
+  }
+
+  /** Makes the credential and attests it with its own key, as some devices do although nobody asks for it. */
+  async selfAttested(challenge: string, signer: Authenticator = this) {
+    const clientData = clientDataOf("webauthn.create", challenge, {});
+    const hash = createHash("sha256").update(clientData).digest();
+    const signature = await signer.signature(Buffer.concat([this.#credential({}), hash]));
+    const statement = Buffer.concat([
+      ...[Buffer.from([0xa2]), cborText("alg"), Buffer.from([this.algorithm === "ES256" ? 0x26 : 0x27])],
+      ...[cborText("sig"), Buffer.from([0x58, signature.length]), signature],
+    ]);
+    return this.#attested(challenge, {}, "packed", statement);
+  }
+
+  /** Returns the authenticator data of a new credential. */
+  #credential(lies: RegistrationLies): Buffer {
+    const { credentialId: id = Buffer.from(this.credentialId, "base64url"), publicKey = this.#publicKey } = lies;
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(id.length);
+    return Buffer.concat([
+      ...[this.#authenticatorData({ counter: 0, ...lies }, 0x40), Buffer.alloc(16)],
+      ...[length, id, publicKey],
+    ]);
+  }
+
+  #attested(challenge: string, lies: RegistrationLies, fmt: string, statement: Buffer) {
+    const authData = this.#credential(lies);
     const attestationObject = Buffer.concat([
       Buffer.from([0xa3]),
       ...[cborText("fmt"), cborText(fmt), cborText("attStmt"), statement, cborText("authData")],
@@ -139,7 +167,8 @@ type Answer = Omit<ApprovalAnswer, "signedAt"> & { readonly signedAt?: string };
 function clientDataOf(type: string, challenge: string, lies: Lies): Buffer {
   const { crossOrigin = false, topOrigin } = lies;
   const said = { type: lies.type ?? type, challenge: lies.challenge ?? challenge, origin: lies.origin ?? ORIGIN };
-  return Buffer.from(JSON.stringify({ ...said, crossOrigin, ...(topOrigin === undefined ? {} : { topOrigin }) }));
+  const framed = crossOrigin === "left out" ? {} : { crossOrigin };
+  return Buffer.from(JSON.stringify({ ...said, ...framed, ...(topOrigin === undefined ? {} : { topOrigin }) }));
 }
 
 /** Encodes a public key in the canonical form that authenticators use. */
