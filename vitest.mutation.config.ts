@@ -14,6 +14,9 @@ import {
 } from "vitest/node";
 import { asHostsLoad, resolve } from "./vitest.config.ts";
 
+/** True if a test file may go on with the instances of the sources that another one has used. */
+const KEEPS_SOURCES = process.env.PHASEGATE_MUTATION_KEEPS_SOURCES === "true";
+
 /** How long each file took in the first run, which has all tests and no change. */
 const durations = new Map<string, number>();
 let isFirstRun = true;
@@ -86,7 +89,10 @@ class SameThread implements PoolWorker {
 
   /** Which tests are run is part of the configuration, which the thread otherwise knows as it was at the start. */
   #withFilter(message: WorkerRequest & { readonly type: "run" }): WorkerRequest {
-    const context = { ...message.context, config: this.#options.project.serializedConfig };
+    const config = this.#options.project.serializedConfig;
+    // test/support/mutation-setup.ts has everything but the sources loaded anew then.
+    const isKept = KEEPS_SOURCES && message.context.providedContext.mutantActivation === "runtime";
+    const context = { ...message.context, config: { ...config, isolate: !isKept } };
     return { ...message, context };
   }
 }
@@ -95,6 +101,8 @@ const inOneThread: Plugin = {
   name: "in-one-thread",
   configureVitest({ vitest, project }) {
     project.config.pool = "same-thread";
+    // Stryker wants to know for `--incremental` on which lines tests are. To find that out takes an eighth of the time.
+    project.config.includeTaskLocation = process.env.PHASEGATE_MUTATION_INCREMENTAL === "true";
     project.config.poolRunner = { name: "same-thread", createPoolWorker: (options) => new SameThread(options) };
     vitest.onClose(() => thread?.stop());
   },

@@ -14,6 +14,7 @@ import {
   parametersOf,
   REQUESTS,
   toolDescription,
+  WORKFLOW_READING,
 } from "../../src/tools/phased/actions.js";
 import { REQUESTS as ROUTED, type RoutedCall } from "../../src/tools/routed/requests.js";
 import {
@@ -94,6 +95,12 @@ describe("an action of the workflow tool", () => {
     expect(ACTION_NAMES).toEqual(Object.keys(TAKES));
     expect(["start", "toString", "", undefined, ["start"]].map(isAction)).toEqual([true, false, false, false, false]);
     expect(["phase", "action", "toString"].map(isParameter)).toEqual([true, false, false]);
+  });
+
+  it("writes if a call may have a key; and a session is deleted once, without one", () => {
+    const withKey = ACTION_NAMES.filter((action) => parametersOf(action).all.includes("idempotency_key"));
+    const writing = ACTION_NAMES.filter((action) => !WORKFLOW_READING.has(action));
+    expect(writing.toSorted()).toEqual([...withKey, "delete_session"].toSorted());
   });
 
   it("has an example with a target, and with what is asked for", () => {
