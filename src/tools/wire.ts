@@ -53,19 +53,20 @@ export function fits(value: unknown, maxChars: number): boolean {
   while (waiting.length > 0 && left >= 0) {
     const next = waiting.pop();
     if (typeof next === "string") left -= ESCAPE_MAX * next.length + 2;
+    else if (typeof next !== "object" || next === null) left -= NUMBER_MAX;
     else if (Array.isArray(next)) {
       left -= next.length + 2;
       for (const inside of next) waiting.push(inside);
-    } else if (isJsonObject(next)) {
+    } else {
       left -= 2;
       for (const key in next) {
-        const inside = next[key];
+        const inside: unknown = Reflect.get(next, key);
         left -= ESCAPE_MAX * key.length + 4;
         // Most texts are here, and need not wait.
         if (typeof inside === "string") left -= ESCAPE_MAX * inside.length + 2;
         else waiting.push(inside);
       }
-    } else left -= NUMBER_MAX;
+    }
   }
   if (left >= 0) return true;
   if (!isJsonObject(value)) return (JSON.stringify(value)?.length ?? 0) <= maxChars;
