@@ -11,8 +11,8 @@ import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
 
 /**
- * The changed sources, the tests that must notice, and the least share of the changes that they notice, in percent. Sources that
- * remember nothing from call to call are not loaded anew for each test file.
+ * The changed sources, the tests that must notice, and the least share of the changes that they notice, in percent. Sources
+ * that remember nothing from call to call are not loaded anew for each test file.
  */
 const MODULES = {
   gate: { sources: ["src/gate/*.ts"], tests: ["test/gate/*.test.ts"], least: 95 },

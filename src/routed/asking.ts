@@ -29,7 +29,8 @@ export class Asking {
 
   /**
    * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does, until its
-   * signal aborts. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller ends the call.
+   * signal aborts. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller
+   * ends the call.
    */
   async answer(
     { sessionId }: Pick<RoutedSession, "sessionId">,

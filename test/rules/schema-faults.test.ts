@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { schemaFaults } from "../../src/rules/schema-faults.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
+import { SCHEMA } from "./options-schema.js";
 
 /** A condition of each keyword, by the type that it is for. */
 const CONDITIONS: Readonly<Record<string, JsonObject>> = {
@@ -87,5 +88,104 @@ describe("a name that is required", () => {
 
   it("of another keyword is no name", async () => {
     expect(await faultsOf({ type: "object", minProperties: 1, properties: { b: {} } })).toEqual([]);
+  });
+});
+
+describe("the faults of a schema", () => {
+  it.each<readonly [string, JsonObject, readonly (readonly (string | number)[])[]]>([
+    ["the whole", { type: "array" }, [[]]],
+    ["a property", { properties: { a: "text" } }, [["properties", "a"]]],
+    ["a property's schema", { properties: { a: { type: "int" } } }, [["properties", "a"]]],
+    ["its type", { properties: { a: { type: 1 } } }, [["properties", "a", "type"]]],
+    ["its default", { properties: { a: { type: "string", default: 1 } } }, [["properties", "a", "default"]]],
+    ["its keyword", { properties: { a: { tpye: "string" } } }, [["properties", "a", "tpye"]]],
+    ["a keyword", { properties: {}, requierd: [] }, [["requierd"]]],
+    ["what is required", { properties: {}, required: ["a"] }, [["required"]]],
+    ["an invalid pattern", { properties: { a: { pattern: "(" } } }, [["properties"]]],
+    ["a pattern elsewhere", { properties: { a: { anyOf: [{ pattern: "(" }] } } }, [["properties"]]],
+    ["a condition", { properties: {}, if: {} }, [[]]],
+  ])("have the place of %s", async (_, schema, paths) => {
+    expect((await schemaFaults(schema)).map(({ path }) => path)).toEqual(paths);
+  });
+
+  it("finds nothing in keywords of one's own, in shared definitions, and in data that has a pattern", async () => {
+    const draft7 = {
+      ...{ $schema: "http://json-schema.org/draft-07/schema#", definitions: { a: { type: "string" } }, "x-if": 1 },
+    };
+    const a = { $ref: "#/definitions/a" };
+    expect(await schemaFaults({ ...draft7, properties: { a } })).toEqual([]);
+    expect(await schemaFaults({ ...draft7, properties: { a: { $ref: "#/definitions/b" } } })).toMatchObject([
+      { path: ["properties", "a"], message: expect.stringContaining("Reference not found") },
+    ]);
+    for (const data of ["default", "const", "enum", "examples"]) {
+      const schema = { properties: { a: { [data]: [{ pattern: "a" }] } } };
+      expect(JSON.stringify(await schemaFaults(schema)), data).not.toContain("a pattern can only be used");
+    }
+  });
+});
+
+describe("schemaFaults", () => {
+  it("finds nothing in a sound schema", async () => {
+    expect(await schemaFaults(SCHEMA)).toEqual([]);
+    expect(
+      await schemaFaults({
+        properties: { "x-any": {}, list: { type: "array", items: { $ref: "#/$defs/a" } } },
+        $defs: { a: { type: "string" } },
+      }),
+    ).toEqual([]);
+  });
+
+  it.each<readonly [string, JsonObject, RegExp]>([
+    ["no properties", { depth: { type: "integer" } }, /must describe an object/],
+    ["another type", { type: "array", properties: {} }, /must describe an object/],
+    ["a bare type", { properties: { depth: "integer" } }, /"depth" must be a schema in braces/],
+    ["an unknown type", { properties: { depth: { type: "int" } } }, /"depth": Unsupported type: int/],
+    ["no type", { properties: { depth: { type: null } } }, /the type of "depth" is not one/],
+    ["an empty list of types", { properties: { depth: { type: [] } } }, /the type of "depth" is not one/],
+    ["no type in a list", { properties: { depth: { type: ["string", null] } } }, /the type of "depth" is not one/],
+    ["a misspelt keyword", { properties: {}, requierd: ["a"] }, /"requierd" has no meaning here.*"required"/],
+    ["a misspelt keyword below", { properties: { a: { tpye: "string" } } }, /"tpye" has no meaning here.*"type"/],
+    ["an unknown required option", { properties: { depth: {} }, required: ["dpeth"] }, /"dpeth".*Did you mean "depth"/],
+    ["a required option alone", { properties: {}, required: ["a"] }, /"a" is not among the properties.*Describe it/],
+    [
+      "a wrong default",
+      { properties: { a: { type: "integer", default: "x" } } },
+      /the default of "a".*expected number/,
+    ],
+    ["a bad pattern", { properties: { a: { pattern: "(" } } }, /the pattern "\(" is invalid/],
+    ["a backreference", { properties: { a: { pattern: "(a)\\1" } } }, /can't be matched in linear time/],
+    ["a deep pattern", { properties: { a: { anyOf: [{ type: "string", pattern: "a" }] } } }, /only be used directly/],
+    [
+      "patterns in two places",
+      { properties: { a: { patternProperties: { "^a": {} }, anyOf: [{ pattern: "a" }] } } },
+      /only be used directly/,
+    ],
+    ["pattern properties", { properties: {}, patternProperties: { "^a": {} } }, /only be used directly/],
+    ["a condition", { properties: {}, if: {} }, /can't be used: Conditional schemas/],
+    [
+      "a limit without a type",
+      { properties: { a: { minimum: 1 } } },
+      /"minimum" has no effect.*Write "type": "number" beside it/,
+    ],
+    [
+      "a limit without a type in a part",
+      { properties: { a: { type: "integer", allOf: [{ minimum: 1 }] } } },
+      /"minimum" has no effect in a schema without a type/,
+    ],
+    ["a length below a definition", { properties: {}, $defs: { a: { items: { minLength: 1 } } } }, /"minLength" has/],
+    [
+      "a required option that a part does not describe",
+      { properties: { a: {}, b: {} }, anyOf: [{ type: "object", required: ["a"] }] },
+      /"required" names "a".*Describe it in "properties"/,
+    ],
+    ["a limit beside a list of values", { properties: { a: { enum: [1, 2], minimum: 2 } } }, /no effect beside "enum"/],
+    [
+      "a limit beside a reference",
+      { properties: { a: { $ref: "#/$defs/n", minimum: 2 } }, $defs: { n: {} } },
+      /"\$ref"/,
+    ],
+  ])("reports %s", async (_, schema, message) => {
+    const said = (await schemaFaults(schema)).map((fault) => `${fault.message}. ${fault.hint}`);
+    expect(said.join("\n")).toMatch(message);
   });
 });

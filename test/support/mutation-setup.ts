@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 
 declare module "vitest" {
@@ -30,9 +31,11 @@ if (typeof stryker === "object" && stryker !== null && activation !== "static") 
 // A mutant that is not active while modules are loaded needs no instances of its own, if the sources remember nothing: to load
 // them again for each test file can take most of the time. The test file must be loaded, or it would have no tests.
 if (process.env.PHASEGATE_MUTATION_KEEPS_SOURCES === "true" && activation === "runtime") {
+  const sources = fileURLToPath(new URL("../../src/", import.meta.url));
   const { evaluatedModules }: Worker = Reflect.get(globalThis, "__vitest_worker__");
   for (const [path, loaded] of evaluatedModules.idToModuleMap) {
-    if (/\/src\/|\/vitest\/dist\/|vitest-virtual|@vitest\/|mutation-setup|stryker-setup/.test(path)) continue;
+    const isTools = /\/vitest\/dist\/|vitest-virtual|@vitest\/|mutation-setup|stryker-setup/.test(path);
+    if (isTools || path.startsWith(sources)) continue;
     loaded.promise = undefined;
     loaded.exports = undefined;
     loaded.evaluated = false;
