@@ -8,7 +8,7 @@ import { refusingWorkflow } from "./contention-workflow.mjs";
 import { median, ratio, row, time } from "./measure.mjs";
 
 const SESSIONS = 100;
-const TRANSITIONS = 20;
+const TRANSITIONS = 12;
 const ROUNDS = 3;
 const BARS = { SqliteStorage: 0.125, PostgresStorage: 0.167, FileStorage: 0.167 };
 

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median, ratio, row, time } from "./measure.mjs";
 
-const ROUNDS = 25;
+const ROUNDS = 15;
 const LIBRARIES = ["zod", "yaml", "mdast-util-from-markdown"];
 
 /** Microseconds that one import takes in a process of its own, without the start of Node itself. */

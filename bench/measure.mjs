@@ -17,7 +17,7 @@ export function row(what, figure, baseline, ratio, bar) {
 
 /** Runs named tasks in turn and gives the median of each, in microseconds. */
 export async function medians(tasks, options = {}) {
-  const bench = new Bench({ time: 1500, warmupTime: 400, ...options });
+  const bench = new Bench({ time: 1000, warmupTime: 300, ...options });
   for (const [name, { fn, beforeEach }] of Object.entries(tasks)) {
     bench.add(name, fn, beforeEach === undefined ? {} : { beforeEach });
   }
@@ -35,10 +35,10 @@ export async function medians(tasks, options = {}) {
  * compared must be measured at the same time. Gives the median of each task over all rounds, and of its ratio to the
  * first one, round by round.
  */
-export async function mediansInTurn(tasks, rounds = 15, options = {}) {
+export async function mediansInTurn(tasks, rounds = 11, options = {}) {
   const found = [];
   for (let round = 0; round < rounds; round += 1) {
-    found.push(await medians(tasks, { time: 300, warmupTime: 50, ...options }));
+    found.push(await medians(tasks, { time: 200, warmupTime: 30, ...options }));
   }
   const [baseline] = Object.keys(tasks);
   return Object.fromEntries(
@@ -50,7 +50,7 @@ export async function mediansInTurn(tasks, rounds = 15, options = {}) {
 }
 
 /** The same for two tasks: the median of each, and the ratio of the second to the first. */
-export async function pairedMedians(tasks, rounds = 15, options = {}) {
+export async function pairedMedians(tasks, rounds = 11, options = {}) {
   const [[baseline, first], [measured, second]] = Object.entries(await mediansInTurn(tasks, rounds, options));
   return { [baseline]: first.median, [measured]: second.median, ratio: second.ratio };
 }

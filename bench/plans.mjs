@@ -25,7 +25,7 @@ const GFM = {
 };
 
 const SMALL = 50 * 1000;
-const LARGE = 5 * 1000 * 1000;
+const LARGE = 2 * 1000 * 1000;
 /** So often is the small one read for each time that the large one is. */
 const REPEATED = 20;
 
@@ -105,8 +105,8 @@ export async function run() {
   const { what, texts } = plans();
   const mdast = () => all(texts, (text) => fromMarkdown(text, GFM));
   const ours = () => all(texts, (text) => parsePlan(text));
-  paired(mdast, ours, 5);
-  const real = paired(mdast, ours, 21);
+  paired(mdast, ours, 3);
+  const real = paired(mdast, ours, 11);
   const [small, large] = [planOf(SMALL), planOf(LARGE - 5000)];
   const size = paired(
     () => all(Array(REPEATED).fill(small), (text) => parsePlan(text)),
@@ -123,7 +123,7 @@ export async function run() {
       0.7,
     ),
     row(
-      "parsePlan, time per byte of a plan of 5 MB",
+      "parsePlan, time per byte of a plan of 2 MB",
       `${time(size.measured)} in all`,
       `of 50 kB ${time(size.baseline / REPEATED)} in all`,
       Number(growth.toFixed(2)),

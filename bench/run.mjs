@@ -1,7 +1,8 @@
 /**
  * Runs the benchmarks that take seconds each, and prints a table. `--all` runs those that take minutes, too, and keeps the
  * table in RESULTS.md. Names as arguments run only those suites, and `concurrent:PostgresStorage` one suite with one adapter.
- * `--only TEXT` runs the suites whose rows in RESULTS.md have that text, and prints these rows.
+ * `--only TEXT` runs the suites whose rows in RESULTS.md have that text, and prints these rows. `--runs N` runs each suite that
+ * takes seconds N times: a row is the run with the middle ratio, and its bar is held if each run is within it.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -37,10 +38,12 @@ const SUITES = [...QUICK, "inspector", "retrieval"];
 const SECTIONS = ["contention", "answers"];
 const RESULTS = new URL("RESULTS.md", import.meta.url);
 const { values, positionals } = parseArgs({
-  options: { only: { type: "string" }, all: { type: "boolean" } },
+  options: { only: { type: "string" }, all: { type: "boolean" }, runs: { type: "string", default: "1" } },
   allowPositionals: true,
 });
 const { only = "", all = false } = values;
+const runs = Number(values.runs);
+if (!Number.isInteger(runs) || runs < 1) throw new Error(`--runs is a whole number from 1 on, not ${values.runs}`);
 const parts = new Map((only === "" ? positionals : await suitesOf(only)).map((name) => name.split(":")));
 const chosen = [...parts.keys()];
 const unknown = chosen.find((name) => ![...SUITES, ...SECTIONS].includes(name));
@@ -76,18 +79,36 @@ function begins(name) {
   console.log(`${name} (${(performance.now() / 1000).toFixed(0)} s)`);
 }
 
+/** A row of several runs: the run with the middle ratio, and the ratios of all of them. */
+function rowOf(suite, found) {
+  const sorted = found.toSorted((one, other) => one.ratio - other.ratio);
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
+  return { suite, ...middle, ratios: found.map(({ ratio }) => ratio), isHeld: sorted.at(-1).ratio <= middle.bar };
+}
+
 const loadBefore = load();
-const rows = [];
-for (const suite of SUITES.filter(isChosen)) {
-  begins(suite);
-  for (const found of await runAlone(suite)) {
-    if (!found.what.includes(only)) continue;
-    rows.push({ suite, ...found });
-    console.log(
-      `${found.ratio <= found.bar ? "ok  " : "OVER"} ${found.ratio} (bar ${found.bar})  ${found.what}: ${found.figure}; ${found.baseline}`,
-    );
+/** The rows of each suite, one list for each of its runs. */
+const found = new Map();
+for (let run = 1; run <= runs; run += 1) {
+  for (const suite of SUITES.filter(isChosen)) {
+    if (run > 1 && !QUICK.includes(suite)) continue;
+    begins(suite);
+    const ofRun = (await runAlone(suite)).filter(({ what }) => what.includes(only));
+    found.set(suite, [...(found.get(suite) ?? []), ofRun]);
+    for (const { what, figure, baseline, ratio, bar } of ofRun) {
+      console.log(`${ratio <= bar ? "ok  " : "OVER"} ${ratio} (bar ${bar})  ${what}: ${figure}; ${baseline}`);
+    }
   }
 }
+// A suite has the same rows in each run, in the same order.
+const rows = [...found].flatMap(([suite, ofRuns]) =>
+  ofRuns[0].map((_, index) =>
+    rowOf(
+      suite,
+      ofRuns.map((ofRun) => ofRun[index]),
+    ),
+  ),
+);
 const sections = [];
 for (const name of SECTIONS.filter(isChosen)) {
   begins(name);
@@ -96,17 +117,18 @@ for (const name of SECTIONS.filter(isChosen)) {
 begins("the end");
 
 const lines = rows.map(
-  ({ suite, what, figure, baseline, ratio, bar }) =>
-    `| ${suite} | ${what} | ${figure} | ${baseline} | ${ratio} | ${bar} | ${ratio <= bar ? "yes" : "no"} |`,
+  ({ suite, what, figure, baseline, ratio, ratios, bar, isHeld }) =>
+    `| ${suite} | ${what} | ${figure} | ${baseline} | ${ratio} | ${ratios.join(", ")} | ${bar} | ${isHeld ? "yes" : "no"} |`,
 );
 const table = `# Results
 
-Medians of one run of \`${isWhole ? "npm run all" : "npm start"}\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
+Medians of \`${isWhole ? "npm run all" : "npm start"}\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
 with a load of ${loadBefore} before it and ${load()} after it.
-Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
+Each ratio is taken inside one run, against the baseline that its row names; absolute times are this machine's. Suites that take
+minutes were run once, the others ${runs === 1 ? "too" : `${runs} times`}. A row is the run with the middle ratio. A bar is held if all runs are within it.
 
-| suite | what | measured | baseline | ratio | bar | held |
-|---|---|---|---|---|---|---|
+| suite | what | measured | baseline | ratio | of all runs | bar | held |
+|---|---|---|---|---|---|---|---|
 ${lines.join("\n")}
 ${sections.map((text) => `\n${text}`).join("")}`;
 if (isWhole) await writeFile(RESULTS, table);

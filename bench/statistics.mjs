@@ -13,7 +13,7 @@ import { benchTool, evidenceOf } from "./workflow.mjs";
 
 const SESSIONS = 5000;
 const PHASES = 6;
-const ROUNDS = 5;
+const ROUNDS = 3;
 const EVIDENCE = evidenceOf(512);
 
 /** Completes all phases of so many sessions; every tenth stays at its third phase. */
