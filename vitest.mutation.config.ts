@@ -1,39 +1,61 @@
 /**
  * How mutation tests (scripts/test-mutation.mjs) run tests: in one thread that goes on from mutant to mutant. Vitest would
- * start one for each test file, which takes longer than most tests. Each test file still gets its own instances of all
- * sources; only packages are loaded once.
+ * start one for each test file, which takes longer than most tests. test/support/mutation-setup.ts says what is loaded anew
+ * for each test file.
  */
 import { defineConfig, type Plugin } from "vitest/config";
 import {
   BaseSequencer,
   type PoolOptions,
   type PoolWorker,
+  type Reporter,
   type TestSpecification,
   ThreadsPoolWorker,
   type WorkerRequest,
 } from "vitest/node";
 import { asHostsLoad, resolve } from "./vitest.config.ts";
 
-/** True if a test file may go on with the instances of the sources that another one has used. */
-const KEEPS_SOURCES = process.env.PHASEGATE_MUTATION_KEEPS_SOURCES === "true";
+/** What is known of a test file: how long it took in the first run, which has all tests, and how often it noticed a mutant. */
+interface Known {
+  readonly duration: number;
+  runs: number;
+  failures: number;
+}
 
-/** How long each file took in the first run, which has all tests and no change. */
-const durations = new Map<string, number>();
-let isFirstRun = true;
+const known = new Map<string, Known>();
 
-/** Runs the quickest file first, because the first test that fails ends a run. Vitest would begin with the slowest. */
-class QuickestFirst extends BaseSequencer {
+/**
+ * Runs those files first that most probably fail soon: the first test that fails ends a run. What failed with one mutant
+ * often fails with the next one, which is of the same source. Vitest would begin with the slowest.
+ */
+class LikeliestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const durationOf = (file: TestSpecification) => {
-      const known = durations.get(file.moduleId) ?? this.ctx.cache.getTestSpecificationResult(file)?.duration ?? 0;
-      if (!isFirstRun) durations.set(file.moduleId, known);
-      return known;
+    const promise = (file: TestSpecification) => {
+      const { duration, runs, failures } = known.get(file.moduleId) ?? this.#first(file);
+      return (failures + 1) / (runs + 2) / duration;
     };
-    const sorted = files.map((file) => [file, durationOf(file)] as const).sort(([, one], [, other]) => one - other);
-    isFirstRun = false;
-    return sorted.map(([file]) => file);
+    return files
+      .map((file) => [file, promise(file)] as const)
+      .sort(([, one], [, other]) => other - one)
+      .map(([file]) => file);
+  }
+
+  #first(file: TestSpecification): Known {
+    const duration = this.ctx.cache.getTestSpecificationResult(file)?.duration;
+    const first = { duration: Math.max(1, duration ?? 0), runs: 0, failures: 0 };
+    if (duration !== undefined) known.set(file.moduleId, first);
+    return first;
   }
 }
+
+const counting: Reporter = {
+  onTestModuleEnd(module) {
+    const found = known.get(module.moduleId);
+    if (found === undefined) return;
+    found.runs += 1;
+    if (!module.ok()) found.failures += 1;
+  },
+};
 
 /** The thread of this process, once it was started. */
 let thread: ThreadsPoolWorker | undefined;
@@ -90,8 +112,8 @@ class SameThread implements PoolWorker {
   /** Which tests are run is part of the configuration, which the thread otherwise knows as it was at the start. */
   #withFilter(message: WorkerRequest & { readonly type: "run" }): WorkerRequest {
     const config = this.#options.project.serializedConfig;
-    // test/support/mutation-setup.ts has everything but the sources loaded anew then.
-    const isKept = KEEPS_SOURCES && message.context.providedContext.mutantActivation === "runtime";
+    // Then test/support/mutation-setup.ts says what is loaded anew; in the first run everything but packages is.
+    const isKept = message.context.providedContext.mutantActivation !== undefined;
     const context = { ...message.context, config: { ...config, isolate: !isKept } };
     return { ...message, context };
   }
@@ -115,11 +137,11 @@ export default defineConfig({
     include: process.env.PHASEGATE_MUTATION_TESTS?.split(" ") ?? [],
     globalSetup: ["test/support/memory-setup.ts"],
     setupFiles: ["test/support/mutation-setup.ts"],
-    sequence: { sequencer: QuickestFirst },
+    sequence: { sequencer: LikeliestFirst },
     env: {},
     testTimeout: 60_000,
     hookTimeout: 60_000,
     unstubEnvs: true,
-    reporters: [],
+    reporters: [counting],
   },
 });

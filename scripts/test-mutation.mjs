@@ -4,18 +4,25 @@
  * not needed. Prints the survivors and the score of each module; fails below the module's least score. See
  * docs/design/mutation.md.
  */
-import { globSync, readFileSync } from "node:fs";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { globSync, readFileSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Stryker } from "@stryker-mutator/core";
 
 /**
- * The changed sources, the tests that must notice, and the least share of the changes that they notice, in percent. Sources
- * that remember nothing from call to call are not loaded anew for each test file.
+ * The changed sources, the tests that must notice, and the least share of the changes that they notice, in percent. The
+ * sources that remember something from call to call (`remembering`) are loaded anew for each test file; the others are not.
  */
 const MODULES = {
-  gate: { sources: ["src/gate/*.ts"], tests: ["test/gate/*.test.ts"], least: 95 },
+  gate: {
+    sources: ["src/gate/*.ts"],
+    tests: ["test/gate/*.test.ts"],
+    least: 95,
+    remembering: ["src/gate/judge.ts"],
+  },
   approval: {
     sources: ["src/approval/*.ts"],
     tests: [
@@ -33,18 +40,19 @@ const MODULES = {
     sources: ["src/rules/*.ts"],
     tests: ["test/rules/*.test.ts", "test/gate/compile-rules.test.ts"],
     least: 90,
+    remembering: ["src/rules/{language,options}.ts"],
   },
   plan: {
     sources: ["src/plan/*.ts"],
     // Real plans are not part of the project: what they notice does not count.
     tests: ["test/plan/!(*.property|linear-time|corpus).test.ts"],
     least: 90,
-    remembersNothing: true,
   },
   tools: {
     sources: ["src/tools/wire.ts", "src/tools/routed/requests.ts", "src/tools/phased/actions.ts"],
     tests: ["test/tools/{requests,workflow-tool,routed-budget}.test.ts"],
     least: 90,
+    remembering: ["src/tools/phased/actions.ts"],
   },
 };
 
@@ -58,42 +66,35 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
-/** Returns the sources of a module: those that `--file` names, or all. */
+/** Returns the sources of a module: those that `--file` names, or all. The largest come first, since they take longest. */
 function sourcesOf(name) {
   const all = globSync(MODULES[name].sources);
   const chosen = all.filter((path) => values.file.length === 0 || values.file.includes(basename(path)));
-  if (chosen.length > 0) return chosen;
+  if (chosen.length > 0) return chosen.sort((one, other) => statSync(other).size - statSync(one).size);
   console.error(`${name} has no such file. Name some of: ${all.map((path) => basename(path)).join(", ")}.`);
   process.exit(2);
 }
 
-/** Runs the tests of a module on each change, and returns the outcomes. */
-function changed(name) {
-  const { tests, remembersNothing = false } = MODULES[name];
-  // For vitest.mutation.config.ts. With Stryker's own `testFiles`, what is changed in code that runs while a module is
-  // loaded would not be active then, and survive.
-  process.env.PHASEGATE_MUTATION_TESTS = globSync(tests).join(" ");
-  process.env.PHASEGATE_MUTATION_KEEPS_SOURCES = String(remembersNothing);
-  process.env.PHASEGATE_MUTATION_INCREMENTAL = String(values.incremental === true);
-  // A name of its own lets several modules or files be run at once.
-  const place = [name, ...values.file].join("-");
-  return new Stryker({
-    mutate: sourcesOf(name),
-    testRunner: "vitest",
-    plugins: ["@stryker-mutator/vitest-runner", "./scripts/mutation-texts.mjs"],
-    ignorers: ["texts"],
-    vitest: { configFile: "vitest.mutation.config.ts", related: false },
-    coverageAnalysis: "perTest",
-    concurrency: availableParallelism(),
-    tempDirName: `.stryker-tmp/${place}`,
-    ignorePatterns: [".stryker-tmp", "bench", "coverage", "dist", "reports"],
-    incremental: values.incremental === true,
-    incrementalFile: `reports/mutation/${place}.json`,
-    reporters: ["progress"],
-    warnings: { slow: false },
-    logLevel: "warn",
-    allowConsoleColors: false,
-  }).runMutationTest();
+const SCRIPT = fileURLToPath(new URL("mutate-source.mjs", import.meta.url));
+
+/** Runs the tests of a module on each change of one source, in a process of its own, and returns the outcomes. */
+async function changed(name, path) {
+  const { sources, tests, remembering = [] } = MODULES[name];
+  const env = {
+    ...process.env,
+    PHASEGATE_MUTATION_TESTS: globSync(tests).join(" "),
+    PHASEGATE_MUTATION_SOURCES: globSync(sources).join(" "),
+    PHASEGATE_MUTATION_REMEMBERING: globSync(remembering).join(" "),
+    PHASEGATE_MUTATION_INCREMENTAL: String(values.incremental === true),
+  };
+  const child = fork(SCRIPT, [path], { env });
+  let outcomes;
+  child.on("message", (message) => {
+    outcomes = message;
+  });
+  const [code] = await once(child, "exit");
+  if (code !== 0 || outcomes === undefined) throw new Error(`the run of ${path} has failed (${code})`);
+  return outcomes;
 }
 
 /** Returns a change as one line: the place, what stood there, and what was put there. */
@@ -107,19 +108,43 @@ function lineOf({ fileName, location: { start, end }, mutatorName, replacement =
   return `${place} ${mutatorName}${isCovered}: ${before.slice(0, 90)} → ${after.slice(0, 60)}`;
 }
 
-const scores = [];
-for (const name of positionals.length === 0 ? Object.keys(MODULES) : positionals) {
-  const began = Date.now();
-  const outcomes = await changed(name);
+/** Prints what was survived in a module, and returns its row. */
+function report(name, outcomes, milliseconds) {
   const count = (...statuses) => outcomes.filter(({ status }) => statuses.includes(status)).length;
   const [killed, timedOut] = [count("Killed"), count("Timeout")];
   const survivors = outcomes.filter(({ status }) => status === "Survived" || status === "NoCoverage");
   const all = killed + timedOut + survivors.length;
-  const [score, minutes] = [(100 * (killed + timedOut)) / all, (Date.now() - began) / 60_000];
+  const score = (100 * (killed + timedOut)) / all;
+  const { least } = MODULES[name];
+  const minutes = (milliseconds / 60_000).toFixed(1);
   for (const survivor of survivors) console.log(lineOf(survivor));
-  const row = { changes: all, killed, "timed out": timedOut, survived: survivors.length, score: score.toFixed(1) };
-  scores.push([name, { ...row, least: MODULES[name].least, minutes: minutes.toFixed(1) }]);
-  console.log(`${name}: ${score.toFixed(1)} % of ${all} in ${minutes.toFixed(1)} minutes\n`);
-  if (score < MODULES[name].least) process.exitCode = 1;
+  console.log(`${name}: ${score.toFixed(1)} % of ${all} in ${minutes} minutes of runs\n`);
+  if (score < least) process.exitCode = 1;
+  const counts = { changes: all, killed, "timed out": timedOut, survived: survivors.length };
+  return { ...counts, score: score.toFixed(1), least, "minutes of runs": minutes };
 }
-console.table(Object.fromEntries(scores));
+
+const begun = performance.now();
+const names = positionals.length === 0 ? Object.keys(MODULES) : positionals;
+const modules = names.map((name) => ({ name, left: sourcesOf(name), outcomes: [], milliseconds: 0, running: 0 }));
+const rows = {};
+
+/** Takes one source after the other, of one module after the other. */
+async function work() {
+  for (const module of modules) {
+    for (let path = module.left.shift(); path !== undefined; path = module.left.shift()) {
+      const start = performance.now();
+      module.running += 1;
+      module.outcomes.push(...(await changed(module.name, path)));
+      module.running -= 1;
+      module.milliseconds += performance.now() - start;
+      console.log(`${path} in ${((performance.now() - start) / 1000).toFixed(0)} s`);
+    }
+    const { name, outcomes, milliseconds } = module;
+    if (module.running === 0 && rows[name] === undefined) rows[name] = report(name, outcomes, milliseconds);
+  }
+}
+
+await Promise.all(Array.from({ length: availableParallelism() }, work));
+console.table(rows);
+console.log(`${((performance.now() - begun) / 60_000).toFixed(1)} minutes`);

@@ -455,6 +455,10 @@ describe("lines in code that strict Markdown reads as text", () => {
     const before = `${"words\n".repeat(900)}# x\n`.repeat(60);
     const first = before.split("\n").length - 1;
     expect(strictLines(before + text).map((line) => line - first)).toEqual(found);
+  });
+
+  it("are none below a heading in a sample of a long source", () => {
+    const before = `${"words\n".repeat(900)}# x\n`.repeat(60);
     expect(strictLines(`${before}\`\`\`\n# c\n[ ] d\n\`\`\`\n`)).toEqual([]);
   });
 
