@@ -74,7 +74,7 @@ describe("code and comments", () => {
   });
 
   it("in a long plan are checked between headings", () => {
-    const filler = `### More\n\n${"Words and words and many more of them.\n".repeat(430)}\n`.repeat(17);
+    const filler = `### More\n\n${"Words and words and many more of them. ".repeat(430)}\n\n`.repeat(17);
     const text = `${HEAD}${filler}### Last\nnote\n      \`\`\`\n      - [ ] x\n      \`\`\`\n\n\`\`\`\n- [ ] code\n\`\`\`\n`;
     expect(text.length).toBeGreaterThan(256 * 1024);
     expect(outline(text)).toEqual([

@@ -434,7 +434,7 @@ describe("lines in code that strict Markdown reads as text", () => {
   });
 
   it("are the same in a long source, which is parsed between headings", () => {
-    const before = `${"words\n".repeat(900)}# x\n`.repeat(60);
+    const before = `${"words ".repeat(900)}\n# x\n`.repeat(60);
     const lines = before.split("\n").length - 1;
     const text = `${before}- \`\`\`\n  a\n[ ] b\n  \`\`\`\n\n# y\n- \`\`\`md\n# z\n  a\n`;
     expect(before.length).toBeGreaterThan(256 * 1024);
@@ -452,13 +452,13 @@ describe("lines in code that strict Markdown reads as text", () => {
   ])("are those between headings in a long source, with %j between two samples: %j", (between, found) => {
     const sample = (words: string) => `- \`\`\`\n${words}\n  \`\`\`\n`;
     const text = `${sample("  a\n[ ] b")}${between}\n${sample("[ ] d")}`;
-    const before = `${"words\n".repeat(900)}# x\n`.repeat(60);
+    const before = `${"words ".repeat(900)}\n# x\n`.repeat(60);
     const first = before.split("\n").length - 1;
     expect(strictLines(before + text).map((line) => line - first)).toEqual(found);
   });
 
   it("are none below a heading in a sample of a long source", () => {
-    const before = `${"words\n".repeat(900)}# x\n`.repeat(60);
+    const before = `${"words ".repeat(900)}\n# x\n`.repeat(60);
     expect(strictLines(`${before}\`\`\`\n# c\n[ ] d\n\`\`\`\n`)).toEqual([]);
   });
 
