@@ -65,6 +65,7 @@ describe("the rows of a source", () => {
     ["[ ] a\n---", ["item 0 0:0 a []1", "rule -1 1:0 "]],
     ["Phase 1\n---", ["heading 2 0:0 Phase 1", "rule -1 1:0 "]],
     ["   Task  2\n ---  ", ["heading 2 0:0 Task  2", "rule -1 1:0 "]],
+    ["Phase  1: a.\n---", ["heading 2 0:0 Phase  1: a.", "rule -1 1:0 "]],
     ["    a\n---", ["text -1 0:4 a", "rule -1 1:0 "]],
     ["    Phase 1\n---", ["text -1 0:4 Phase 1", "rule -1 1:0 "]],
     ["a\nb\n===", ["text -1 0:0 a", "text -1 1:0 b", "text -1 2:0 ==="]],

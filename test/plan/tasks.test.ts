@@ -90,6 +90,11 @@ describe("tasks", () => {
     });
   });
 
+  it("read their time from a label that is not indented", () => {
+    const task = taskOf("## Phase 1: A\n- [ ] **Task 1.1**: Name\n\n**Estimated time**: 2 h\n");
+    expect(task).toMatchObject({ name: "Name", estimatedTime: "2 h" });
+  });
+
   it("read their time from labels: bold or italic, with the colon inside or outside", () => {
     for (const label of [
       "**Estimated Time**: 2h",
