@@ -82,7 +82,7 @@ function begins(name) {
 /** A row of several runs: the run with the middle ratio, and the ratios of all of them. */
 function rowOf(suite, found) {
   const sorted = found.toSorted((one, other) => one.ratio - other.ratio);
-  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
+  const middle = sorted[Math.floor(sorted.length / 2)];
   return { suite, ...middle, ratios: found.map(({ ratio }) => ratio), isHeld: sorted.at(-1).ratio <= middle.bar };
 }
 
@@ -120,12 +120,16 @@ const lines = rows.map(
   ({ suite, what, figure, baseline, ratio, ratios, bar, isHeld }) =>
     `| ${suite} | ${what} | ${figure} | ${baseline} | ${ratio} | ${ratios.join(", ")} | ${bar} | ${isHeld ? "yes" : "no"} |`,
 );
+const repeated =
+  runs === 1
+    ? ""
+    : ` Suites that take seconds
+were run ${runs} times: a row is the run with the middle ratio, and a bar is held if all runs are within it.`;
 const table = `# Results
 
 Medians of \`${isWhole ? "npm run all" : "npm start"}\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
 with a load of ${loadBefore} before it and ${load()} after it.
-Each ratio is taken inside one run, against the baseline that its row names; absolute times are this machine's. Suites that take
-minutes were run once, the others ${runs === 1 ? "too" : `${runs} times`}. A row is the run with the middle ratio. A bar is held if all runs are within it.
+Each ratio is taken inside one run, against the baseline that its row names; absolute times are this machine's.${repeated}
 
 | suite | what | measured | baseline | ratio | of all runs | bar | held |
 |---|---|---|---|---|---|---|---|

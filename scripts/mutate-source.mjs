@@ -38,5 +38,6 @@ process.send(
   outcomes.map(({ fileName, location, mutatorName, replacement, status }) => {
     return { fileName, location, mutatorName, replacement, status };
   }),
+  // Before that, what does not fit into the channel's buffer would be lost.
+  () => process.disconnect(),
 );
-process.disconnect();

@@ -119,19 +119,21 @@ function report(name, outcomes, milliseconds) {
   const count = (...statuses) => outcomes.filter(({ status }) => statuses.includes(status)).length;
   const [killed, timedOut] = [count("Killed"), count("Timeout")];
   const survivors = outcomes.filter(({ status }) => status === "Survived" || status === "NoCoverage");
+  // Most of these are code that can't be loaded with the change in it.
+  const failed = count("RuntimeError", "CompileError", "Pending");
   const all = killed + timedOut + survivors.length;
-  const score = (100 * (killed + timedOut)) / all;
+  const score = all === 0 ? 100 : (100 * (killed + timedOut)) / all;
   const { least } = MODULES[name];
   const minutes = (milliseconds / 60_000).toFixed(1);
   for (const survivor of survivors) console.log(lineOf(survivor));
   console.log(`${name}: ${score.toFixed(1)} % of ${all} in ${minutes} minutes of runs\n`);
   if (score < least) process.exitCode = 1;
-  const counts = { changes: all, killed, "timed out": timedOut, survived: survivors.length };
+  const counts = { changes: all, killed, "timed out": timedOut, survived: survivors.length, failed };
   return { ...counts, score: score.toFixed(1), least, "minutes of runs": minutes };
 }
 
 const begun = performance.now();
-const names = positionals.length === 0 ? Object.keys(MODULES) : positionals;
+const names = positionals.length === 0 ? Object.keys(MODULES) : [...new Set(positionals)];
 const modules = names.map((name) => ({ name, left: sourcesOf(name), outcomes: [], milliseconds: 0, running: 0 }));
 const rows = {};
 

@@ -1,8 +1,8 @@
 /**
  * Explores small worlds whole: three writers, two sessions, three hosts, and at most one crash, cut or fault. Every order of
  * the first steps is tried, up to a depth; the rest takes its usual course. Two orders that lead to the same state are
- * followed once. The state is the store, and what everybody has been told so far: the code between two steps depends on
- * nothing else. scripts.ts has what the writers do.
+ * followed once. The state is the store, the hosts, what everybody has been told so far, and what is on its way: the code
+ * between two steps depends on nothing else. scripts.ts has what the writers do.
  */
 import { createHash } from "node:crypto";
 import type { Choices } from "./choices.js";
@@ -65,6 +65,8 @@ class ExploredChoices implements Choices {
   readonly made: { readonly value: number; readonly count: number; readonly state: string }[] = [];
   /** Returns the state. */
   state = () => "";
+  /** What was chosen since the last step. */
+  sinceStep: string[] = [];
   /** True while there is something to explore. */
   isOpen = false;
   readonly #prefix: readonly number[];
@@ -97,9 +99,10 @@ class ExploredChoices implements Choices {
   #decide(of: string, count: number): number {
     if (this.#ordered > this.#depth) return 0;
     const value = this.#prefix[this.made.length] ?? 0;
-    const state = `${this.#ordered} ${of} ${this.state()}`;
+    const state = `${this.#ordered} ${of} ${this.state()} ${this.sinceStep}`;
     const isNew = this.made.length >= this.#prefix.length;
     this.made.push({ value, count, state });
+    this.sinceStep.push(`${of}=${value}`);
     // The order is chosen by the world; what goes wrong, by a host, which would take this for a failure of the store.
     if (isNew && of === "order" && this.#seen.has(state)) throw new SeenBefore();
     return value;
@@ -124,8 +127,15 @@ async function runScript<Engine>(script: Script<Engine>, choices: ExploredChoice
   for (const host of world.hosts) host.start();
   await world.until(product.begin(new Writer(world, "setter", 0, product)));
   const told = new Map<string, string>();
-  schedule.onStep = (of, what) => told.set(of, digest(`${told.get(of)}\n${what}\n${store.content}`));
-  choices.state = () => digest(JSON.stringify([[...told].sort(), store.content, store.trouble.left]));
+  schedule.onNews = (of, what) => {
+    told.set(of, digest(`${told.get(of)}\n${what}\n${store.content}`));
+    choices.sinceStep = [];
+  };
+  choices.state = () => {
+    const hosts = world.hosts.map(({ life, skew }) => [life?.of, life?.storage.isCut, skew]);
+    const waiting = schedule.waiting.split("\n").sort();
+    return digest(JSON.stringify([[...told].sort(), waiting, hosts, store.content, store.trouble.left]));
+  };
   choices.isOpen = true;
   store.trouble.left = faults;
   try {

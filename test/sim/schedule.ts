@@ -36,8 +36,8 @@ export class Schedule {
   now = BEGIN;
   /** Returns true while something real is going on that takes time, and that the next step has to wait for. */
   isBusy = () => false;
-  /** Called before each step. */
-  onStep?: (of: string, what: string) => void;
+  /** Called with what somebody learns: before each step, and when something goes wrong. */
+  onNews?: (of: string, what: string) => void;
   #pending: Step[] = [];
   #count = 0;
 
@@ -80,6 +80,11 @@ export class Schedule {
     this.trace.push(`${this.now - BEGIN} ${line}`);
   }
 
+  /** Says that something has gone wrong for somebody who is in the middle of a step. */
+  goesWrong(of: string, what: string): void {
+    this.onNews?.(of, what);
+  }
+
   /** Lets one step happen, and all that follows from it at once. Returns false if there is none but far timers. */
   async next({ timers = true }: { readonly timers?: boolean } = {}): Promise<boolean> {
     // What was called a moment ago may have something to wait for now.
@@ -90,7 +95,7 @@ export class Schedule {
     // While the order is explored, time stands still: the same events in another order then lead to the same state.
     this.now = Math.max(this.now + (this.choices.picksOrder ? 0 : 1), step.due ?? 0);
     this.note(`${step.of}: ${step.what}`);
-    this.onStep?.(step.of, step.what);
+    this.onNews?.(step.of, step.what);
     step.run();
     await nextTurn();
     while (this.isBusy()) await nextTurn();

@@ -2,6 +2,7 @@ import type { Engine } from "phasegate";
 import type { RoutedEngine } from "phasegate/routed";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Recorder } from "../../src/workspace/session/machine.js";
+import { howOften } from "../support/how-often.js";
 import { SeededChoices } from "./choices.js";
 import { type Exploration, explore } from "./explore.js";
 import { FileStore } from "./file-store.js";
@@ -76,7 +77,7 @@ describe("simulated worlds", () => {
   });
 
   it.each(EXPLORED)("keep them in every order of the first steps, with one crash, cut or fault: %s", async (_, run) => {
-    const { problems, runs, states } = await run({ depth: 3, faults: 1 });
+    const { problems, runs, states } = await run({ depth: howOften(2, 4), faults: 1 });
     expect(problems).toEqual([]);
     expect(runs).toBeGreaterThan(100);
     expect(states).toBeGreaterThan(50);

@@ -291,9 +291,11 @@ export class SimStorage implements StorageAdapter, Line {
   }
 
   #networkFault(what: string): Fault | "cut" | undefined {
-    if (this.isCut) return "cut";
-    const fault = this.#store.fault(`store-of-${this.of}`);
-    if (fault !== undefined) this.#store.schedule.note(`network: ${what} of ${this.of} is ${fault}`);
+    const { schedule } = this.#store;
+    const fault = this.isCut ? "cut" : this.#store.fault(`store-of-${this.of}`);
+    if (fault === undefined) return undefined;
+    schedule.goesWrong(this.of, `${what} is ${fault}`);
+    if (fault !== "cut") schedule.note(`network: ${what} of ${this.of} is ${fault}`);
     return fault;
   }
 }

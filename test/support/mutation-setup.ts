@@ -28,10 +28,12 @@ const activation = inject("mutantActivation");
 /** The mutant that must be active while the changed sources are loaded, if it is one of code that runs then. */
 const wanted = activation === "static" ? inject("activeMutant") : undefined;
 
-// The thread goes on with the next mutant: the last one must not be active while the modules are loaded for it.
+// The thread goes on with the next mutant: the last one must not be active while the modules are loaded for it, nor what it has
+// reached count.
 const stryker: unknown = Reflect.get(globalThis, "__stryker__");
-if (typeof stryker === "object" && stryker !== null && activation !== "static") {
-  Reflect.set(stryker, "activeMutant", undefined);
+if (typeof stryker === "object" && stryker !== null) {
+  Reflect.set(stryker, "hitCount", undefined);
+  if (activation !== "static") Reflect.set(stryker, "activeMutant", undefined);
 }
 
 // To load all sources again for each test file can take most of the time. Only what must be is loaded anew.
