@@ -122,7 +122,7 @@ function report(name, outcomes, milliseconds) {
   // Most of these are code that can't be loaded with the change in it.
   const failed = count("RuntimeError", "CompileError", "Pending");
   const all = killed + timedOut + survivors.length;
-  const score = all === 0 ? 100 : (100 * (killed + timedOut)) / all;
+  const score = all + failed === 0 ? 100 : (100 * (killed + timedOut)) / Math.max(1, all);
   const { least } = MODULES[name];
   const minutes = (milliseconds / 60_000).toFixed(1);
   for (const survivor of survivors) console.log(lineOf(survivor));
