@@ -30,12 +30,12 @@ const known = new Map<string, Known>();
  */
 class LikeliestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const promise = (file: TestSpecification) => {
+    const likelihood = (file: TestSpecification) => {
       const { duration, runs, failures } = known.get(file.moduleId) ?? this.#first(file);
       return (failures + 1) / (runs + 2) / duration;
     };
     return files
-      .map((file) => [file, promise(file)] as const)
+      .map((file) => [file, likelihood(file)] as const)
       .sort(([, one], [, other]) => other - one)
       .map(([file]) => file);
   }

@@ -80,10 +80,10 @@ function begins(name) {
 }
 
 /** A row of several runs: the run with the middle ratio, and the ratios of all of them. */
-function rowOf(suite, found) {
-  const sorted = found.toSorted((one, other) => one.ratio - other.ratio);
+function rowOf(suite, ofRuns) {
+  const sorted = ofRuns.toSorted((one, other) => one.ratio - other.ratio);
   const middle = sorted[Math.floor(sorted.length / 2)];
-  return { suite, ...middle, ratios: found.map(({ ratio }) => ratio), isHeld: sorted.at(-1).ratio <= middle.bar };
+  return { suite, ...middle, ratios: ofRuns.map(({ ratio }) => ratio), isHeld: sorted.at(-1).ratio <= middle.bar };
 }
 
 const loadBefore = load();

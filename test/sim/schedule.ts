@@ -80,11 +80,6 @@ export class Schedule {
     this.trace.push(`${this.now - BEGIN} ${line}`);
   }
 
-  /** Says that something has gone wrong for somebody who is in the middle of a step. */
-  goesWrong(of: string, what: string): void {
-    this.onNews?.(of, what);
-  }
-
   /** Lets one step happen, and all that follows from it at once. Returns false if there is none but far timers. */
   async next({ timers = true }: { readonly timers?: boolean } = {}): Promise<boolean> {
     // What was called a moment ago may have something to wait for now.

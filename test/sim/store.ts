@@ -294,7 +294,7 @@ export class SimStorage implements StorageAdapter, Line {
     const { schedule } = this.#store;
     const fault = this.isCut ? "cut" : this.#store.fault(`store-of-${this.of}`);
     if (fault === undefined) return undefined;
-    schedule.goesWrong(this.of, `${what} is ${fault}`);
+    schedule.onNews?.(this.of, `${what} is ${fault}`);
     if (fault !== "cut") schedule.note(`network: ${what} of ${this.of} is ${fault}`);
     return fault;
   }

@@ -192,7 +192,7 @@ export class World<Engine> {
     const host = this.hosts[choices.pick("trouble", this.hosts.length)];
     if (host === undefined) return;
     const what = choices.pick("trouble", 3);
-    this.schedule.goesWrong(host.life?.of ?? host.name, ["crashes", "is cut off", "has another time"][what] ?? "");
+    this.schedule.onNews?.(host.life?.of ?? host.name, `trouble ${what}`);
     if (what === 0) {
       host.life?.crash();
       this.schedule.add("world", `${host.name} starts again`, () => this.#heal(host));
