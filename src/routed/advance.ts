@@ -76,15 +76,14 @@ async function take(
   const { signal, onAsk } = followed;
   const waiting = { operation, signal, onAsk };
   const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
-  let decided: number | undefined;
+  let first: RoutedHead | undefined;
   const taken = await executeOn(
     context,
     id,
     async (session, unapproved): Promise<PreparedOr<RoutedCommand, NotTaken>> => {
-      const { version = 0 } = session.head.answered ?? {};
-      decided ??= version;
+      first ??= session.head;
       // Another report was first and led to another step: this one is not about that step.
-      const isOvertaken = version !== decided;
+      const isOvertaken = session.head.answered?.version !== first.answered?.version;
       let prepared: PreparedOr<RoutedCommand, NotTaken> = isOvertaken
         ? { answer: { session, isOvertaken } }
         : await prepareReport(context, session, unapproved, handed, followed);
@@ -105,7 +104,8 @@ async function take(
     return answerOf(context, await context.kernel.at(id, continued.of), true, waiting);
   }
   const { session, isOvertaken } = taken.answer;
-  return isOvertaken ? overtaken(context, session, handed) : answerUnwritten(context, session, handed, waiting);
+  if (!isOvertaken) return answerUnwritten(context, session, handed, waiting);
+  return overtaken(context, session, handed, operation === "resume" && first?.step === undefined);
 }
 
 /** A report for which nothing is written. */
@@ -270,11 +270,15 @@ function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateErr
   });
 }
 
-/** The sender of the report that was decided gets its answer; any other report is on a step behind the current one. */
-async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport) {
+/**
+ * The sender of the report that was decided gets its answer, and so does a client that came back before the first step: it has
+ * reported on none. Any other report is on a step behind the current one.
+ */
+async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport, isBeforeFirst: boolean) {
   const { answered } = session.head;
-  if (answered?.digest !== handed.digest) throw decidedFirst(session);
-  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), true);
+  const isOwn = answered?.digest === handed.digest;
+  if (answered === undefined || !(isOwn || isBeforeFirst)) throw decidedFirst(session);
+  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), isOwn);
 }
 
 function handedIn(

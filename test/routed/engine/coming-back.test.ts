@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PhasegateError } from "../../../src/errors.js";
+import type { Commit } from "../../../src/ports/storage-adapter.js";
 import type { Verifier } from "../../../src/ports/verifier.js";
 import type { RoutedEngineOptions } from "../../../src/routed/options.js";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
@@ -132,7 +133,34 @@ describe("a resuming client", () => {
     expect(await two.next.resume(two.id, keyed)).toMatchObject({ replayed: true, nextStep: { name: "Dig" } });
     expect(decider.requests).toHaveLength(4);
   });
+
+  it("before the first step gets the step that another client, who was faster, has had chosen", async () => {
+    const decider = new Script(never, "Dig");
+    const storage = new Delayed();
+    const { engine } = routed(decider, { storage, firstStep: "decider" });
+    abandon(engine.start({ workflow: "GARDEN", idempotencyKey: "begin" }));
+    while (decider.requests.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    const [{ instanceId: id = "" } = {}] = decider.requests;
+    await engine.suspend(id);
+    const other = routed(decider, { storage }).engine;
+    storage.beforeNext = () => other.resume(id, { ...BACK, idempotencyKey: "fast" });
+    const slow = await engine.resume(id, { ...BACK, report: { status: "back", n: 2 }, idempotencyKey: "slow" });
+    expect(slow).toMatchObject({ status: "RUNNING", nextStep: { name: "Dig" } });
+    expect(slow.replayed).not.toBe(true);
+  });
 });
+
+/** A store that does something else before the next commit arrives. */
+class Delayed extends MemoryStorage {
+  beforeNext: (() => Promise<unknown>) | undefined;
+
+  override async append(commit: Commit): Promise<void> {
+    const before = this.beforeNext;
+    this.beforeNext = undefined;
+    await before?.();
+    return super.append(commit);
+  }
+}
 
 describe("a repeated call", () => {
   it("of a retry returns its answer, without asking the decider", async () => {
