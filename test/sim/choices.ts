@@ -4,14 +4,28 @@
  * become 0, which stands for the usual course of things, and the few stay what they were.
  */
 
+/** A step, as it is named in a trace. */
+export interface Named {
+  readonly of: string;
+  readonly what: string;
+}
+
+/** What goes wrong with a host, by its index: it crashes (0), is cut off (1), or has another time (2). */
+export interface Trouble {
+  readonly host: number;
+  readonly what: number;
+}
+
 /** Decides what happens. */
 export interface Choices {
   /** Returns a number from 0 to below `count`. 0 is the usual course. */
   pick(of: string, count: number): number;
   /** Returns true in about `percent` of 100 calls. False is the usual course. */
   chance(of: string, percent: number): boolean;
-  /** True if the order of steps is picked one by one; otherwise each step is late by chance. */
-  readonly picksOrder?: boolean;
+  /** Picks the next step: returns its index. Missing if each step is late by chance. */
+  pickStep?(steps: readonly Named[]): number;
+  /** Picks what goes wrong with a host before the next step. Missing if that is left to chance. */
+  pickTrouble?(): Trouble | undefined;
 }
 
 /** Choices that follow from a seed. */

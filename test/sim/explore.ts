@@ -1,12 +1,15 @@
 /**
  * Explores small worlds whole: three writers, two sessions, three hosts, and at most one crash, cut or fault. Every order of
- * the first steps is tried, up to a depth; the rest takes its usual course. Two orders that lead to the same state are
- * followed once. The state is the store, the hosts, what everybody has been told so far, and what is on its way: the code
- * between two steps depends on nothing else. scripts.ts has what the writers do.
+ * the steps is tried, or those of the first steps, up to a depth; the rest takes its usual course then. Two orders that lead
+ * to the same state are followed once. The state is the store, the hosts, what everybody knows so far (causes.ts), and what
+ * is on its way: the code between two steps depends on nothing else. scripts.ts has what the writers do.
  */
-import { createHash } from "node:crypto";
-import type { Choices } from "./choices.js";
+import { Causes, digest } from "./causes.js";
+import type { Choices, Named, Trouble } from "./choices.js";
+import type { Host } from "./host.js";
+import type { Schedule } from "./schedule.js";
 import { type Script, type Scripted, WRITERS } from "./scripts.js";
+import type { SharedStore } from "./store.js";
 import { type Size, World, Writer } from "./world.js";
 
 /** What was explored. */
@@ -15,6 +18,8 @@ export interface Explored {
   readonly runs: number;
   /** Different states. */
   readonly states: number;
+  /** What was stored, and what the writers knew, when they had done all that they had to do. */
+  readonly ends: ReadonlySet<string>;
   /** What is wrong in the first run with a problem, and its trace. */
   readonly problems: readonly string[];
   readonly trace: readonly string[];
@@ -22,29 +27,28 @@ export interface Explored {
 
 /** How much may go wrong, and how deep to go. */
 export interface Exploration {
-  /** How many choices of the next step are explored, in each run. */
-  readonly depth: number;
-  /** How many crashes, cuts and faults there are, at most. */
-  readonly faults: number;
-  /** The most runs. Default: no limit. */
-  readonly runsMax?: number;
+  /** How many crashes, cuts and faults there are: 0 or 1. */
+  readonly faults: 0 | 1;
+  /** How many choices of the next step are explored, in each run. Default: all. */
+  readonly depth?: number;
+  /** True to try the orders that need not be tried, too. */
+  readonly triesAll?: boolean;
 }
 
 const SIZE: Size = { rounds: 1, writers: 3, hosts: 3, sessions: 2, operations: 1, faults: 0 };
 
-/** Runs every order of the first steps. */
-export async function explore<Engine>(
-  script: Script<Engine>,
-  { depth, faults, runsMax = Number.POSITIVE_INFINITY }: Exploration,
-): Promise<Explored> {
+/** Runs every order of the steps, up to the first run with a problem. */
+export async function explore<Engine>(script: Script<Engine>, exploration: Exploration): Promise<Explored> {
   const seen = new Set<string>();
+  const ends = new Set<string>();
   const open: (readonly number[])[] = [[]];
   let runs = 0;
-  for (let prefix = open.pop(); prefix !== undefined && runs < runsMax; prefix = open.pop()) {
-    const choices = new ExploredChoices(prefix, depth, seen);
-    const { problems, trace } = await runScript(script, choices, faults);
+  for (let prefix = open.pop(); prefix !== undefined; prefix = open.pop()) {
+    const choices = new ExploredChoices(exploration, prefix, seen);
+    const { end, problems, trace } = await runScript(script, choices, exploration.faults);
     runs += 1;
-    if (problems.length > 0) return { runs, states: seen.size, problems, trace };
+    if (problems.length > 0) return { runs, states: seen.size, ends, problems, trace };
+    if (end !== undefined) ends.add(end);
     for (const [index, { state, count }] of choices.made.entries()) {
       if (index < prefix.length) continue;
       if (seen.has(state)) break;
@@ -53,68 +57,155 @@ export async function explore<Engine>(
       for (let value = 1; value < count; value += 1) open.push([...before, value]);
     }
   }
-  return { runs, states: seen.size, problems: [], trace: [] };
+  return { runs, states: seen.size, ends, problems: [], trace: [] };
+}
+
+/** What is explored. */
+interface Scene {
+  readonly hosts: readonly Pick<Host<unknown>, "life" | "skew">[];
+  readonly schedule: Schedule;
+  readonly store: SharedStore;
+  /** Returns the session of a writer, and so of the writer's host. */
+  readonly placeOf: (writer: number) => 0 | 1;
 }
 
 /** Thrown when a run comes to a state that was there before: from here on it is the run that came here first. */
 class SeenBefore extends Error {}
 
+/**
+ * What may go wrong in a run: something with one of the sessions, or a crash of the third host. Its writer is the only one
+ * whose calls go to a host of the other session then.
+ */
+const TROUBLES = [0, 1, "crash"] as const;
+
 /** Choices of which the first are given, and the others are the usual ones. */
 class ExploredChoices implements Choices {
-  readonly picksOrder = true;
   readonly made: { readonly value: number; readonly count: number; readonly state: string }[] = [];
-  /** Returns the state. */
-  state = () => "";
-  /** What was chosen since the last step. */
-  sinceStep: string[] = [];
-  /** True while there is something to explore. */
-  isOpen = false;
-  readonly #prefix: readonly number[];
+  readonly causes = new Causes();
   readonly #depth: number;
+  /** True if orders are left out that need not be tried. */
+  readonly #leavesOut: boolean;
+  readonly #prefix: readonly number[];
   readonly #seen: ReadonlySet<string>;
+  #scene: Scene | undefined;
+  #trouble: (typeof TROUBLES)[number] | undefined;
   #ordered = 0;
+  /** True once a writer has asked a host of the other session. */
+  #isMixed = false;
 
-  constructor(prefix: readonly number[], depth: number, seen: ReadonlySet<string>) {
+  constructor({ depth, triesAll = false }: Exploration, prefix: readonly number[], seen: ReadonlySet<string>) {
+    this.#depth = depth ?? Number.POSITIVE_INFINITY;
+    // Up to a depth, all that happens to one session would leave no place for the other one.
+    this.#leavesOut = depth === undefined && !triesAll;
     this.#prefix = prefix;
-    this.#depth = depth;
     this.#seen = seen;
   }
 
+  /** From now on there is something to explore. */
+  open(scene: Scene): void {
+    this.#scene = scene;
+    const isChosen = this.#leavesOut && scene.store.trouble.left > 0;
+    if (isChosen) this.#trouble = TROUBLES[this.#decide("trouble", TROUBLES.length, scene)];
+  }
+
+  /** Ends the exploration. Returns what is stored, and what the writers know. */
+  close(): string {
+    const told = this.causes.known.filter(([of]) => WRITERS.includes(of));
+    const end = digest(JSON.stringify([this.#scene?.store.content(), told]));
+    this.#scene = undefined;
+    return end;
+  }
+
+  /** Clocks and deciders are as usual, and each writer asks a host of its own, if that lives. */
   pick(of: string, count: number): number {
-    // Clocks, and who asks which host, are as usual: the first writer asks the first host.
-    const asked = /^writer(\d)$/.exec(of);
-    if (asked !== null) return (Number(asked[1]) - 1) % count;
-    if (!this.isOpen || count < 2 || !(of === "order" || isFault(of))) return 0;
-    // All clocks that are wrong are the same to the engines.
-    if (count > 20) return 0;
-    if (of === "order") this.#ordered += 1;
-    return this.#decide(of, count);
+    const scene = this.#scene;
+    if (scene === undefined) return 0;
+    if (of.startsWith("writer")) return this.#hostOf(writerOf(of), scene);
+    return this.#mayFail(of, scene) ? this.#decide(of, count, scene) : 0;
   }
 
   chance(of: string): boolean {
-    if (!this.isOpen || !isFault(of)) return false;
-    return this.#decide(of, 2) === 1;
+    const scene = this.#scene;
+    return scene !== undefined && this.#mayFail(of, scene) && this.#decide(of, 2, scene) === 1;
   }
 
-  #decide(of: string, count: number): number {
+  pickStep(steps: readonly Named[]): number {
+    const [first] = steps;
+    if (this.#scene === undefined || first === undefined) return 0;
+    const among = this.#among(steps, this.#scene);
+    const index = among.length < 2 ? 0 : this.#decide("order", among.length, this.#scene);
+    return steps.indexOf(among[index] ?? first);
+  }
+
+  pickTrouble(): Trouble | undefined {
+    const scene = this.#scene;
+    if (scene === undefined) return undefined;
+    const all = scene.hosts.flatMap((_, host) => [0, 1, 2].map((what) => ({ host, what })));
+    const possible = all.filter((trouble) => this.#isPossible(trouble, scene));
+    return possible[this.#decide("trouble", possible.length + 1, scene) - 1];
+  }
+
+  /** Returns true if a call to the store, or to a host, may fail. */
+  #mayFail(of: string, { placeOf }: Scene): boolean {
+    if (!/^(?:store|line)-of-/.test(of)) return false;
+    return this.#trouble === undefined || this.#trouble === placeOf(writerOf(of));
+  }
+
+  #isPossible({ host, what }: Trouble, { placeOf }: Scene): boolean {
+    if (this.#trouble === undefined) return true;
+    const isCrashOfThird = host === 2 && what === 0;
+    return this.#trouble === (isCrashOfThird ? "crash" : placeOf(host + 1));
+  }
+
+  #hostOf(writer: number, { hosts, placeOf }: Scene): number {
+    const living = [1, 2, 3].filter((host) => hosts[host - 1]?.life !== undefined);
+    const host = living.includes(writer) ? writer : (living[0] ?? writer);
+    this.#isMixed ||= placeOf(host) !== placeOf(writer);
+    return Math.max(0, living.indexOf(host));
+  }
+
+  /**
+   * Returns the steps of which each has to be tried as the next one. What happens to one session has nothing to do with the
+   * other one, so it may all come first: a persistent set (P. Godefroid, "Partial-order methods for the verification of
+   * concurrent systems", 1996). Where something goes wrong comes last, since it has more ends.
+   */
+  #among(steps: readonly Named[], { hosts, store, placeOf }: Scene): readonly Named[] {
+    const mayMix =
+      this.#isMixed || hosts[2]?.life === undefined || (this.#trouble === "crash" && store.trouble.left > 0);
+    // Watchers see both sessions.
+    if (!this.#leavesOut || mayMix || store.isWatched) return steps;
+    const places = steps.map(({ of, what }) => placeOf(writerOf(`${of} ${what}`)));
+    const first = this.#trouble === 0 ? Math.max(...places) : Math.min(...places);
+    return steps.filter((_, index) => places[index] === first);
+  }
+
+  #decide(of: string, count: number, scene: Scene): number {
+    if (of === "order") this.#ordered += 1;
     if (this.#ordered > this.#depth) return 0;
-    const value = this.#prefix[this.made.length] ?? 0;
-    const state = `${this.#ordered} ${of} ${this.state()} ${this.sinceStep}`;
     const isNew = this.made.length >= this.#prefix.length;
+    const value = this.#prefix[this.made.length] ?? 0;
+    const place = [this.#trouble, this.#depth - this.#ordered, of, this.causes.choices];
+    const state = isNew ? digest(`${JSON.stringify(place)} ${this.#state(scene)}`) : "";
     this.made.push({ value, count, state });
-    this.sinceStep.push(`${of}=${value}`);
+    this.causes.choices.push(`${of}=${value}`);
     // The order is chosen by the world; what goes wrong, by a host, which would take this for a failure of the store.
     if (isNew && of === "order" && this.#seen.has(state)) throw new SeenBefore();
     return value;
   }
+
+  #state({ hosts, schedule, store }: Scene): string {
+    const { known, event } = this.causes;
+    const sides = hosts.map(({ life, skew }) => [life?.of, life?.storage.isCut, skew]);
+    return JSON.stringify([known, event, schedule.ahead, sides, store.content(), store.trouble.left]);
+  }
 }
 
-/** Returns true for what goes wrong: a host, the store, or a writer's call. */
-function isFault(of: string): boolean {
-  return of === "trouble" || of.startsWith("store-of-") || of.startsWith("line-of-");
+/** Returns the number of the writer whom a name is about: each writer has a host of its own. */
+function writerOf(name: string): number {
+  return Number(/(?:writer|host)(\d)/.exec(name)?.[1] ?? 0);
 }
 
-/** Runs a script in a world of its own. */
+/** Runs a script in a world of its own. Returns the end that it has come to, unless it came to a state that was there before. */
 async function runScript<Engine>(script: Script<Engine>, choices: ExploredChoices, faults: number) {
   const products: Scripted<Engine>[] = [];
   const world = new World<Engine>(choices, SIZE, (made) => {
@@ -122,33 +213,20 @@ async function runScript<Engine>(script: Script<Engine>, choices: ExploredChoice
     products.push(product);
     return product;
   });
-  const { schedule, store } = world;
+  const { schedule, store, hosts } = world;
   const [product = script(world)] = products;
-  for (const host of world.hosts) host.start();
+  for (const host of hosts) host.start();
   await world.until(product.begin(new Writer(world, "setter", 0, product)));
-  const told = new Map<string, string>();
-  schedule.onNews = (of, what) => {
-    told.set(of, digest(`${told.get(of)}\n${what}\n${store.content}`));
-    choices.sinceStep = [];
-  };
-  choices.state = () => {
-    const hosts = world.hosts.map(({ life, skew }) => [life?.of, life?.storage.isCut, skew]);
-    const waiting = schedule.waiting.split("\n").sort();
-    return digest(JSON.stringify([[...told].sort(), waiting, hosts, store.content, store.trouble.left]));
-  };
-  choices.isOpen = true;
+  schedule.causes = choices.causes;
   store.trouble.left = faults;
+  choices.open({ hosts, schedule, store, placeOf: (writer) => product.placeOf(writer) });
   try {
     await world.work(WRITERS.map((name) => new Writer(world, name, 1, product)));
   } catch (error) {
     if (error instanceof SeenBefore) return { problems: [], trace: [] };
     throw error;
   }
-  choices.isOpen = false;
+  const end = choices.close();
   const problems = await world.end(1);
-  return { problems, trace: schedule.trace };
-}
-
-function digest(text: string): string {
-  return createHash("sha1").update(text).digest("base64");
+  return { end, problems, trace: schedule.trace };
 }

@@ -74,7 +74,7 @@ await loadRecorded();
 const begun = performance.now();
 if (values.defects || values.defect !== undefined) findDefects();
 else if (values.explore === undefined) await runSeeds();
-else await exploreAll(Number(values.explore));
+else await exploreAll(values.explore === "all" ? undefined : Number(values.explore));
 
 /** Runs one seed after the other, up to the first one that fails. */
 async function runSeeds(): Promise<void> {
@@ -90,17 +90,19 @@ async function runSeeds(): Promise<void> {
   console.log(`no problem in ${steps} steps and ${seconds()} s`);
 }
 
-/** Tries every order of the first steps of small worlds: of all, or of those whose name begins as asked for. */
-async function exploreAll(depth: number): Promise<void> {
+/** Tries every order of small worlds, up to a depth: of all, or of those whose name begins as asked for. */
+async function exploreAll(depth: number | undefined): Promise<void> {
   for (const [name, script] of Object.entries(PHASED_SCRIPTS)) await exploreOne(name, script, depth);
   for (const [name, script] of Object.entries(ROUTED_SCRIPTS)) await exploreOne(name, script, depth);
 }
 
-async function exploreOne<E>(name: string, script: Script<E>, depth: number): Promise<void> {
+async function exploreOne<E>(name: string, script: Script<E>, depth: number | undefined): Promise<void> {
   if (!name.startsWith(values.world)) return;
-  for (const faults of [0, 1]) {
-    const { runs, states, problems, trace } = await explore(script, { depth, faults });
-    console.log(`${name}: depth ${depth}, ${faults} faults, ${runs} runs, ${states} states, ${seconds()} s`);
+  for (const faults of [0, 1] as const) {
+    const { runs, states, problems, trace } = await explore(script, { faults, ...(depth !== undefined && { depth }) });
+    console.log(
+      `${name}: ${depth === undefined ? "whole" : `depth ${depth}`}, ${faults} faults, ${runs} runs, ${states} states, ${seconds()} s`,
+    );
     if (problems.length === 0) continue;
     process.exitCode = 1;
     console.log([...trace, "", ...problems].join("\n"));

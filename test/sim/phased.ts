@@ -274,7 +274,7 @@ export class PhasedProduct implements Product<Engine> {
 
   /** Asks for an operation with a key of its own, and records what came of it. */
   protected async ask(writer: Writer<Engine>, sessionId: string, op: Op): Promise<void> {
-    const key = `${writer.name} ${++this.#numbers}`;
+    const key = writer.newKey();
     this.ops.set(key, op);
     const observed = this.world.store.observe(sessionId);
     const outcome = await writer.ask(`${sessionId} ${JSON.stringify(op)}`, (engine, signal) =>

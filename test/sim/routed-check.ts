@@ -258,6 +258,8 @@ async function repeated(product: RoutedProduct, engine: RoutedEngine, instances:
       if (of !== id || outcome.kind !== "answer" || asked === undefined) return false;
       const own = byKey.get(asked.key)?.[0];
       const isRecent = own !== undefined && own > states.length - 1 - REPEATED;
+      // The answer wrote nothing, and then an earlier try of the same call, which was given up, was carried out.
+      if (own !== undefined && own > outcome.value.version && outcome.mayStillHappen) return false;
       const { events = [] } = bodies[outcome.value.version - 1] ?? {};
       return isRecent && "n" in asked.op && (outcome.value.isRefused || events.some(({ type }) => type === "decided"));
     });

@@ -164,7 +164,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
 
   /** Asks for an operation with a key of its own, and records what came of it. */
   protected async ask(writer: Writer<RoutedEngine>, id: string, op: RoutedOp): Promise<void> {
-    const key = `${writer.name} ${++this.#numbers}`;
+    const key = writer.newKey();
     this.ops.set(key, op);
     const what = `${JSON.stringify(op)} ${key}`;
     await this.#call(writer, id, what, (engine, signal) => this.perform(engine, id, op, key, signal), { op, key });

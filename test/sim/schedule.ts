@@ -5,18 +5,20 @@
  */
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Choices } from "./choices.js";
+import type { Causes } from "./causes.js";
+import type { Choices, Named } from "./choices.js";
 
 /** Something that will happen. */
-interface Step {
+interface Step extends Named {
   /** Who waits for it: a host in one of its lives, a writer, or the network. */
   readonly of: string;
-  readonly what: string;
   readonly run: () => void;
   /** For a timer: the earliest time, in milliseconds. */
   readonly due?: number;
   /** Of two steps, the one with the lower rank comes first. */
   readonly rank: number;
+  /** The event that it follows from, if that is noted. */
+  readonly cause: string | undefined;
 }
 
 /** When the simulated time begins. */
@@ -36,8 +38,8 @@ export class Schedule {
   now = BEGIN;
   /** Returns true while something real is going on that takes time, and that the next step has to wait for. */
   isBusy = () => false;
-  /** Called with what somebody learns: before each step, and when something goes wrong. */
-  onNews?: (of: string, what: string) => void;
+  /** Notes what follows from what; missing where nobody asks. */
+  causes?: Causes;
   #pending: Step[] = [];
   #count = 0;
 
@@ -47,7 +49,7 @@ export class Schedule {
 
   /** Adds a step. */
   add(of: string, what: string, run: () => void): void {
-    this.#pending.push({ of, what, run, rank: this.#rank(of) });
+    this.#pending.push({ of, what, run, rank: this.#rank(of), cause: this.causes?.event });
   }
 
   /** Adds a timer. Returns a function that cancels it. */
@@ -58,6 +60,7 @@ export class Schedule {
       run,
       due: Math.ceil(this.now + milliseconds),
       rank: this.#rank(of),
+      cause: this.causes?.event,
     };
     this.#pending.push(step);
     return () => {
@@ -88,18 +91,31 @@ export class Schedule {
     if (step === undefined) return false;
     this.#pending = this.#pending.filter((other) => other !== step);
     // While the order is explored, time stands still: the same events in another order then lead to the same state.
-    this.now = Math.max(this.now + (this.choices.picksOrder ? 0 : 1), step.due ?? 0);
+    this.now = Math.max(this.now + (this.choices.pickStep === undefined ? 1 : 0), step.due ?? 0);
     this.note(`${step.of}: ${step.what}`);
-    this.onNews?.(step.of, step.what);
+    this.causes?.begin(`${step.of}: ${step.what} at ${this.now} after ${step.cause}`);
+    this.causes?.concerns(step.of);
     step.run();
-    await nextTurn();
-    while (this.isBusy()) await nextTurn();
+    await this.settle();
     return true;
   }
 
-  /** Identifies what is waiting. */
+  /** Waits for all that follows at once from what has just happened. */
+  async settle(): Promise<void> {
+    await nextTurn();
+    while (this.isBusy()) await nextTurn();
+    this.causes?.end();
+  }
+
+  /** Names what is waiting. */
   get waiting(): string {
     return this.#pending.map(({ of, what }) => `${of}: ${what}`).join("\n");
+  }
+
+  /** Identifies what is waiting, in whatever order it was added, and the time. */
+  get ahead(): readonly string[] {
+    const steps = this.#pending.map(({ of, what, due, cause }) => `${of}: ${what} at ${due} after ${cause}`);
+    return [...steps.sort(), String(this.now)];
   }
 
   /** Returns a hash of all that has happened. */
@@ -114,7 +130,7 @@ export class Schedule {
     const isLate = timers && soonest.length > near.length && this.choices.chance("time", 1);
     const found = isLate ? soonest.slice(0, near.length + 1) : [...messages, ...near];
     if (found.length === 0 && timers) return soonest[0];
-    if (this.choices.picksOrder) return found[this.choices.pick("order", Math.max(1, found.length))];
+    if (this.choices.pickStep !== undefined) return found[this.choices.pickStep(found)];
     return found.reduce<Step | undefined>(
       (first, step) => (step.rank < (first?.rank ?? Infinity) ? step : first),
       undefined,
@@ -124,7 +140,7 @@ export class Schedule {
   /** Returns the place of a new step: behind all others, or further behind. */
   #rank(of: string): number {
     this.#count += 1;
-    if (this.choices.picksOrder) return this.#count;
+    if (this.choices.pickStep !== undefined) return this.#count;
     return this.#count + (DELAYS[this.choices.pick(of, DELAYS.length)] ?? 0) + this.#count / 1e9;
   }
 }

@@ -11,6 +11,8 @@ import type { Product, World, Writer } from "./world.js";
 export interface Scripted<Engine> extends Product<Engine> {
   /** Sets the sessions up. */
   begin(setter: Writer<Engine>): Promise<void>;
+  /** Returns the session of a writer. */
+  placeOf(writer: number): 0 | 1;
 }
 
 /** Makes the product of a world. */
@@ -52,6 +54,10 @@ class ScriptedPhased extends PhasedProduct implements Scripted<Engine> {
     const task = this.#tasks.writers[WRITERS.indexOf(writer.name)];
     if (task !== undefined) await this.ask(writer, this.#ids[task.place] ?? "", task.op);
   }
+
+  placeOf(writer: number): 0 | 1 {
+    return this.#tasks.writers[writer - 1]?.place ?? 0;
+  }
 }
 
 class ScriptedRouted extends RoutedProduct implements Scripted<RoutedEngine> {
@@ -72,6 +78,10 @@ class ScriptedRouted extends RoutedProduct implements Scripted<RoutedEngine> {
   override async act(writer: Writer<RoutedEngine>): Promise<void> {
     const task = this.#tasks.writers[WRITERS.indexOf(writer.name)];
     if (task !== undefined) await this.ask(writer, this.#ids[task.place] ?? "", task.op);
+  }
+
+  placeOf(writer: number): 0 | 1 {
+    return this.#tasks.writers[writer - 1]?.place ?? 0;
   }
 }
 

@@ -15,8 +15,18 @@ const FAULTS = ["request-lost", "answer-lost", "doubled", "late", "refused"] as 
 /** What can go wrong with a call: see {@link FAULTS}. */
 type Fault = (typeof FAULTS)[number];
 
+/** What comes of it for a read. */
+const AS_READ: Readonly<Record<Fault | "cut", string>> = {
+  "request-lost": "no answer",
+  "answer-lost": "no answer",
+  late: "no answer",
+  doubled: "",
+  refused: "refused",
+  cut: "cut",
+};
+
 /** How much can still go wrong: the world decides that it is enough, so that every call ends. */
-export interface Trouble {
+export interface Troubles {
   /** The number of faults that are left. */
   left: number;
   /** How often a call goes wrong, in percent. */
@@ -50,17 +60,17 @@ export interface Nature {
 /** The store that all hosts share. */
 export abstract class SharedStore {
   readonly schedule: Schedule;
-  readonly trouble: Trouble;
+  readonly trouble: Troubles;
   abstract readonly nature: Nature;
   /** The newest version of each session, as the store has it. */
   readonly versions = new Map<string, number>();
   readonly #newest = new Map<string, string>();
-  /** Identifies all that is stored. */
-  content = "";
+  /** True if anybody watches. */
+  isWatched = false;
   /** The versions after each loss of power. */
   readonly #losses: ReadonlyMap<string, number>[] = [];
 
-  constructor(schedule: Schedule, trouble: Trouble) {
+  constructor(schedule: Schedule, trouble: Troubles) {
     this.schedule = schedule;
     this.trouble = trouble;
   }
@@ -81,8 +91,19 @@ export abstract class SharedStore {
   noteVersion(sessionId: string, version: number, hash = ""): void {
     this.versions.set(sessionId, version);
     this.#newest.set(sessionId, hash);
-    this.content = JSON.stringify([...this.#newest].sort());
     this.schedule.note(`store: ${sessionId} has ${version}`);
+    // Watchers see commits in the order in which they came.
+    if (this.isWatched) this.schedule.causes?.concerns("watchers");
+  }
+
+  /** Notes that what happens depends on what is stored, of one session or of all. */
+  noteSeen(sessionId?: string): void {
+    this.schedule.causes?.sees(this.content(sessionId));
+  }
+
+  /** Identifies what is stored, of one session or of all. */
+  content(sessionId?: string): string {
+    return JSON.stringify(sessionId === undefined ? [...this.#newest].sort() : (this.#newest.get(sessionId) ?? ""));
   }
 
   /** Notes what a loss of power has left. */
@@ -98,7 +119,9 @@ export abstract class SharedStore {
   /** Begins to observe a session. The function that it returns gives the versions between which the session was since. */
   observe(sessionId: string): () => { readonly from: number; readonly to: number } {
     const [begin, losses] = [this.versions.get(sessionId) ?? 0, this.#losses.length];
+    this.noteSeen(sessionId);
     return () => {
+      this.noteSeen(sessionId);
       const lost = this.#losses.slice(losses).map((left) => left.get(sessionId) ?? 0);
       return { from: Math.min(begin, ...lost), to: this.versions.get(sessionId) ?? 0 };
     };
@@ -182,44 +205,45 @@ export class SimStorage implements StorageAdapter, Line {
   }
 
   read(id: SessionId): Promise<Commit | undefined> {
-    return this.#ask(`read ${id}`, (storage) => storage.read(id));
+    return this.#ask(`read ${id}`, id, (storage) => storage.read(id));
   }
 
   append(commit: Commit): Promise<void> {
     // The caller owns the commit.
     const copy = structuredClone(commit);
-    return this.#ask(`append ${commit.sessionId} ${commit.version}`, (storage) => storage.append(copy), true);
+    const { sessionId, version } = copy;
+    return this.#ask(`append ${sessionId} ${version}`, sessionId, (storage) => storage.append(copy), true);
   }
 
   makeDurable(id: SessionId): Promise<void> {
-    return this.#ask(`make durable ${id}`, async (storage) => storage.makeDurable?.(id));
+    return this.#ask(`make durable ${id}`, id, async (storage) => storage.makeDurable?.(id));
   }
 
   async *log(
     id: SessionId,
     options?: { readonly after?: number; readonly limit?: number },
   ): AsyncGenerator<Commit, void, undefined> {
-    yield* await this.#ask(`log ${id} after ${options?.after ?? 0}`, (storage) => all(storage.log(id, options)));
+    yield* await this.#ask(`log ${id} after ${options?.after ?? 0}`, id, (storage) => all(storage.log(id, options)));
   }
 
   payload(id: SessionId, hash: string): Promise<string | undefined> {
-    return this.#ask(`payload ${id}`, (storage) => storage.payload(id, hash));
+    return this.#ask(`payload ${id}`, id, (storage) => storage.payload(id, hash));
   }
 
   list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return this.#ask("list", (storage) => storage.list(query));
+    return this.#ask("list", undefined, (storage) => storage.list(query));
   }
 
   countActive(upTo: number): Promise<number> {
-    return this.#ask("count", (storage) => storage.countActive(upTo));
+    return this.#ask("count", undefined, (storage) => storage.countActive(upTo));
   }
 
   remove(id: SessionId): Promise<void> {
-    return this.#ask(`remove ${id}`, (storage) => storage.remove(id));
+    return this.#ask(`remove ${id}`, id, (storage) => storage.remove(id));
   }
 
   hint(id: SessionId): Promise<number> {
-    return this.#ask(`hint ${id}`, async (storage) => (await storage.hint?.(id)) ?? 0);
+    return this.#ask(`hint ${id}`, id, async (storage) => (await storage.hint?.(id)) ?? 0);
   }
 
   /** Commits arrive one after the other, each after a time of its own. */
@@ -231,7 +255,11 @@ export class SimStorage implements StorageAdapter, Line {
       end.addEventListener("abort", () => either.abort(), { once: true });
     }
     const { signal } = either;
-    const begun = this.#adapter().then((storage) => storage.watch?.(query, { signal }) ?? []);
+    const begun = this.#adapter().then((storage) => {
+      this.#store.isWatched = true;
+      this.#store.noteSeen();
+      return storage.watch?.(query, { signal }) ?? [];
+    });
     // The first call of the iterator reports the failure.
     begun.catch(() => {});
     return this.#late(begun);
@@ -256,18 +284,27 @@ export class SimStorage implements StorageAdapter, Line {
   }
 
   /** Sends a request. A write is a step of its own before its answer: it may reach the store without one. */
-  #ask<T>(what: string, work: (storage: StorageAdapter) => Promise<T>, isWrite = false): Promise<T> {
+  #ask<T>(
+    what: string,
+    about: SessionId | undefined,
+    work: (storage: StorageAdapter) => Promise<T>,
+    isWrite = false,
+  ): Promise<T> {
     if (this.end.aborted) return new Promise(() => {});
     const { schedule, nature } = this.#store;
-    const call = async () => work(await this.#adapter());
+    const call = async () => {
+      this.#store.noteSeen(about);
+      return work(await this.#adapter());
+    };
     return new Promise<T>((resolve, reject) => {
       const answer = (said: string, run: () => void) => schedule.add(this.of, `${what} ${said}`, run);
       const noAnswer = () => answer("has no answer", () => reject(unknown(what)));
       const later = () => schedule.add("network", `${what} of ${this.of}, late`, () => void call().catch(() => {}));
       const arrive = () => {
+        schedule.causes?.sees(`${this.end.aborted} ${this.isCut}`);
         // A request that was on its way when the host crashed.
         if (this.end.aborted) return void call().catch(() => {});
-        const fault = nature.isBehindNetwork ? this.#networkFault(what) : undefined;
+        const fault = nature.isBehindNetwork ? this.#networkFault(what, isWrite) : undefined;
         if (fault === "cut") return reject(unknown(what));
         if (fault === "refused") return reject(refused(what));
         if (fault === "request-lost") return noAnswer();
@@ -290,11 +327,11 @@ export class SimStorage implements StorageAdapter, Line {
     });
   }
 
-  #networkFault(what: string): Fault | "cut" | undefined {
+  #networkFault(what: string, isWrite: boolean): Fault | "cut" | undefined {
     const { schedule } = this.#store;
     const fault = this.isCut ? "cut" : this.#store.fault(`store-of-${this.of}`);
     if (fault === undefined) return undefined;
-    schedule.onNews?.(this.of, `${what} is ${fault}`);
+    schedule.causes?.sees(isWrite ? fault : AS_READ[fault]);
     if (fault !== "cut") schedule.note(`network: ${what} of ${this.of} is ${fault}`);
     return fault;
   }

@@ -2,11 +2,11 @@
  * A simulated world: hosts over one store, writers who call them, and what goes wrong. A round lets every writer do a few
  * things while hosts crash and messages are lost; then all faults end, what is late arrives, and everything is checked.
  */
-import { type Choices, SeededChoices } from "./choices.js";
+import { type Choices, SeededChoices, type Trouble } from "./choices.js";
 import { type EngineKind, Host, type Life } from "./host.js";
 import { waitForCrypto } from "./runtime.js";
 import { Schedule } from "./schedule.js";
-import { codeOf, NetworkStore, type SharedStore, type Trouble } from "./store.js";
+import { codeOf, NetworkStore, type SharedStore, type Troubles } from "./store.js";
 
 /** The size of a world. */
 export interface Size {
@@ -58,7 +58,7 @@ export interface Report {
 }
 
 /** A kind of store. */
-export type StoreClass = new (schedule: Schedule, trouble: Trouble) => SharedStore;
+export type StoreClass = new (schedule: Schedule, trouble: Troubles) => SharedStore;
 
 /** More steps than any round needs: a world that does not come to rest has a problem. */
 const STEPS_MAX = 20_000;
@@ -112,7 +112,7 @@ export class World<Engine> {
   }
 
   /** Lets steps happen until a promise is kept. */
-  async until<T>(promise: Promise<T>, before: () => void = () => {}): Promise<T> {
+  async until<T>(promise: Promise<T>, before: () => Promise<void> | undefined = () => undefined): Promise<T> {
     let ended: { readonly value: T } | { readonly error: unknown } | undefined;
     promise.then(
       (value) => {
@@ -123,7 +123,8 @@ export class World<Engine> {
       },
     );
     for (let steps = 0; ended === undefined; steps += 1) {
-      before();
+      const disturbed = before();
+      if (disturbed !== undefined) await disturbed;
       const happened = await this.schedule.next();
       this.#steps += 1;
       if (ended !== undefined) break;
@@ -184,15 +185,18 @@ export class World<Engine> {
   }
 
   /** Perhaps crashes a host, cuts it off, or sets its clock. */
-  #disturb(): void {
+  #disturb(): Promise<void> | undefined {
     const { trouble } = this.store;
-    const { choices } = this.schedule;
-    if (trouble.left <= 0 || !choices.chance("trouble", 3)) return;
+    const { choices, causes } = this.schedule;
+    if (trouble.left <= 0) return undefined;
+    const picked = choices.pickTrouble === undefined ? this.#pickTrouble() : choices.pickTrouble();
+    if (picked === undefined) return undefined;
     trouble.left -= 1;
-    const host = this.hosts[choices.pick("trouble", this.hosts.length)];
-    if (host === undefined) return;
-    const what = choices.pick("trouble", 3);
-    this.schedule.onNews?.(host.life?.of ?? host.name, `trouble ${what}`);
+    const { host: index, what } = picked;
+    const host = this.hosts[index];
+    if (host === undefined) return undefined;
+    causes?.begin(`trouble ${what}`);
+    causes?.concerns(host.life?.of ?? host.name);
     if (what === 0) {
       host.life?.crash();
       this.schedule.add("world", `${host.name} starts again`, () => this.#heal(host));
@@ -209,11 +213,20 @@ export class World<Engine> {
       host.skew = (choices.pick("trouble", 21) - 10) * 60_000;
       this.schedule.note(`${host.name}: its clock is ${host.skew} ms ahead`);
     }
+    // Where it matters what follows from what, writers learn of a crash before anything else happens.
+    return causes === undefined ? undefined : this.schedule.settle();
+  }
+
+  #pickTrouble(): Trouble | undefined {
+    const { choices } = this.schedule;
+    if (!choices.chance("trouble", 3)) return undefined;
+    return { host: choices.pick("trouble", this.hosts.length), what: choices.pick("trouble", 3) };
   }
 
   #heal(host: Host<Engine>): void {
     if (host.life === undefined) host.start();
     else host.life.storage.isCut = false;
+    this.schedule.causes?.concerns(host.life?.of ?? host.name);
   }
 }
 
@@ -226,12 +239,19 @@ export class Writer<Engine> {
   readonly round: number;
   readonly world: World<Engine>;
   readonly #product: Product<Engine>;
+  #keys = 0;
 
   constructor(world: World<Engine>, name: string, round: number, product: Product<Engine>) {
     this.world = world;
     this.name = name;
     this.round = round;
     this.#product = product;
+  }
+
+  /** Returns a key for a call. */
+  newKey(): string {
+    this.#keys += 1;
+    return `${this.name} ${this.round}.${this.#keys}`;
   }
 
   async work(): Promise<void> {
@@ -252,6 +272,8 @@ export class Writer<Engine> {
       const life = await this.#aHost();
       this.world.schedule.note(`${this.name}: asks ${life.of}: ${what}`);
       const outcome = await this.#once(what, life, work);
+      // A crash may have ended the call.
+      this.world.schedule.causes?.concerns(this.name);
       if (outcome.kind === "answer") return { ...outcome, mayStillHappen };
       mayStillHappen ||= outcome.mayStillHappen;
       if (outcome.kind === "refusal" && !isNoAnswer(outcome.error)) {
@@ -269,15 +291,20 @@ export class Writer<Engine> {
     for (;;) {
       const lives = hosts.flatMap(({ life }) => life ?? []);
       const life = lives[schedule.choices.pick(this.name, Math.max(1, lives.length))];
-      if (life !== undefined) return life;
+      if (life !== undefined) {
+        schedule.causes?.concerns(life.of);
+        return life;
+      }
       await schedule.wait(this.name, "looks for a host");
     }
   }
 
-  #cancellable() {
-    const { trouble } = this.world.store;
+  #cancellable({ of }: Life<Engine>) {
+    const { schedule, store } = this.world;
+    const { trouble } = store;
     const controller = new AbortController();
     const cancel = () => {
+      schedule.causes?.concerns(of);
       trouble.isCancelling = true;
       controller.abort();
       trouble.isCancelling = false;
@@ -288,7 +315,7 @@ export class Writer<Engine> {
   #once<T>(what: string, life: Life<Engine>, work: Work<Engine, T>): Promise<Outcome<T>> {
     const { schedule, store } = this.world;
     const line = `line-of-${this.name}`;
-    const { signal, cancel } = this.#cancellable();
+    const { signal, cancel } = this.#cancellable(life);
     return new Promise((resolve) => {
       const isLost = () => {
         if (store.trouble.left <= 0 || !schedule.choices.chance(line, 4)) return false;
