@@ -11,12 +11,19 @@ export class Causes {
   readonly #known = new Map<string, string>();
   readonly #concerned = new Set<string>();
   #event = "";
+  #added = 0;
   /** What was chosen for the event so far, or for what comes next. */
   readonly choices: string[] = [];
 
-  /** Identifies the event that is under way, as far as it has come: what is added to the schedule now follows from it. */
+  /** Identifies the event that is under way, as far as it has come. */
   get event(): string {
     return this.#event;
+  }
+
+  /** Identifies a step that follows from the event. */
+  newStep(): string {
+    this.#added += 1;
+    return `${this.#event} ${this.#added}`;
   }
 
   /** Identifies what everybody knows. */
@@ -27,6 +34,7 @@ export class Causes {
   /** Begins an event. */
   begin(what: string): void {
     this.#event = digest(what);
+    this.#added = 0;
     this.choices.length = 0;
   }
 

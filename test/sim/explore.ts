@@ -1,8 +1,9 @@
 /**
- * Explores small worlds whole: three writers, two sessions, three hosts, and at most one crash, cut or fault. Every order of
- * the steps is tried, or those of the first steps, up to a depth; the rest takes its usual course then. Two orders that lead
- * to the same state are followed once. The state is the store, the hosts, what everybody knows so far (causes.ts), and what
- * is on its way: the code between two steps depends on nothing else. scripts.ts has what the writers do.
+ * Explores small worlds whole: three writers, two sessions, three hosts, and at most one crash, cut, wrong clock, fault of the
+ * store, lost answer or cancelled call. Every order of the steps is tried, or those of the first steps, up to a depth; the
+ * rest takes its usual course then. Two orders that lead to the same state are followed once. The state is the store, the
+ * hosts, what everybody knows so far (causes.ts), and what is on its way: the code between two steps depends on nothing else.
+ * scripts.ts has what the writers do.
  */
 import { Causes, digest } from "./causes.js";
 import type { Choices, Named, Trouble } from "./choices.js";
@@ -27,7 +28,7 @@ export interface Explored {
 
 /** How much may go wrong, and how deep to go. */
 export interface Exploration {
-  /** How many crashes, cuts and faults there are: 0 or 1. */
+  /** How many things go wrong, at most. */
   readonly faults: 0 | 1;
   /** How many choices of the next step are explored, in each run. Default: all. */
   readonly depth?: number;
@@ -65,8 +66,8 @@ interface Scene {
   readonly hosts: readonly Pick<Host<unknown>, "life" | "skew">[];
   readonly schedule: Schedule;
   readonly store: SharedStore;
-  /** Returns the session of a writer, and so of the writer's host. */
-  readonly placeOf: (writer: number) => 0 | 1;
+  /** The time, which stands still. */
+  readonly now: number;
 }
 
 /** Thrown when a run comes to a state that was there before: from here on it is the run that came here first. */
@@ -95,7 +96,7 @@ class ExploredChoices implements Choices {
 
   constructor({ depth, triesAll = false }: Exploration, prefix: readonly number[], seen: ReadonlySet<string>) {
     this.#depth = depth ?? Number.POSITIVE_INFINITY;
-    // Up to a depth, all that happens to one session would leave no place for the other one.
+    // Up to a depth, the steps of one session would use up all choices.
     this.#leavesOut = depth === undefined && !triesAll;
     this.#prefix = prefix;
     this.#seen = seen;
@@ -116,22 +117,25 @@ class ExploredChoices implements Choices {
     return end;
   }
 
-  /** Clocks and deciders are as usual, and each writer asks a host of its own, if that lives. */
+  /** Verifiers and deciders do what they usually do, and each writer asks a host of its own, if that lives. */
   pick(of: string, count: number): number {
     const scene = this.#scene;
     if (scene === undefined) return 0;
-    if (of.startsWith("writer")) return this.#hostOf(writerOf(of), scene);
-    return this.#mayFail(of, scene) ? this.#decide(of, count, scene) : 0;
+    if (/^writer\d$/.test(of)) return this.#hostOf(writerOf(of), scene);
+    // Of all clocks, the two that are most wrong.
+    if (of === "trouble") return this.#decide(of, 2, scene) * (count - 1);
+    return this.#mayFail(of) || of.includes("-in-round-") ? this.#decide(of, count, scene) : 0;
   }
 
   chance(of: string): boolean {
     const scene = this.#scene;
-    return scene !== undefined && this.#mayFail(of, scene) && this.#decide(of, 2, scene) === 1;
+    return scene !== undefined && this.#mayFail(of) && this.#decide(of, 2, scene) === 1;
   }
 
   pickStep(steps: readonly Named[]): number {
     const [first] = steps;
     if (this.#scene === undefined || first === undefined) return 0;
+    if (this.#scene.schedule.now !== this.#scene.now) throw new Error("the time has moved: orders may depend on it");
     const among = this.#among(steps, this.#scene);
     const index = among.length < 2 ? 0 : this.#decide("order", among.length, this.#scene);
     return steps.indexOf(among[index] ?? first);
@@ -141,23 +145,23 @@ class ExploredChoices implements Choices {
     const scene = this.#scene;
     if (scene === undefined) return undefined;
     const all = scene.hosts.flatMap((_, host) => [0, 1, 2].map((what) => ({ host, what })));
-    const possible = all.filter((trouble) => this.#isPossible(trouble, scene));
+    const possible = all.filter((trouble) => this.#isPossible(trouble));
     return possible[this.#decide("trouble", possible.length + 1, scene) - 1];
   }
 
   /** Returns true if a call to the store, or to a host, may fail. */
-  #mayFail(of: string, { placeOf }: Scene): boolean {
+  #mayFail(of: string): boolean {
     if (!/^(?:store|line)-of-/.test(of)) return false;
     return this.#trouble === undefined || this.#trouble === placeOf(writerOf(of));
   }
 
-  #isPossible({ host, what }: Trouble, { placeOf }: Scene): boolean {
+  #isPossible({ host, what }: Trouble): boolean {
     if (this.#trouble === undefined) return true;
     const isCrashOfThird = host === 2 && what === 0;
     return this.#trouble === (isCrashOfThird ? "crash" : placeOf(host + 1));
   }
 
-  #hostOf(writer: number, { hosts, placeOf }: Scene): number {
+  #hostOf(writer: number, { hosts }: Scene): number {
     const living = [1, 2, 3].filter((host) => hosts[host - 1]?.life !== undefined);
     const host = living.includes(writer) ? writer : (living[0] ?? writer);
     this.#isMixed ||= placeOf(host) !== placeOf(writer);
@@ -167,9 +171,9 @@ class ExploredChoices implements Choices {
   /**
    * Returns the steps of which each has to be tried as the next one. What happens to one session has nothing to do with the
    * other one, so it may all come first: a persistent set (P. Godefroid, "Partial-order methods for the verification of
-   * concurrent systems", 1996). Where something goes wrong comes last, since it has more ends.
+   * concurrent systems", 1996). The session that something goes wrong with comes last, since it has more ends.
    */
-  #among(steps: readonly Named[], { hosts, store, placeOf }: Scene): readonly Named[] {
+  #among(steps: readonly Named[], { hosts, store }: Scene): readonly Named[] {
     const mayMix =
       this.#isMixed || hosts[2]?.life === undefined || (this.#trouble === "crash" && store.trouble.left > 0);
     // Watchers see both sessions.
@@ -188,7 +192,7 @@ class ExploredChoices implements Choices {
     const state = isNew ? digest(`${JSON.stringify(place)} ${this.#state(scene)}`) : "";
     this.made.push({ value, count, state });
     this.causes.choices.push(`${of}=${value}`);
-    // The order is chosen by the world; what goes wrong, by a host, which would take this for a failure of the store.
+    // Not in the middle of a call, where a host would take this for a failure of the store.
     if (isNew && of === "order" && this.#seen.has(state)) throw new SeenBefore();
     return value;
   }
@@ -202,7 +206,14 @@ class ExploredChoices implements Choices {
 
 /** Returns the number of the writer whom a name is about: each writer has a host of its own. */
 function writerOf(name: string): number {
-  return Number(/(?:writer|host)(\d)/.exec(name)?.[1] ?? 0);
+  const [, number] = /(?:writer|host)(\d)/.exec(name) ?? [];
+  if (number === undefined) throw new Error(`${name} is about no writer`);
+  return Number(number);
+}
+
+/** Returns the session of a writer: see scripts.ts. */
+function placeOf(writer: number): 0 | 1 {
+  return writer === 3 ? 1 : 0;
 }
 
 /** Runs a script in a world of its own. Returns the end that it has come to, unless it came to a state that was there before. */
@@ -219,7 +230,7 @@ async function runScript<Engine>(script: Script<Engine>, choices: ExploredChoice
   await world.until(product.begin(new Writer(world, "setter", 0, product)));
   schedule.causes = choices.causes;
   store.trouble.left = faults;
-  choices.open({ hosts, schedule, store, placeOf: (writer) => product.placeOf(writer) });
+  choices.open({ hosts, schedule, store, now: schedule.now });
   try {
     await world.work(WRITERS.map((name) => new Writer(world, name, 1, product)));
   } catch (error) {
@@ -227,6 +238,7 @@ async function runScript<Engine>(script: Script<Engine>, choices: ExploredChoice
     throw error;
   }
   const end = choices.close();
+  schedule.causes = undefined;
   const problems = await world.end(1);
   return { end, problems, trace: schedule.trace };
 }

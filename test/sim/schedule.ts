@@ -17,7 +17,7 @@ interface Step extends Named {
   readonly due?: number;
   /** Of two steps, the one with the lower rank comes first. */
   readonly rank: number;
-  /** The event that it follows from, if that is noted. */
+  /** Identifies what it follows from, if that is noted. */
   readonly cause: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export class Schedule {
   /** Returns true while something real is going on that takes time, and that the next step has to wait for. */
   isBusy = () => false;
   /** Notes what follows from what; missing where nobody asks. */
-  causes?: Causes;
+  causes: Causes | undefined;
   #pending: Step[] = [];
   #count = 0;
 
@@ -49,7 +49,7 @@ export class Schedule {
 
   /** Adds a step. */
   add(of: string, what: string, run: () => void): void {
-    this.#pending.push({ of, what, run, rank: this.#rank(of), cause: this.causes?.event });
+    this.#pending.push({ of, what, run, rank: this.#rank(of), cause: this.causes?.newStep() });
   }
 
   /** Adds a timer. Returns a function that cancels it. */
@@ -60,7 +60,7 @@ export class Schedule {
       run,
       due: Math.ceil(this.now + milliseconds),
       rank: this.#rank(of),
-      cause: this.causes?.event,
+      cause: this.causes?.newStep(),
     };
     this.#pending.push(step);
     return () => {

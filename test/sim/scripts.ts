@@ -11,8 +11,6 @@ import type { Product, World, Writer } from "./world.js";
 export interface Scripted<Engine> extends Product<Engine> {
   /** Sets the sessions up. */
   begin(setter: Writer<Engine>): Promise<void>;
-  /** Returns the session of a writer. */
-  placeOf(writer: number): 0 | 1;
 }
 
 /** Makes the product of a world. */
@@ -22,15 +20,16 @@ export type Script<Engine> = (world: World<Engine>) => Scripted<Engine>;
 export const WRITERS: readonly string[] = ["writer1", "writer2", "writer3"];
 
 /** An operation on one of the two sessions. */
-interface Task<Operation> {
-  readonly place: 0 | 1;
+interface Task<Operation, Place extends 0 | 1 = 0 | 1> {
+  readonly place: Place;
   readonly op: Operation;
 }
 
 /** What was done before, and what the writers do. */
 interface Tasks<Operation> {
   readonly before?: readonly Task<Operation>[];
-  readonly writers: readonly [Task<Operation>, Task<Operation>, Task<Operation>];
+  /** Two on the first session, and one on the other. */
+  readonly writers: readonly [Task<Operation, 0>, Task<Operation, 0>, Task<Operation, 1>];
   /** True if each host watches: that adds orders. */
   readonly isWatched?: boolean;
 }
@@ -54,10 +53,6 @@ class ScriptedPhased extends PhasedProduct implements Scripted<Engine> {
     const task = this.#tasks.writers[WRITERS.indexOf(writer.name)];
     if (task !== undefined) await this.ask(writer, this.#ids[task.place] ?? "", task.op);
   }
-
-  placeOf(writer: number): 0 | 1 {
-    return this.#tasks.writers[writer - 1]?.place ?? 0;
-  }
 }
 
 class ScriptedRouted extends RoutedProduct implements Scripted<RoutedEngine> {
@@ -78,10 +73,6 @@ class ScriptedRouted extends RoutedProduct implements Scripted<RoutedEngine> {
   override async act(writer: Writer<RoutedEngine>): Promise<void> {
     const task = this.#tasks.writers[WRITERS.indexOf(writer.name)];
     if (task !== undefined) await this.ask(writer, this.#ids[task.place] ?? "", task.op);
-  }
-
-  placeOf(writer: number): 0 | 1 {
-    return this.#tasks.writers[writer - 1]?.place ?? 0;
   }
 }
 

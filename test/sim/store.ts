@@ -15,12 +15,12 @@ const FAULTS = ["request-lost", "answer-lost", "doubled", "late", "refused"] as 
 /** What can go wrong with a call: see {@link FAULTS}. */
 type Fault = (typeof FAULTS)[number];
 
-/** What comes of it for a read. */
-const AS_READ: Readonly<Record<Fault | "cut", string>> = {
-  "request-lost": "no answer",
-  "answer-lost": "no answer",
-  late: "no answer",
-  doubled: "",
+/** What comes of it for a read: most of it is the same. */
+const AS_READ: Readonly<Record<Fault | "cut", Fault | "cut" | undefined>> = {
+  "request-lost": "request-lost",
+  "answer-lost": "request-lost",
+  late: "request-lost",
+  doubled: undefined,
   refused: "refused",
   cut: "cut",
 };
@@ -309,11 +309,11 @@ export class SimStorage implements StorageAdapter, Line {
         if (fault === "refused") return reject(refused(what));
         if (fault === "request-lost") return noAnswer();
         if (fault === "late") {
-          if (isWrite) later();
+          later();
           return noAnswer();
         }
         const made = call();
-        if (fault === "doubled" && isWrite) later();
+        if (fault === "doubled") later();
         if (fault === "answer-lost") return void made.then(noAnswer, noAnswer);
         const direct = (_: string, run: () => void) => run();
         const reply = isWrite ? answer : direct;
@@ -331,9 +331,10 @@ export class SimStorage implements StorageAdapter, Line {
     const { schedule } = this.#store;
     const fault = this.isCut ? "cut" : this.#store.fault(`store-of-${this.of}`);
     if (fault === undefined) return undefined;
-    schedule.causes?.sees(isWrite ? fault : AS_READ[fault]);
     if (fault !== "cut") schedule.note(`network: ${what} of ${this.of} is ${fault}`);
-    return fault;
+    const effect = isWrite ? fault : AS_READ[fault];
+    if (effect !== undefined) schedule.causes?.sees(effect);
+    return effect;
   }
 }
 

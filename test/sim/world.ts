@@ -211,6 +211,7 @@ export class World<Engine> {
       this.schedule.add("world", `${host.name} is connected again`, () => this.#heal(host));
     } else {
       host.skew = (choices.pick("trouble", 21) - 10) * 60_000;
+      causes?.sees(String(host.skew));
       this.schedule.note(`${host.name}: its clock is ${host.skew} ms ahead`);
     }
     // Where it matters what follows from what, writers learn of a crash before anything else happens.
