@@ -104,8 +104,10 @@ async function take(
     return answerOf(context, await context.kernel.at(id, continued.of), true, waiting);
   }
   const { session, isOvertaken } = taken.answer;
-  if (!isOvertaken) return answerUnwritten(context, session, handed, waiting);
-  return overtaken(context, session, handed, operation === "resume" && first?.step === undefined);
+  // A client that comes back before the first step asks for it, and reports on none.
+  const isAsking = operation === "resume" && first?.step === undefined;
+  if (isOvertaken) return overtaken(context, session, handed, isAsking);
+  return answerUnwritten(context, session, handed, { ...waiting, isAsking });
 }
 
 /** A report for which nothing is written. */
@@ -248,7 +250,7 @@ async function answerUnwritten(
   context: RoutedContext,
   session: RoutedSession,
   handed: HandedReport,
-  waiting: Waiting,
+  { isAsking, ...waiting }: Waiting & { readonly isAsking: boolean },
 ): Promise<RoutedResult> {
   const { head } = session;
   const { pending } = head;
@@ -257,8 +259,7 @@ async function answerUnwritten(
   }
   const answered = await decidePending(context, session, pending, waiting);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
-  // A client that comes back before the first step asks for it, and reports on none.
-  if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);
+  if (isAsking) return decidedResult(context, answered, false);
   throw decidedFirst(answered);
 }
 
@@ -271,13 +272,13 @@ function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateErr
 }
 
 /**
- * The sender of the report that was decided gets its answer, and so does a client that came back before the first step: it has
- * reported on none. Any other report is on a step behind the current one.
+ * The sender of the report that was decided gets its answer, and so does a client that asks for the first step. Any other report
+ * is on a step behind the current one.
  */
-async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport, isBeforeFirst: boolean) {
+async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport, isAsking: boolean) {
   const { answered } = session.head;
   const isOwn = answered?.digest === handed.digest;
-  if (answered === undefined || !(isOwn || isBeforeFirst)) throw decidedFirst(session);
+  if (answered === undefined || !(isOwn || isAsking)) throw decidedFirst(session);
   return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), isOwn);
 }
 

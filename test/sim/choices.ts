@@ -11,7 +11,7 @@ export interface Named {
 }
 
 /** What goes wrong with a host, by its index: it crashes (0), is cut off (1), or has another time (2). */
-export interface Trouble {
+export interface HostTrouble {
   readonly host: number;
   readonly what: number;
 }
@@ -25,7 +25,7 @@ export interface Choices {
   /** Picks the next step: returns its index. Missing if each step is late by chance. */
   pickStep?(steps: readonly Named[]): number;
   /** Picks what goes wrong with a host before the next step. Missing if that is left to chance. */
-  pickTrouble?(): Trouble | undefined;
+  pickTrouble?(): HostTrouble | undefined;
 }
 
 /** Choices that follow from a seed. */

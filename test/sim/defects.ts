@@ -257,7 +257,7 @@ export const DEFECTS: readonly Defect[] = [
     name: "overtaken-is-done",
     what: "A report is acknowledged although another one was decided while it was handed in.",
     file: "routed/advance.ts",
-    from: "if (answered === undefined || !(isOwn || isBeforeFirst)) throw decidedFirst(session);",
+    from: "if (answered === undefined || !(isOwn || isAsking)) throw decidedFirst(session);",
     to: "if (answered === undefined) throw decidedFirst(session);",
     world: ROUTED,
   },

@@ -6,7 +6,7 @@
  * scripts.ts has what the writers do.
  */
 import { Causes, digest } from "./causes.js";
-import type { Choices, Named, Trouble } from "./choices.js";
+import type { Choices, HostTrouble, Named } from "./choices.js";
 import type { Host } from "./host.js";
 import type { Schedule } from "./schedule.js";
 import { type Script, type Scripted, WRITERS } from "./scripts.js";
@@ -74,10 +74,10 @@ interface Scene {
 class SeenBefore extends Error {}
 
 /**
- * What may go wrong in a run: something with one of the sessions, or a crash of the third host. Its writer is the only one
+ * What kind of thing may go wrong in a run: something with one of the sessions, or a crash of the third host. Its writer is the only one
  * whose calls go to a host of the other session then.
  */
-const TROUBLES = [0, 1, "crash"] as const;
+const KINDS = [0, 1, "crash"] as const;
 
 /** Choices of which the first are given, and the others are the usual ones. */
 class ExploredChoices implements Choices {
@@ -89,7 +89,7 @@ class ExploredChoices implements Choices {
   readonly #prefix: readonly number[];
   readonly #seen: ReadonlySet<string>;
   #scene: Scene | undefined;
-  #trouble: (typeof TROUBLES)[number] | undefined;
+  #kind: (typeof KINDS)[number] | undefined;
   #ordered = 0;
   /** True once a writer has asked a host of the other session. */
   #isMixed = false;
@@ -106,7 +106,7 @@ class ExploredChoices implements Choices {
   open(scene: Scene): void {
     this.#scene = scene;
     const isChosen = this.#leavesOut && scene.store.trouble.left > 0;
-    if (isChosen) this.#trouble = TROUBLES[this.#decide("trouble", TROUBLES.length, scene)];
+    if (isChosen) this.#kind = KINDS[this.#decide("kind", KINDS.length, scene)];
   }
 
   /** Ends the exploration. Returns what is stored, and what the writers know. */
@@ -141,7 +141,7 @@ class ExploredChoices implements Choices {
     return steps.indexOf(among[index] ?? first);
   }
 
-  pickTrouble(): Trouble | undefined {
+  pickTrouble(): HostTrouble | undefined {
     const scene = this.#scene;
     if (scene === undefined) return undefined;
     const all = scene.hosts.flatMap((_, host) => [0, 1, 2].map((what) => ({ host, what })));
@@ -152,13 +152,13 @@ class ExploredChoices implements Choices {
   /** Returns true if a call to the store, or to a host, may fail. */
   #mayFail(of: string): boolean {
     if (!/^(?:store|line)-of-/.test(of)) return false;
-    return this.#trouble === undefined || this.#trouble === placeOf(writerOf(of));
+    return this.#kind === undefined || this.#kind === placeOf(writerOf(of));
   }
 
-  #isPossible({ host, what }: Trouble): boolean {
-    if (this.#trouble === undefined) return true;
+  #isPossible({ host, what }: HostTrouble): boolean {
+    if (this.#kind === undefined) return true;
     const isCrashOfThird = host === 2 && what === 0;
-    return this.#trouble === (isCrashOfThird ? "crash" : placeOf(host + 1));
+    return this.#kind === (isCrashOfThird ? "crash" : placeOf(host + 1));
   }
 
   #hostOf(writer: number, { hosts }: Scene): number {
@@ -174,12 +174,11 @@ class ExploredChoices implements Choices {
    * concurrent systems", 1996). The session that something goes wrong with comes last, since it has more ends.
    */
   #among(steps: readonly Named[], { hosts, store }: Scene): readonly Named[] {
-    const mayMix =
-      this.#isMixed || hosts[2]?.life === undefined || (this.#trouble === "crash" && store.trouble.left > 0);
+    const mayMix = this.#isMixed || hosts[2]?.life === undefined || (this.#kind === "crash" && store.trouble.left > 0);
     // Watchers see both sessions.
     if (!this.#leavesOut || mayMix || store.isWatched) return steps;
     const places = steps.map(({ of, what }) => placeOf(writerOf(`${of} ${what}`)));
-    const first = this.#trouble === 0 ? Math.max(...places) : Math.min(...places);
+    const first = this.#kind === 0 ? Math.max(...places) : Math.min(...places);
     return steps.filter((_, index) => places[index] === first);
   }
 
@@ -188,7 +187,7 @@ class ExploredChoices implements Choices {
     if (this.#ordered > this.#depth) return 0;
     const isNew = this.made.length >= this.#prefix.length;
     const value = this.#prefix[this.made.length] ?? 0;
-    const place = [this.#trouble, this.#depth - this.#ordered, of, this.causes.choices];
+    const place = [this.#kind, this.#depth - this.#ordered, of, this.causes.choices];
     const state = isNew ? digest(`${JSON.stringify(place)} ${this.#state(scene)}`) : "";
     this.made.push({ value, count, state });
     this.causes.choices.push(`${of}=${value}`);

@@ -13,7 +13,7 @@ import { failure, PowerDisk } from "../storage/files/power/power-fs.js";
 import { systemCalls } from "../storage/files/power/system-calls.js";
 import { simulateRuntime } from "./runtime.js";
 import type { Schedule } from "./schedule.js";
-import { all, type Line, SharedStore, type Troubles } from "./store.js";
+import { all, type Line, SharedStore, type Trouble } from "./store.js";
 
 const ROOT = "/store";
 const POLL_MS = 500;
@@ -27,7 +27,7 @@ export class FileStore extends SharedStore {
   readonly #restore: () => void;
   readonly #disk: PowerDisk;
 
-  constructor(schedule: Schedule, trouble: Troubles) {
+  constructor(schedule: Schedule, trouble: Trouble) {
     super(schedule, trouble);
     this.#restore = simulateRuntime(schedule);
     this.#disk = new PowerDisk({ of: (count) => schedule.choices.pick("power", count) });

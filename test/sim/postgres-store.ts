@@ -17,7 +17,7 @@ import type { SessionId } from "../../src/workflow/names.js";
 import { type Result, SimPostgres } from "./postgres-server.js";
 import { simulateRuntime } from "./runtime.js";
 import type { Schedule } from "./schedule.js";
-import { type Line, SharedStore, type Troubles } from "./store.js";
+import { type Line, SharedStore, type Trouble } from "./store.js";
 
 const POLL_MS = 500;
 /** How often a connection or a statement fails, in percent. */
@@ -46,7 +46,7 @@ export class PostgresStore extends SharedStore {
   readonly #restore: () => void;
   readonly #server = new SimPostgres((id, version) => this.noteVersion(id, version));
 
-  constructor(schedule: Schedule, trouble: Troubles) {
+  constructor(schedule: Schedule, trouble: Trouble) {
     super(schedule, trouble);
     this.#restore = simulateRuntime(schedule);
   }

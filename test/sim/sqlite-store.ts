@@ -13,7 +13,7 @@ import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js"
 import type { SessionId } from "../../src/workflow/names.js";
 import { simulateRuntime } from "./runtime.js";
 import type { Schedule } from "./schedule.js";
-import { all, type Line, SharedStore, type Troubles } from "./store.js";
+import { all, type Line, SharedStore, type Trouble } from "./store.js";
 
 const POLL_MS = 500;
 /** How often a statement fails, in percent. */
@@ -35,7 +35,7 @@ export class SqliteStore extends SharedStore {
   readonly #prepare = DatabaseSync.prototype.prepare;
   #reader: { readonly database: DatabaseSync; readonly storage: SqliteStorage } | undefined;
 
-  constructor(schedule: Schedule, trouble: Troubles) {
+  constructor(schedule: Schedule, trouble: Trouble) {
     super(schedule, trouble);
     this.#restore = simulateRuntime(schedule);
     const store = this;

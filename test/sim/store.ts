@@ -26,7 +26,7 @@ const AS_READ: Readonly<Record<Fault | "cut", Fault | "cut" | undefined>> = {
 };
 
 /** How much can still go wrong: the world decides that it is enough, so that every call ends. */
-export interface Troubles {
+export interface Trouble {
   /** The number of faults that are left. */
   left: number;
   /** How often a call goes wrong, in percent. */
@@ -60,7 +60,7 @@ export interface Nature {
 /** The store that all hosts share. */
 export abstract class SharedStore {
   readonly schedule: Schedule;
-  readonly trouble: Troubles;
+  readonly trouble: Trouble;
   abstract readonly nature: Nature;
   /** The newest version of each session, as the store has it. */
   readonly versions = new Map<string, number>();
@@ -70,7 +70,7 @@ export abstract class SharedStore {
   /** The versions after each loss of power. */
   readonly #losses: ReadonlyMap<string, number>[] = [];
 
-  constructor(schedule: Schedule, trouble: Troubles) {
+  constructor(schedule: Schedule, trouble: Trouble) {
     this.schedule = schedule;
     this.trouble = trouble;
   }

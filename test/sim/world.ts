@@ -2,11 +2,11 @@
  * A simulated world: hosts over one store, writers who call them, and what goes wrong. A round lets every writer do a few
  * things while hosts crash and messages are lost; then all faults end, what is late arrives, and everything is checked.
  */
-import { type Choices, SeededChoices, type Trouble } from "./choices.js";
+import { type Choices, type HostTrouble, SeededChoices } from "./choices.js";
 import { type EngineKind, Host, type Life } from "./host.js";
 import { waitForCrypto } from "./runtime.js";
 import { Schedule } from "./schedule.js";
-import { codeOf, NetworkStore, type SharedStore, type Troubles } from "./store.js";
+import { codeOf, NetworkStore, type SharedStore, type Trouble } from "./store.js";
 
 /** The size of a world. */
 export interface Size {
@@ -58,7 +58,7 @@ export interface Report {
 }
 
 /** A kind of store. */
-export type StoreClass = new (schedule: Schedule, trouble: Troubles) => SharedStore;
+export type StoreClass = new (schedule: Schedule, trouble: Trouble) => SharedStore;
 
 /** More steps than any round needs: a world that does not come to rest has a problem. */
 const STEPS_MAX = 20_000;
@@ -218,7 +218,7 @@ export class World<Engine> {
     return causes === undefined ? undefined : this.schedule.settle();
   }
 
-  #pickTrouble(): Trouble | undefined {
+  #pickTrouble(): HostTrouble | undefined {
     const { choices } = this.schedule;
     if (!choices.chance("trouble", 3)) return undefined;
     return { host: choices.pick("trouble", this.hosts.length), what: choices.pick("trouble", 3) };
