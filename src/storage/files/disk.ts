@@ -5,11 +5,11 @@
 import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import * as nodeFs from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../../errors.js";
 import { OddFile, throwFailure } from "./failures.js";
+import { type FileSystem, localFileSystem, type OpenFile } from "./file-system.js";
 
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
@@ -19,20 +19,14 @@ export function temporaryName(prefix = TEMPORARY): string {
   return `${prefix}${randomUUID()}`;
 }
 
-/** The part of `node:fs/promises` that the store uses. Tests can pass one whose calls fail. */
-export type FileSystem = Pick<
-  typeof nodeFs,
-  "link" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "rmdir" | "stat" | "unlink"
->;
-
 /** Reads a range of bytes from a file; fewer at its end. */
 export type ReadRange = (position: number, bytes: number) => Promise<Buffer>;
 
 /** A new file that is being written. Each call appends. */
-export type NewFile = Pick<nodeFs.FileHandle, "writeFile">;
+export type NewFile = Pick<OpenFile, "writeFile">;
 
 /** A folder that is open for a sync. */
-type OpenFolder = Pick<nodeFs.FileHandle, "sync" | "close">;
+type OpenFolder = Pick<OpenFile, "sync" | "close">;
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
@@ -55,7 +49,7 @@ export class Disk {
   readonly #windows: boolean;
   #ahead = 0;
 
-  constructor(fs: FileSystem = nodeFs, platform: string = process.platform) {
+  constructor(fs: FileSystem = localFileSystem, platform: string = process.platform) {
     this.fs = fs;
     this.#windows = platform === "win32";
   }
@@ -87,7 +81,7 @@ export class Disk {
   }
 
   /** Opens a file for {@link readAndClose}; undefined if it does not exist. */
-  open(path: string): Promise<nodeFs.FileHandle | undefined> {
+  open(path: string): Promise<OpenFile | undefined> {
     return this.fs.open(path, READ).catch(ignoreMissing);
   }
 
@@ -252,7 +246,7 @@ const LONGEST = bufferConstants.MAX_STRING_LENGTH;
  * Reads an open file, or its first `most` bytes, and closes it. Stat and read run in parallel, and the close is not
  * awaited: each round trip to the thread pool costs more than the call itself.
  */
-export async function readAndClose(file: nodeFs.FileHandle, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
+export async function readAndClose(file: OpenFile, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {
     const start = Buffer.allocUnsafe(Math.min(most, SHORT));
     const reading = [file.stat(), file.read(start, 0, start.length, 0)] as const;
@@ -268,10 +262,11 @@ export async function readAndClose(file: nodeFs.FileHandle, most = Number.POSITI
   }
 }
 
-async function readRange(file: nodeFs.FileHandle, position: number, bytes: number): Promise<Buffer> {
+async function readRange(file: OpenFile, position: number, bytes: number): Promise<Buffer> {
   // The range comes from the file, which may be damaged, and Node aborts the process for 2 GiB.
   if (bytes > LONGEST) throw tooLong();
-  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
+  const buffer = Buffer.allocUnsafe(bytes);
+  const { bytesRead } = await file.read(buffer, 0, bytes, position);
   return buffer.subarray(0, bytesRead);
 }
 

@@ -251,6 +251,10 @@ function idIn(name: string): string {
 /** Runs tasks that no caller waits for and that may fail: in order for each key. `idle` waits for all. */
 export class Background {
   readonly #tails = new Map<string, Promise<void>>();
+  /** What ends each pause. */
+  readonly #paused = new Set<() => void>();
+  /** The number of callers that wait for all tasks: no task pauses then. */
+  #waiting = 0;
 
   /** Runs a task after those of the same key. */
   run(key: string, task: () => Promise<void>): void {
@@ -262,8 +266,31 @@ export class Background {
     });
   }
 
-  /** Resolves when no task is running. */
+  /**
+   * Lets a task wait for a time in milliseconds, or until somebody waits for all tasks. A process may end meanwhile, so
+   * that the rest of the task is lost.
+   */
+  async pause(ms: number): Promise<void> {
+    if (this.#waiting > 0) return;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#paused.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms).unref();
+      this.#paused.add(end);
+    });
+  }
+
+  /** Ends all pauses, and resolves when no task is running. */
   async idle(): Promise<void> {
-    while (this.#tails.size > 0) await Promise.all(this.#tails.values());
+    this.#waiting += 1;
+    try {
+      for (const end of this.#paused) end();
+      while (this.#tails.size > 0) await Promise.all(this.#tails.values());
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 }

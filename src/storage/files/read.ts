@@ -3,7 +3,6 @@
  * and this process's memory are hints only; the newest version is the last one that exists.
  */
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { RecentMap } from "../../runtime/cache.js";
 import type { SessionId } from "../../workflow/names.js";
@@ -275,11 +274,10 @@ export class NewestVersion {
 
 const MAX_HEADS = 4096;
 /**
- * Minimum time between two writes of a head, in milliseconds, if at most ten heads wait to be written. If more do, it is
- * longer: each costs as many system calls as the rest of a commit.
+ * Minimum time between two writes of a session's head, in milliseconds. To replace one takes as long as the rest of a
+ * commit without its syncs. A reader whose head is some versions behind looks for these, which takes microseconds.
  */
-const PAUSE_MS = 25;
-const PAUSE_MAX_MS = 500;
+const PAUSE_MS = 1000;
 
 /**
  * Writes each session's `head`, a small file with the newest version. It is written soon after the answer and not
@@ -310,9 +308,8 @@ export class Heads {
     this.#next.set(at.id, Math.max(version, planned ?? 0));
     if (planned !== undefined) return;
     this.#background.run(`${at.id} head`, async () => {
-      const between = Math.min(PAUSE_MS * Math.max(1, this.#next.size / 10), PAUSE_MAX_MS);
-      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + between - performance.now();
-      if (pause > 0) await delay(pause);
+      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
+      if (pause > 0) await this.#background.pause(pause);
       await this.#write(at);
     });
   }

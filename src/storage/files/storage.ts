@@ -34,8 +34,9 @@ import type { SessionId } from "../../workflow/names.js";
 import { numberOption } from "../common/number-option.js";
 import { CommitAppender } from "./append.js";
 import { SessionCompactor, StoreRepair } from "./compact.js";
-import { Disk, type FileSystem, guardedEach, ignoreMissing } from "./disk.js";
+import { Disk, guardedEach, ignoreMissing } from "./disk.js";
 import { storageFailed, throwFailure } from "./failures.js";
+import type { FileSystem } from "./file-system.js";
 import { StoreLayout, TOP_FOLDERS } from "./layout.js";
 import { SessionLister, SessionLog, sizeOf } from "./list.js";
 import { activeMarker, allMarker } from "./markers.js";
@@ -55,7 +56,11 @@ export interface FileStorageOptions {
    * that such a copy is complete.
    */
   readonly copyWindowMs?: number;
-  /** Replaces `node:fs/promises`, for tests with failing calls. Its `open` gets numeric flags. */
+  /**
+   * The file system calls. By default, short reads run on the caller's thread, which is quickest on a local disk. With
+   * `node:fs/promises`, all calls go to Node's pool of threads: use it where a read may hang, as on a network drive. Tests
+   * pass one whose calls fail.
+   */
   readonly fs?: FileSystem;
   /** Replaces `process.platform`, for tests. */
   readonly platform?: string;

@@ -3,7 +3,7 @@ import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import type { FileSystem } from "../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../src/storage/files/file-system.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
 import { appendAll, collect, commitChain, makeCommit, nextCommit, wins } from "../../../src/testing/contract.js";
 import { directFs } from "./direct-fs.js";

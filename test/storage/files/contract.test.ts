@@ -1,7 +1,7 @@
 import * as nodeFs from "node:fs/promises";
 import { describe, it } from "vitest";
 import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
-import type { FileSystem } from "../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../src/storage/files/file-system.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
 import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 import { temporaryRoots } from "./temporary-root.js";

@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import type { FileSystem } from "../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../src/storage/files/file-system.js";
 
 /**
  * The real file system, with synchronous system calls instead of the thread pool. In tests with hundreds of thousands

@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import type { FileSystem } from "../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../src/storage/files/file-system.js";
 import { directFs } from "./direct-fs.js";
 
 /** A file system on which one call can be made to fail. */

@@ -1,7 +1,8 @@
 import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { Disk, type FileSystem } from "../../../src/storage/files/disk.js";
+import { Disk } from "../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../src/storage/files/file-system.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { systemError } from "./faulty-fs.js";

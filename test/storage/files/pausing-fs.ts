@@ -1,5 +1,5 @@
 import * as nodeFs from "node:fs/promises";
-import type { FileSystem } from "../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../src/storage/files/file-system.js";
 import { systemError } from "./faulty-fs.js";
 
 /** A file system on which the nth call waits for another action, or on which every call from the nth on fails. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Commit, SessionQuery } from "../../../src/ports/storage-adapter.js";
-import type { FileSystem } from "../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../src/storage/files/file-system.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
 import { appendAll, type CommitParts, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { createFaultyFs, systemError } from "./faulty-fs.js";

@@ -1,4 +1,4 @@
-import type { FileSystem } from "../../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../../src/storage/files/file-system.js";
 import type { Chance } from "./chance.js";
 import { type FileNode, type FolderNode, lose, type Move, type Node, setEntry, syncFolder } from "./nodes.js";
 import { systemCalls } from "./system-calls.js";

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { basename, dirname } from "node:path";
-import type { FileSystem } from "../../../../src/storage/files/disk.js";
+import type { FileSystem } from "../../../../src/storage/files/file-system.js";
 import type { FileNode, Node } from "./nodes.js";
 import { failure, newFile, newFolder, type PowerDisk } from "./power-fs.js";
 

@@ -1,0 +1,115 @@
+/**
+ * The file system as the store uses it, and the one of a local disk. What looks at a path or reads a few bytes is done at
+ * once there, on the caller's thread: it takes some microseconds, and a round trip to Node's pool of threads takes ten
+ * times as long. What writes, syncs, deletes or reads much goes to the pool.
+ */
+import * as fs from "node:fs";
+import * as pooled from "node:fs/promises";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+
+/** The file system calls that the store uses. `node:fs/promises` has all of them. */
+export interface FileSystem
+  extends Pick<typeof pooled, "link" | "mkdir" | "readdir" | "realpath" | "rename" | "rm" | "rmdir" | "unlink"> {
+  /** Looks at a file or folder. */
+  stat(path: string): Promise<fs.Stats>;
+  stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
+  /** Opens a file or folder. The flags are a number, and the mode is that of a new file. */
+  open(path: string, flags: number, mode?: number): Promise<OpenFile>;
+}
+
+/** A file or folder that is open. */
+export interface OpenFile {
+  /** What is known about the file. */
+  stat(): Promise<fs.Stats>;
+  /** Reads up to `length` bytes at `position` into the buffer. */
+  read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+  /** Reads the file from its beginning. */
+  readFile(): Promise<Buffer>;
+  /** Writes all data. */
+  writeFile(data: string | Uint8Array): Promise<void>;
+  /** Waits until the data is on the disk. */
+  sync(): Promise<void>;
+  /** Ends the use of the file. */
+  close(): Promise<void>;
+}
+
+/** Flags with which a file may be written or made. */
+const WRITES = fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT;
+
+/** The file system of a local disk. */
+export const localFileSystem: FileSystem = { ...pooled, stat, open };
+
+/** Each is one error for all paths: most looks find nothing, and to make an error takes longer than the look. */
+const MISSING = Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" });
+const NO_FOLDER = Object.assign(new Error("ENOTDIR: not a directory"), { code: "ENOTDIR" });
+
+function stat(path: string): Promise<fs.Stats>;
+function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
+async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
+  const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
+  if (found === undefined) throw whyMissing(path);
+  return found;
+}
+
+/** Nothing is found below a file either, but then something is wrong with the store. */
+function whyMissing(path: string): Error {
+  const above = dirname(path);
+  const folder = fs.statSync(above, { throwIfNoEntry: false });
+  if (folder === undefined && above !== path) return whyMissing(above);
+  return folder?.isDirectory() === false ? NO_FOLDER : MISSING;
+}
+
+async function open(path: string, flags: number, mode?: number): Promise<OpenFile> {
+  return new LocalFile((flags & WRITES) === 0 ? fs.openSync(path, flags) : await inPool.open(path, flags, mode));
+}
+
+/** The calls that take a file's descriptor, as promises. */
+const inPool = {
+  open: promisify(fs.open),
+  read: promisify(fs.read),
+  readFile: promisify(fs.readFile),
+  writeFile: promisify(fs.writeFile),
+  sync: promisify(fs.fsync),
+};
+
+/** A longer read goes to the pool: other calls of the process need not wait for it. */
+const SHORT = 64 * 1024;
+
+class LocalFile implements OpenFile {
+  readonly #descriptor: number;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  async stat(): Promise<fs.Stats> {
+    return fs.fstatSync(this.#descriptor);
+  }
+
+  async read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesRead: number }> {
+    if (length > SHORT) return inPool.read(this.#descriptor, buffer, offset, length, position);
+    return { bytesRead: fs.readSync(this.#descriptor, buffer, offset, length, position) };
+  }
+
+  readFile(): Promise<Buffer> {
+    return inPool.readFile(this.#descriptor);
+  }
+
+  writeFile(data: string | Uint8Array): Promise<void> {
+    return inPool.writeFile(this.#descriptor, data);
+  }
+
+  sync(): Promise<void> {
+    return inPool.sync(this.#descriptor);
+  }
+
+  async close(): Promise<void> {
+    fs.closeSync(this.#descriptor);
+  }
+}
