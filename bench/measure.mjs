@@ -35,7 +35,7 @@ export async function medians(tasks, options = {}) {
  * compared must be measured at the same time. Gives the median of each task over all rounds, and of its ratio to the
  * first one, round by round.
  */
-export async function mediansInTurn(tasks, rounds = 11, options = {}) {
+export async function mediansInTurn(tasks, rounds = 9, options = {}) {
   const found = [];
   for (let round = 0; round < rounds; round += 1) {
     found.push(await medians(tasks, { time: 200, warmupTime: 30, ...options }));
@@ -50,7 +50,7 @@ export async function mediansInTurn(tasks, rounds = 11, options = {}) {
 }
 
 /** The same for two tasks: the median of each, and the ratio of the second to the first. */
-export async function pairedMedians(tasks, rounds = 11, options = {}) {
+export async function pairedMedians(tasks, rounds = 9, options = {}) {
   const [[baseline, first], [measured, second]] = Object.entries(await mediansInTurn(tasks, rounds, options));
   return { [baseline]: first.median, [measured]: second.median, ratio: second.ratio };
 }

@@ -71,7 +71,7 @@ async function timesOfRun(theirs, ours, characters) {
   return inFolder(async (folder) => {
     const [other, own] = [await theirs(states, join(folder, "theirs.db")), await ours(states, join(folder, "ours.db"))];
     const task = ({ run, forget }) => ({ fn: run, ...(forget === undefined ? {} : { beforeEach: forget }) });
-    const found = await pairedMedians({ theirs: task(other), ours: task(own) }, 9, ROUND);
+    const found = await pairedMedians({ theirs: task(other), ours: task(own) }, 7, ROUND);
     await other.close();
     await own.close();
     return found;

@@ -13,6 +13,7 @@ export interface FileSystem
   extends Pick<typeof pooled, "link" | "mkdir" | "readdir" | "realpath" | "rename" | "rm" | "rmdir" | "unlink"> {
   /** Looks at a file or folder. */
   stat(path: string): Promise<fs.Stats>;
+  /** Looks at a file or folder, with exact numbers. */
   stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
   /** Opens a file or folder. The flags are a number, and the mode is that of a new file. */
   open(path: string, flags: number, mode?: number): Promise<OpenFile>;
