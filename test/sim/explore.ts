@@ -30,7 +30,10 @@ export interface Explored {
 export interface Exploration {
   /** How many things go wrong, at most. */
   readonly faults: 0 | 1;
-  /** How many choices of the next step are explored, in each run. Default: all. */
+  /**
+   * How many steps of each session are explored, in each run; of both together where what happens to one may matter to the
+   * other. So all orders of so many steps are. Default: all.
+   */
   readonly depth?: number;
   /** True to try the orders that need not be tried, too. */
   readonly triesAll?: boolean;
@@ -90,14 +93,16 @@ class ExploredChoices implements Choices {
   readonly #seen: ReadonlySet<string>;
   #scene: Scene | undefined;
   #kind: (typeof KINDS)[number] | undefined;
-  #ordered = 0;
+  /** How many steps each session has had. */
+  readonly #steps = [0, 0];
+  /** The sessions of which no further steps are explored. */
+  readonly #over = new Set<number>();
   /** True once a writer has asked a host of the other session. */
   #isMixed = false;
 
   constructor({ depth, triesAll = false }: Exploration, prefix: readonly number[], seen: ReadonlySet<string>) {
     this.#depth = depth ?? Number.POSITIVE_INFINITY;
-    // Up to a depth, the steps of one session would use up all choices.
-    this.#leavesOut = depth === undefined && !triesAll;
+    this.#leavesOut = !triesAll;
     this.#prefix = prefix;
     this.#seen = seen;
   }
@@ -137,28 +142,53 @@ class ExploredChoices implements Choices {
     if (this.#scene === undefined || first === undefined) return 0;
     if (this.#scene.schedule.now !== this.#scene.now) throw new Error("the time has moved: orders may depend on it");
     const among = this.#among(steps, this.#scene);
-    const index = among.length < 2 ? 0 : this.#decide("order", among.length, this.#scene);
-    return steps.indexOf(among[index] ?? first);
+    const place = stepPlace(among[0] ?? first);
+    const isExplored = this.#isExplored(place, this.#scene);
+    // The state in which the usual course begins may have been there before, too.
+    const isNews = isExplored ? among.length > 1 : !this.#over.has(place);
+    if (!isExplored) this.#over.add(place);
+    const index = isNews ? this.#decide("order", isExplored ? among.length : 1, this.#scene) : 0;
+    const step = among[index] ?? first;
+    this.#steps[stepPlace(step)] = (this.#steps[stepPlace(step)] ?? 0) + 1;
+    return steps.indexOf(step);
   }
 
   pickTrouble(): HostTrouble | undefined {
     const scene = this.#scene;
     if (scene === undefined) return undefined;
     const all = scene.hosts.flatMap((_, host) => [0, 1, 2].map((what) => ({ host, what })));
-    const possible = all.filter((trouble) => this.#isPossible(trouble));
+    const possible = all.filter((trouble) => this.#isPossible(trouble, scene));
+    if (possible.length === 0) return undefined;
     return possible[this.#decide("trouble", possible.length + 1, scene) - 1];
   }
 
   /** Returns true if a call to the store, or to a host, may fail. */
   #mayFail(of: string): boolean {
-    if (!/^(?:store|line)-of-/.test(of)) return false;
-    return this.#kind === undefined || this.#kind === placeOf(writerOf(of));
+    const scene = this.#scene;
+    if (scene === undefined || !/^(?:store|line)-of-/.test(of)) return false;
+    const place = placeOf(writerOf(of));
+    return (this.#kind === undefined || this.#kind === place) && this.#isExplored(place, scene);
   }
 
-  #isPossible({ host, what }: HostTrouble): boolean {
-    if (this.#kind === undefined) return true;
+  #isPossible({ host, what }: HostTrouble, scene: Scene): boolean {
+    const place = placeOf(host + 1);
     const isCrashOfThird = host === 2 && what === 0;
-    return this.#kind === (isCrashOfThird ? "crash" : placeOf(host + 1));
+    const isAsked = this.#kind === undefined || this.#kind === (isCrashOfThird ? "crash" : place);
+    return isAsked && this.#isExplored(place, scene);
+  }
+
+  /** Returns true if the next step of a session is explored. */
+  #isExplored(place: 0 | 1, scene: Scene): boolean {
+    const [first = 0, second = 0] = this.#steps;
+    const steps = this.#mayMix(scene) ? first + second : place === 0 ? first : second;
+    return steps < this.#depth;
+  }
+
+  /** Returns true if what happens to one session may matter to the other one. */
+  #mayMix({ hosts, store }: Scene): boolean {
+    // Watchers see both sessions.
+    if (!this.#leavesOut || this.#isMixed || store.isWatched) return true;
+    return hosts[2]?.life === undefined || (this.#kind === "crash" && store.trouble.left > 0);
   }
 
   #hostOf(writer: number, { hosts }: Scene): number {
@@ -173,21 +203,18 @@ class ExploredChoices implements Choices {
    * other one, so it may all come first: a persistent set (P. Godefroid, "Partial-order methods for the verification of
    * concurrent systems", 1996). The session that something goes wrong with comes last, since it has more ends.
    */
-  #among(steps: readonly Named[], { hosts, store }: Scene): readonly Named[] {
-    const mayMix = this.#isMixed || hosts[2]?.life === undefined || (this.#kind === "crash" && store.trouble.left > 0);
-    // Watchers see both sessions.
-    if (!this.#leavesOut || mayMix || store.isWatched) return steps;
-    const places = steps.map(({ of, what }) => placeOf(writerOf(`${of} ${what}`)));
+  #among(steps: readonly Named[], scene: Scene): readonly Named[] {
+    if (this.#mayMix(scene)) return steps;
+    const places = steps.map(stepPlace);
     const first = this.#kind === 0 ? Math.max(...places) : Math.min(...places);
     return steps.filter((_, index) => places[index] === first);
   }
 
   #decide(of: string, count: number, scene: Scene): number {
-    if (of === "order") this.#ordered += 1;
-    if (this.#ordered > this.#depth) return 0;
     const isNew = this.made.length >= this.#prefix.length;
     const value = this.#prefix[this.made.length] ?? 0;
-    const place = [this.#kind, this.#depth - this.#ordered, of, this.causes.choices];
+    const depths = this.#depth === Number.POSITIVE_INFINITY ? [] : this.#steps;
+    const place = [this.#kind, depths, of, this.causes.choices];
     const state = isNew ? digest(`${JSON.stringify(place)} ${this.#state(scene)}`) : "";
     this.made.push({ value, count, state });
     this.causes.choices.push(`${of}=${value}`);
@@ -197,7 +224,11 @@ class ExploredChoices implements Choices {
   }
 
   #state({ hosts, schedule, store }: Scene): string {
-    const { known, event } = this.causes;
+    const { event } = this.causes;
+    // Nobody asks a dead host any more, and its life has a name of its own.
+    const known = this.causes.known.filter(
+      ([of]) => !of.startsWith("host") || hosts.some(({ life }) => life?.of === of),
+    );
     const sides = hosts.map(({ life, skew }) => [life?.of, life?.storage.isCut, skew]);
     return JSON.stringify([known, event, schedule.ahead, sides, store.content(), store.trouble.left]);
   }
@@ -208,6 +239,11 @@ function writerOf(name: string): number {
   const [, number] = /(?:writer|host)(\d)/.exec(name) ?? [];
   if (number === undefined) throw new Error(`${name} is about no writer`);
   return Number(number);
+}
+
+/** Returns the session that a step is about. */
+function stepPlace({ of, what }: Named): 0 | 1 {
+  return placeOf(writerOf(`${of} ${what}`));
 }
 
 /** Returns the session of a writer: see scripts.ts. */

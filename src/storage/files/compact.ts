@@ -196,8 +196,8 @@ export class StoreRepair {
   /** Does the same, removes superfluous markers, and reports damage. */
   async repair(): Promise<RepairReport> {
     const { background, trees } = this.#parts;
-    // Wait for heads that are about to be written.
-    await background.idle();
+    // Wait for heads that are about to be written. Not for all that follows: this process may go on committing.
+    await background.current();
     const { sessions, removed, heads, missing, damaged } = await this.rebuild();
     const before = await this.#count();
     for (const tree of ["all", "active"] as const) {
@@ -210,7 +210,7 @@ export class StoreRepair {
       }
     }
     await this.#compactor.deleteAllPacked();
-    await background.idle();
+    await background.current();
     const found = {
       "list markers made": missing.length,
       "list markers taken away": Math.max(0, before - (await this.#count())),

@@ -36,7 +36,7 @@ const RENAME_ATTEMPTS = 6;
 
 /**
  * The flags of `open`. With O_NONBLOCK, opening a FIFO in the place of a file, or using it, fails; otherwise it would
- * block one of the few pool threads forever.
+ * block its thread forever.
  */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
@@ -244,7 +244,7 @@ const LONGEST = bufferConstants.MAX_STRING_LENGTH;
 
 /**
  * Reads an open file, or its first `most` bytes, and closes it. Stat and read run in parallel, and the close is not
- * awaited: each round trip to the thread pool costs more than the call itself.
+ * awaited: where these go to the pool of threads, a round trip costs more than the call itself.
  */
 export async function readAndClose(file: OpenFile, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {

@@ -1,11 +1,13 @@
 /**
  * The file system as the store uses it, and the one of a local disk. What looks at a path or reads a few bytes is done at
  * once there, on the caller's thread: it takes some microseconds, and a round trip to Node's pool of threads takes ten
- * times as long. What writes, syncs, deletes or reads much goes to the pool.
+ * times as long. What writes, syncs, deletes or reads much goes to the pool. A long series of looks leaves room for the
+ * rest of the process every few milliseconds.
  */
 import * as fs from "node:fs";
 import * as pooled from "node:fs/promises";
 import { dirname } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 
 /** The file system calls that the store uses. `node:fs/promises` has all of them. */
@@ -41,28 +43,47 @@ const WRITES = fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREA
 /** The file system of a local disk. */
 export const localFileSystem: FileSystem = { ...pooled, stat, open };
 
-/** Each is one error for all paths: most looks find nothing, and to make an error takes longer than the look. */
-const MISSING = Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" });
-const NO_FOLDER = Object.assign(new Error("ENOTDIR: not a directory"), { code: "ENOTDIR" });
+/** How long the looks of one turn of the event loop may take, in milliseconds. */
+const TURN_MS = 5;
+
+/** When the first look of this turn began. */
+let turnBegan: number | undefined;
+
+/** Returns true if other work of the process has waited for long enough. */
+function isLate(): boolean {
+  if (turnBegan !== undefined) return performance.now() - turnBegan > TURN_MS;
+  turnBegan = performance.now();
+  setImmediate(() => {
+    turnBegan = undefined;
+  });
+  return false;
+}
 
 function stat(path: string): Promise<fs.Stats>;
 function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
 async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
+  if (isLate()) await nextTurn();
   const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
   if (found === undefined) throw whyMissing(path);
   return found;
 }
 
-/** Nothing is found below a file either, but then something is wrong with the store. */
+/** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
+const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
+
+/** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
 function whyMissing(path: string): Error {
   const above = dirname(path);
   const folder = fs.statSync(above, { throwIfNoEntry: false });
   if (folder === undefined && above !== path) return whyMissing(above);
-  return folder?.isDirectory() === false ? NO_FOLDER : MISSING;
+  if (folder === undefined || folder.isDirectory() || process.platform === "win32") return MISSING;
+  return Object.assign(new Error(`ENOTDIR: not a directory, stat '${path}'`), { code: "ENOTDIR", path });
 }
 
 async function open(path: string, flags: number, mode?: number): Promise<OpenFile> {
-  return new LocalFile((flags & WRITES) === 0 ? fs.openSync(path, flags) : await inPool.open(path, flags, mode));
+  if ((flags & WRITES) !== 0) return new LocalFile(await inPool.open(path, flags, mode), inPool.close);
+  if (isLate()) await nextTurn();
+  return new LocalFile(fs.openSync(path, flags), async (descriptor) => fs.closeSync(descriptor));
 }
 
 /** The calls that take a file's descriptor, as promises. */
@@ -72,6 +93,7 @@ const inPool = {
   readFile: promisify(fs.readFile),
   writeFile: promisify(fs.writeFile),
   sync: promisify(fs.fsync),
+  close: promisify(fs.close),
 };
 
 /** A longer read goes to the pool: other calls of the process need not wait for it. */
@@ -79,9 +101,12 @@ const SHORT = 64 * 1024;
 
 class LocalFile implements OpenFile {
   readonly #descriptor: number;
+  readonly #close: (descriptor: number) => Promise<void>;
 
-  constructor(descriptor: number) {
+  /** To close a file that was written can take long, as where a virus scanner looks at it. */
+  constructor(descriptor: number, close: (descriptor: number) => Promise<void>) {
     this.#descriptor = descriptor;
+    this.#close = close;
   }
 
   async stat(): Promise<fs.Stats> {
@@ -94,6 +119,7 @@ class LocalFile implements OpenFile {
     length: number,
     position: number,
   ): Promise<{ readonly bytesRead: number }> {
+    if (isLate()) await nextTurn();
     if (length > SHORT) return inPool.read(this.#descriptor, buffer, offset, length, position);
     return { bytesRead: fs.readSync(this.#descriptor, buffer, offset, length, position) };
   }
@@ -110,7 +136,7 @@ class LocalFile implements OpenFile {
     return inPool.sync(this.#descriptor);
   }
 
-  async close(): Promise<void> {
-    fs.closeSync(this.#descriptor);
+  close(): Promise<void> {
+    return this.#close(this.#descriptor);
   }
 }

@@ -26,7 +26,7 @@ export interface SessionPlace {
  * ```
  * format.json                                format version and publishing method
  * sessions/<2 hex>/<id>/<version>.json       one commit each, immutable; 1.json may be a pack of the first commits
- * sessions/<2 hex>/<id>/head                 a hint: usually the newest version's number
+ * sessions/<2 hex>/<id>/head                 a hint: the newest version's number, or an earlier one
  * sessions/<2 hex>/<id>/payloads/<hash>.gz
  * all/<day>/<time>~<id>                      markers of all sessions, by creation time
  * active/<day>/<time>~<id>~<version>         markers of active sessions
@@ -266,10 +266,7 @@ export class Background {
     });
   }
 
-  /**
-   * Lets a task wait for a time in milliseconds, or until somebody waits for all tasks. A process may end meanwhile, so
-   * that the rest of the task is lost.
-   */
+  /** Lets a task wait for a time in milliseconds, or until somebody waits for the tasks. */
   async pause(ms: number): Promise<void> {
     if (this.#waiting > 0) return;
     await new Promise<void>((resolve) => {
@@ -278,19 +275,22 @@ export class Background {
         this.#paused.delete(end);
         resolve();
       };
-      const timer = setTimeout(end, ms).unref();
+      const timer = setTimeout(end, ms);
       this.#paused.add(end);
     });
   }
 
-  /** Ends all pauses, and resolves when no task is running. */
+  /** Resolves when no task is running. Tasks don't pause meanwhile. */
   async idle(): Promise<void> {
+    while (this.#tails.size > 0) await this.current();
+  }
+
+  /** Resolves when the tasks that are running now have ended, and ends their pauses. */
+  async current(): Promise<void> {
     this.#waiting += 1;
-    try {
-      for (const end of this.#paused) end();
-      while (this.#tails.size > 0) await Promise.all(this.#tails.values());
-    } finally {
-      this.#waiting -= 1;
-    }
+    for (const end of this.#paused) end();
+    // They never fail.
+    await Promise.all(this.#tails.values());
+    this.#waiting -= 1;
   }
 }

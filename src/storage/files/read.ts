@@ -274,14 +274,14 @@ export class NewestVersion {
 
 const MAX_HEADS = 4096;
 /**
- * Minimum time between two writes of a session's head, in milliseconds. To replace one takes as long as the rest of a
+ * The time between two writes of a session's head, in milliseconds. To replace one takes as long as the rest of a
  * commit without its syncs. A reader whose head is some versions behind looks for these, which takes microseconds.
  */
 const PAUSE_MS = 1000;
 
 /**
- * Writes each session's `head`, a small file with the newest version. It is written soon after the answer and not
- * synced: readers treat it as a hint and check the versions after it.
+ * Writes each session's `head`, a small file with the newest version. It is written up to a second after the
+ * answer and not synced: readers treat it as a hint and check the versions after it.
  *
  * It is not a hard link to the commit: backup tools that preserve hard links would confuse later contents of the two
  * names. It contains the inode of its folder, which differs in a copy: there it may be ahead of the log.

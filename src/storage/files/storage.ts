@@ -58,8 +58,8 @@ export interface FileStorageOptions {
   readonly copyWindowMs?: number;
   /**
    * The file system calls. By default, short reads run on the caller's thread, which is quickest on a local disk. With
-   * `node:fs/promises`, all calls go to Node's pool of threads: use it where a read may hang, as on a network drive. Tests
-   * pass one whose calls fail.
+   * `node:fs/promises`, all calls go to Node's pool of threads: use it where the disk may hang. Tests pass one whose
+   * calls fail.
    */
   readonly fs?: FileSystem;
   /** Replaces `process.platform`, for tests. */
@@ -175,8 +175,8 @@ export class FileStorage implements StorageAdapter {
   }
 
   /**
-   * Returns the version in the session's `head`, which is written after each commit and never before; 0 if there is
-   * none.
+   * Returns the version in the session's `head`; 0 if there is none. It is written up to a second after a commit, and never
+   * before it.
    */
   async hint(id: SessionId): Promise<number> {
     return this.#parts.newest.hint(id).catch((error) => throwFailure("read", error));

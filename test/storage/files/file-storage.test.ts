@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
 import * as nodeFs from "node:fs/promises";
 import { join, relative } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { encodeCommit } from "../../../src/storage/files/commit-file.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
-import { collect, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
+import { appendAll, collect, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
@@ -84,6 +85,28 @@ describe("the folder of a store", () => {
     const { ino } = await nodeFs.stat(folder);
     const head = JSON.parse(await nodeFs.readFile(join(folder, "head"), "utf8"));
     expect(head).toEqual({ sessionId: "session_1", version: 3, folder: String(ino) });
+  });
+
+  it("gets the hint of a busy session once a second", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    try {
+      const root = await newRoot();
+      const storage = await FileStorage.open(root);
+      const head = join(folderOf(root, "session_1"), "head");
+      const hinted = async () =>
+        Number(/"version":(\d+)/.exec(await nodeFs.readFile(head, "utf8").catch(() => ""))?.[1]);
+      const [first, ...others] = commitChain(4);
+      await storage.append(first);
+      while ((await hinted()) !== 1) await nextTurn();
+      await appendAll(storage, others);
+      await vi.advanceTimersByTimeAsync(900);
+      expect(await hinted()).toBe(1);
+      await vi.advanceTimersByTimeAsync(200);
+      while ((await hinted()) !== 4) await nextTurn();
+      await storage.close();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("is created if it is missing, and can be opened through a symbolic link", async () => {
