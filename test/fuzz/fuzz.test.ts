@@ -1,9 +1,12 @@
+import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { howOften } from "../support/how-often.js";
 import { mutated } from "./mutated.js";
 import { READERS, type Reader } from "./readers.js";
 
+/** A text is read to its end within this time, whatever else the machine does. */
+const END_MS = 60_000;
 /** How long all readers together are tried, in minutes. */
 const MINUTES = Number(process.env.PHASEGATE_FUZZ_MINUTES ?? howOften(1, 10));
 
@@ -30,13 +33,26 @@ describe("changed at random, a text is read or refused with a known code, in tim
     expect(found).toContain(reader.good ?? "read");
     const interruptAfterTimeLimit = (MINUTES * 60_000) / READERS.length;
     let texts = 0;
+    let last = { text: "", reading: Promise.resolve() };
     await fc.assert(
       fc.asyncProperty(mutated(seeds, reader.tokens), async (text) => {
         texts += 1;
-        await timely(read, text);
+        last = { text, reading: timely(read, text) };
+        await last.reading;
       }),
       { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit, markInterruptAsFailure: false },
     );
+    // The time limit passes while a text is read. If that never ends, the limit only seems to have passed.
+    const timer = new AbortController();
+    const tooLong = delay(END_MS, undefined, { signal: timer.signal }).then(() =>
+      expect.unreachable(`not read to its end: ${JSON.stringify(last.text)}`),
+    );
+    try {
+      await Promise.race([last.reading, tooLong]);
+    } finally {
+      timer.abort();
+      await tooLong.catch(() => {});
+    }
     expect(texts).toBeGreaterThan(0);
     if (MINUTES > 1) console.info(`${reader.name}: ${texts} texts`);
   });

@@ -167,7 +167,8 @@ class ExploredChoices implements Choices {
     const scene = this.#scene;
     if (scene === undefined || !/^(?:store|line)-of-/.test(of)) return false;
     const place = placeOf(writerOf(of));
-    return (this.#kind === undefined || this.#kind === place) && this.#isExplored(place, scene);
+    // The step that is under way counts already.
+    return (this.#kind === undefined || this.#kind === place) && this.#isExplored(place, scene, 1);
   }
 
   #isPossible({ host, what }: HostTrouble, scene: Scene): boolean {
@@ -177,11 +178,11 @@ class ExploredChoices implements Choices {
     return isAsked && this.#isExplored(place, scene);
   }
 
-  /** Returns true if the next step of a session is explored. */
-  #isExplored(place: 0 | 1, scene: Scene): boolean {
+  /** Returns true if a step of a session is explored: the next one, or the one that is under way. */
+  #isExplored(place: 0 | 1, scene: Scene, underWay: 0 | 1 = 0): boolean {
     const [first = 0, second = 0] = this.#steps;
     const steps = this.#mayMix(scene) ? first + second : place === 0 ? first : second;
-    return steps < this.#depth;
+    return steps - underWay < this.#depth;
   }
 
   /** Returns true if what happens to one session may matter to the other one. */
