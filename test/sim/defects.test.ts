@@ -49,6 +49,14 @@ describe("a planted defect", () => {
     expect(steps(again)).toBeLessThan(steps(stdout));
   });
 
+  it.each([
+    ["conflict-is-done", "1", "an approval, and other evidence", "an acknowledged commit is not in the log"],
+    ["verdict-kept-too-long", "1", "a waiver", "the gate says no"],
+    ["unknown-is-done", "4", "a waiver", "an acknowledged commit is not in the log"],
+  ])("is found where orders are explored: %s", async (defect, depth, world, problem) => {
+    expect(await find(defect, "--explore", depth, "--world", world)).toContain(problem);
+  });
+
   it.each(howOften([], DEFECTS))("is found by the seed in the table: $name", async ({ name, what, world = [] }) => {
     const seed = SEEDS.get(what) ?? "";
     expect(await find(name, "--unshrunk", "--seed", seed, ...world)).toContain(`seed ${seed} fails`);

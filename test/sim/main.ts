@@ -105,7 +105,8 @@ async function exploreOne<E>(name: string, script: Script<E>, depth: number | un
     );
     if (problems.length === 0) continue;
     process.exitCode = 1;
-    console.log([...trace, "", ...problems].join("\n"));
+    const command = `npm run sim -- --explore ${depth ?? "all"} --world "${name}"`;
+    console.log([...trace, "", ...problems, "", `The same again: ${command}`].join("\n"));
   }
 }
 

@@ -283,7 +283,10 @@ export class SimStorage implements StorageAdapter, Line {
     }
   }
 
-  /** Sends a request. A write is a step of its own before its answer: it may reach the store without one. */
+  /**
+   * Sends a request. Its answer is a step of its own: others may act before it arrives. Where orders are explored, a read has
+   * one step, since there would be too many orders.
+   */
   #ask<T>(
     what: string,
     about: SessionId | undefined,
@@ -316,7 +319,7 @@ export class SimStorage implements StorageAdapter, Line {
         if (fault === "doubled") later();
         if (fault === "answer-lost") return void made.then(noAnswer, noAnswer);
         const direct = (_: string, run: () => void) => run();
-        const reply = isWrite ? answer : direct;
+        const reply = isWrite || schedule.choices.pickStep === undefined ? answer : direct;
         void made.then(
           (value) => this.end.aborted || reply("is done", () => resolve(value)),
           (error: unknown) => this.end.aborted || reply(`fails: ${codeOf(error)}`, () => reject(error)),
