@@ -4,12 +4,14 @@
  */
 import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { constants, type Stats } from "node:fs";
+import * as fs from "node:fs";
+import * as pooled from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 import { errnoOf } from "../../errors.js";
-import { OddFile, throwFailure } from "./failures.js";
-import { type FileSystem, localFileSystem, type OpenFile } from "./file-system.js";
+import { OddFile } from "./failures.js";
+import type { FileSystem, OpenFile } from "./file-system.js";
 
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
@@ -38,10 +40,10 @@ const RENAME_ATTEMPTS = 6;
  * The flags of `open`. With O_NONBLOCK, opening a FIFO in the place of a file, or using it, fails; otherwise it would
  * block its thread forever.
  */
-const READ = constants.O_RDONLY | constants.O_NONBLOCK;
-const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
-const TOUCH = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
-const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+const READ = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK;
+const WRITE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_TRUNC | fs.constants.O_NONBLOCK;
+const TOUCH = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_APPEND | fs.constants.O_NONBLOCK;
+const CREATE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL;
 
 /** Reads and writes files, and knows the differences between operating systems. */
 export class Disk {
@@ -55,7 +57,7 @@ export class Disk {
   }
 
   /** Returns the stats of a file or folder; undefined if it does not exist. */
-  stat(path: string): Promise<Stats | undefined> {
+  stat(path: string): Promise<fs.Stats | undefined> {
     return this.fs.stat(path).catch(ignoreMissing);
   }
 
@@ -92,7 +94,7 @@ export class Disk {
   }
 
   /** Reads several parts of one file, even if its name points to another file meanwhile. */
-  async readParts<T>(path: string, use: (read: ReadRange, stat: Stats) => Promise<T>): Promise<T | undefined> {
+  async readParts<T>(path: string, use: (read: ReadRange, stat: fs.Stats) => Promise<T>): Promise<T | undefined> {
     const file = await this.open(path);
     if (file === undefined) return undefined;
     try {
@@ -297,15 +299,69 @@ export function ignoreMissing(error: unknown): undefined {
 /** Ignores failures that do no harm. */
 export function ignore(): void {}
 
-/** Passes on the items of an iteration, and reports its failures as those of an operation. */
-export async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
-  try {
-    for (;;) {
-      const next = await items.next().catch((error) => throwFailure(operation, error));
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    await items.return(undefined);
-  }
+/** Flags with which a file may be written or made. */
+const WRITES = fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT;
+
+/**
+ * The file system of a local disk. What looks at a path or reads a few bytes is done at once, on the caller's thread: it
+ * takes some microseconds, and a round trip to Node's pool of threads takes ten times as long. What writes, syncs, deletes
+ * or reads much goes to the pool. A long series of looks leaves room for the rest of the process every few milliseconds.
+ */
+export const localFileSystem: FileSystem = { ...pooled, stat, open };
+
+/** How long looks may go on before the rest of the process has its turn, in milliseconds. */
+const LOOKS_MS = 5;
+
+/** When it is the turn of the rest of the process. */
+let looksEnd = 0;
+
+function stat(path: string): Promise<fs.Stats>;
+function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
+async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
+  if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
+  const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
+  if (found === undefined) throw whyMissing(path);
+  return found;
+}
+
+/** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
+const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
+
+/** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
+function whyMissing(path: string): Error {
+  const above = dirname(path);
+  const folder = fs.statSync(above, { throwIfNoEntry: false });
+  if (folder === undefined && above !== path) return whyMissing(above);
+  if (folder === undefined || folder.isDirectory() || process.platform === "win32") return MISSING;
+  return Object.assign(new Error(`ENOTDIR: not a directory, stat '${path}'`), { code: "ENOTDIR", path });
+}
+
+/** The calls that take a file's descriptor, as promises. */
+const inPool = {
+  read: promisify(fs.read),
+  readFile: promisify(fs.readFile),
+  writeFile: promisify(fs.writeFile),
+  sync: promisify(fs.fsync),
+};
+
+/** A longer read goes to the pool: other calls of the process need not wait for it. */
+const AT_ONCE_MAX = 64 * 1024;
+
+async function open(path: string, flags: number, mode?: number): Promise<OpenFile> {
+  // Where a virus scanner looks at a file that was written, even to close it takes long.
+  if ((flags & WRITES) !== 0) return pooled.open(path, flags, mode);
+  if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
+  const descriptor = fs.openSync(path, flags);
+  return {
+    stat: async () => fs.fstatSync(descriptor),
+    read: async (buffer, offset, length, position) => {
+      if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
+      if (length > AT_ONCE_MAX) return inPool.read(descriptor, buffer, offset, length, position);
+      return { bytesRead: fs.readSync(descriptor, buffer, offset, length, position) };
+    },
+    readFile: () => inPool.readFile(descriptor),
+    writeFile: (data) => inPool.writeFile(descriptor, data),
+    sync: () => inPool.sync(descriptor),
+    close: async () => fs.closeSync(descriptor),
+  };
 }

@@ -97,3 +97,16 @@ export function tampered(sessionId: SessionId, version: number, reason: string):
     details: { sessionId, version, reason },
   });
 }
+
+/** Passes on the items of an iteration, and reports its failures as those of an operation. */
+export async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    for (;;) {
+      const next = await items.next().catch((error) => throwFailure(operation, error));
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await items.return(undefined);
+  }
+}

@@ -2,8 +2,9 @@ import { constants } from "node:fs";
 import * as pooled from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
-import { type FileSystem, localFileSystem, type OpenFile } from "../../../src/storage/files/file-system.js";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { localFileSystem } from "../../../src/storage/files/disk.js";
+import type { FileSystem, OpenFile } from "../../../src/storage/files/file-system.js";
 import { Background } from "../../../src/storage/files/layout.js";
 import { temporaryRoots } from "./temporary-root.js";
 
@@ -66,9 +67,12 @@ describe.each([
 describe("on a local disk", () => {
   const fs = localFileSystem;
 
-  /** Returns true if a call, the first one of its turn of the event loop, has ended before the loop turns again. */
+  afterEach(() => vi.restoreAllMocks());
+
+  /** Returns true if a call has ended before the event loop turns. */
   async function isAtOnce(call: () => Promise<unknown>): Promise<boolean> {
-    await nextTurn();
+    // No time passes: it is not the turn of others.
+    vi.spyOn(performance, "now").mockReturnValue(0);
     let hasEnded = false;
     const ending = call()
       .catch(() => {})
