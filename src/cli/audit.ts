@@ -26,9 +26,8 @@ type Audited = SessionAudit | RoutedAudit;
 const HELP = `
 Two changes are found only with more options. If the newest commits were removed together with the store's record of
 the newest one (the file "head", up to a second old when a process is killed), the rest is a valid shorter log: --receipt
-finds that. Anybody who can write the state
-can change a log and compute its hashes again, unless the hashes need a key: see --hash-key-file. The exit code is 1 if
-the log was changed, or if an approval in it is not by one of the approvers.`;
+finds that. Anybody who can write the state can change a log and compute its hashes again, unless the hashes need a key:
+see --hash-key-file. The exit code is 1 if the log was changed, or if an approval in it is not by one of the approvers.`;
 
 const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.int().positive(), hash: z.string() });
 

@@ -94,7 +94,7 @@ class ExploredChoices implements Choices {
   #scene: Scene | undefined;
   #kind: (typeof KINDS)[number] | undefined;
   /** How many steps each session has had. */
-  readonly #steps = [0, 0];
+  readonly #steps: [number, number] = [0, 0];
   /** The sessions of which no further steps are explored. */
   readonly #over = new Set<number>();
   /** True once a writer has asked a host of the other session. */
@@ -149,7 +149,7 @@ class ExploredChoices implements Choices {
     if (!isExplored) this.#over.add(place);
     const index = isNews ? this.#decide("order", isExplored ? among.length : 1, this.#scene) : 0;
     const step = among[index] ?? first;
-    this.#steps[stepPlace(step)] = (this.#steps[stepPlace(step)] ?? 0) + 1;
+    this.#steps[stepPlace(step)] += 1;
     return steps.indexOf(step);
   }
 
@@ -180,8 +180,8 @@ class ExploredChoices implements Choices {
 
   /** Returns true if a step of a session is explored: the next one, or the one that is under way. */
   #isExplored(place: 0 | 1, scene: Scene, underWay: 0 | 1 = 0): boolean {
-    const [first = 0, second = 0] = this.#steps;
-    const steps = this.#mayMix(scene) ? first + second : place === 0 ? first : second;
+    const [first, second] = this.#steps;
+    const steps = this.#mayMix(scene) ? first + second : this.#steps[place];
     return steps - underWay < this.#depth;
   }
 

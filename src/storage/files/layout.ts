@@ -253,7 +253,7 @@ export class Background {
   readonly #tails = new Map<string, Promise<void>>();
   /** What ends each pause. */
   readonly #paused = new Set<() => void>();
-  /** The number of callers that wait for all tasks: no task pauses then. */
+  /** The number of callers that wait for tasks: none pauses then. */
   #waiting = 0;
 
   /** Runs a task after those of the same key. */
