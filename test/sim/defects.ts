@@ -182,6 +182,14 @@ export const DEFECTS: readonly Defect[] = [
     world: ON_FILES,
   },
   {
+    name: "watch-begins-late",
+    what: "A watch of FileStorage misses the next commit of each session that was there when it began.",
+    file: "storage/files/watch.ts",
+    from: "this.add(id, await this.#newest(id))",
+    to: "this.add(id, (await this.#newest(id)) + 1)",
+    world: ON_FILES,
+  },
+  {
     name: "failed-commit-is-done",
     what: "SqliteStorage acknowledges what a failed COMMIT has rolled back.",
     file: "storage/sqlite/connection.ts",

@@ -37,6 +37,8 @@ export interface Exploration {
   readonly depth?: number;
   /** True to try the orders that need not be tried, too. */
   readonly triesAll?: boolean;
+  /** True if the store is a network away for the engines, too: they decide on the head that they saw last. */
+  readonly isRemote?: boolean;
 }
 
 const SIZE: Size = { rounds: 1, writers: 3, hosts: 3, sessions: 2, operations: 1, faults: 0 };
@@ -89,6 +91,7 @@ class ExploredChoices implements Choices {
   readonly #depth: number;
   /** True if orders are left out that need not be tried. */
   readonly #leavesOut: boolean;
+  readonly #isRemote: boolean;
   readonly #prefix: readonly number[];
   readonly #seen: ReadonlySet<string>;
   #scene: Scene | undefined;
@@ -97,12 +100,19 @@ class ExploredChoices implements Choices {
   readonly #steps: [number, number] = [0, 0];
   /** The sessions of which no further steps are explored. */
   readonly #over = new Set<number>();
+  /** The writers that have asked a host. */
+  readonly #asked = new Set<number>();
   /** True once a writer has asked a host of the other session. */
   #isMixed = false;
 
-  constructor({ depth, triesAll = false }: Exploration, prefix: readonly number[], seen: ReadonlySet<string>) {
+  constructor(
+    { depth, triesAll = false, isRemote = false }: Exploration,
+    prefix: readonly number[],
+    seen: ReadonlySet<string>,
+  ) {
     this.#depth = depth ?? Number.POSITIVE_INFINITY;
     this.#leavesOut = !triesAll;
+    this.#isRemote = isRemote;
     this.#prefix = prefix;
     this.#seen = seen;
   }
@@ -122,7 +132,7 @@ class ExploredChoices implements Choices {
     return end;
   }
 
-  /** Verifiers and deciders do what they usually do, and each writer asks a host of its own, if that lives. */
+  /** Verifiers and deciders do what they usually do. */
   pick(of: string, count: number): number {
     const scene = this.#scene;
     if (scene === undefined) return 0;
@@ -133,6 +143,7 @@ class ExploredChoices implements Choices {
   }
 
   chance(of: string): boolean {
+    if (of === "remote") return this.#isRemote;
     const scene = this.#scene;
     return scene !== undefined && this.#mayFail(of) && this.#decide(of, 2, scene) === 1;
   }
@@ -192,9 +203,14 @@ class ExploredChoices implements Choices {
     return hosts[2]?.life === undefined || (this.#kind === "crash" && store.trouble.left > 0);
   }
 
-  #hostOf(writer: number, { hosts }: Scene): number {
-    const living = [1, 2, 3].filter((host) => hosts[host - 1]?.life !== undefined);
-    const host = living.includes(writer) ? writer : (living[0] ?? writer);
+  /** Each writer asks a host of its own first. Without an answer it asks that one again, or the other one of its session. */
+  #hostOf(writer: number, scene: Scene): number {
+    const living = [1, 2, 3].filter((host) => scene.hosts[host - 1]?.life !== undefined);
+    const near = living.filter((host) => placeOf(host) === placeOf(writer));
+    const own = [...near.filter((host) => host === writer), ...near.filter((host) => host !== writer), ...living];
+    const isAgain = this.#asked.has(writer) && near.length > 1 && this.#isExplored(placeOf(writer), scene, 1);
+    this.#asked.add(writer);
+    const host = own[isAgain ? this.#decide("host", near.length, scene) : 0] ?? writer;
     this.#isMixed ||= placeOf(host) !== placeOf(writer);
     return Math.max(0, living.indexOf(host));
   }

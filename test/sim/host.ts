@@ -26,8 +26,10 @@ export interface Watched {
   readonly seen: Map<string, number[]>;
   /** The versions that were there when it began. */
   readonly from: ReadonlyMap<string, number>;
-  /** True if it has to see everything from then on. A watcher that polls may begin with its first poll. */
-  readonly beginsAtOnce: boolean;
+  /** True if it may see the newest of these: it was not acknowledged yet, and is found by the first poll. */
+  readonly mayPoll: boolean;
+  /** The versions that were there when it was ready: it has to see all later ones. Missing before. */
+  ready: ReadonlyMap<string, number> | undefined;
   isOver: boolean;
 }
 
@@ -43,8 +45,8 @@ export interface Parts {
 /** A kind of engine, as hosts run it. */
 export interface EngineKind<Engine> {
   create(parts: Parts): Engine;
-  /** Watches all sessions; missing if nobody does. */
-  watch?(engine: Engine): AsyncIterable<{ readonly sessionId: string; readonly version: number }>;
+  /** Watches all sessions, and says from when on nothing is missed; missing if nobody watches. */
+  watch?(engine: Engine, onReady: () => void): AsyncIterable<{ readonly sessionId: string; readonly version: number }>;
 }
 
 /** A host, which lives, crashes, and lives again. */
@@ -74,7 +76,6 @@ export class Host<Engine> {
     const of = `${this.name}.${this.#lives}`;
     const { schedule } = this.#store;
     const storage = new SimStorage(this.#store, of, { remote: this.#isRemote });
-    const isFirst = this.#lives === 1;
     const clock = this.#clock(of, () => this.life?.of === of);
     const engine = this.#kind.create({
       of,
@@ -94,21 +95,24 @@ export class Host<Engine> {
       end();
     };
     this.life = { of, engine, storage, crashed, crash };
-    // Nothing is there before the first life, so it doesn't matter how long its watcher takes to begin.
-    void this.#watch(this.life, isFirst || this.#store.nature.pollMs === undefined);
+    void this.#watch(this.life);
     return this.life;
   }
 
   /** Watches; if the store fails, it is watched again. */
-  async #watch(life: Life<Engine>, beginsAtOnce: boolean): Promise<void> {
+  async #watch(life: Life<Engine>): Promise<void> {
     if (this.#kind.watch === undefined) return;
     const { of, engine } = life;
-    const { schedule, versions } = this.#store;
-    const watched: Watched = { of, seen: new Map(), from: new Map(versions), beginsAtOnce, isOver: false };
+    const { schedule, versions, nature } = this.#store;
+    const mayPoll = nature.pollMs !== undefined;
+    const seen = new Map<string, number[]>();
+    const watched: Watched = { of, seen, from: new Map(versions), mayPoll, ready: undefined, isOver: false };
     this.watched.push(watched);
-    const { seen } = watched;
+    const onReady = () => {
+      watched.ready = new Map(versions);
+    };
     try {
-      for await (const { sessionId, version } of this.#kind.watch(engine)) {
+      for await (const { sessionId, version } of this.#kind.watch(engine, onReady)) {
         seen.set(sessionId, [...(seen.get(sessionId) ?? []), version]);
       }
     } catch (error) {
@@ -117,7 +121,7 @@ export class Host<Engine> {
       if (life.storage.end.aborted) return;
       if (codeOf(error) !== "STORAGE_FAILED") throw error;
       await schedule.wait(of, "watches again");
-      return this.#watch(life, false);
+      return this.#watch(life);
     }
   }
 

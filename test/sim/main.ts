@@ -31,6 +31,7 @@ const OPTIONS = {
   trace: { type: "boolean", default: false },
   explore: { type: "string" },
   world: { type: "string", default: "" },
+  remote: { type: "boolean", default: false },
   forever: { type: "boolean", default: false },
   routed: { type: "boolean", default: false },
   planned: { type: "boolean", default: false },
@@ -99,13 +100,14 @@ async function exploreAll(depth: number | undefined): Promise<void> {
 async function exploreOne<E>(name: string, script: Script<E>, depth: number | undefined): Promise<void> {
   if (!name.startsWith(values.world)) return;
   for (const faults of [0, 1] as const) {
-    const { runs, states, problems, trace } = await explore(script, { faults, ...(depth !== undefined && { depth }) });
+    const exploration = { faults, isRemote: values.remote, ...(depth !== undefined && { depth }) };
+    const { runs, states, problems, trace } = await explore(script, exploration);
     console.log(
       `${name}: ${depth === undefined ? "whole" : `depth ${depth}`}, ${faults} faults, ${runs} runs, ${states} states, ${seconds()} s`,
     );
     if (problems.length === 0) continue;
     process.exitCode = 1;
-    const command = `npm run sim -- --explore ${depth ?? "all"} --world "${name}"`;
+    const command = `npm run sim -- --explore ${depth ?? "all"} --world "${name}"${values.remote ? " --remote" : ""}`;
     console.log([...trace, "", ...problems, "", `The same again: ${command}`].join("\n"));
   }
 }

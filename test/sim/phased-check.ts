@@ -238,16 +238,17 @@ async function answerTo(
 
 /** Returns what is wrong with what the watchers of a host have seen of a session. */
 export function watchedBy({ watched }: Pick<Host<unknown>, "watched">, sessionId: string, newest: number): string[] {
-  return watched.flatMap(({ of, seen, from, beginsAtOnce, isOver }) => {
+  return watched.flatMap(({ of, seen, from, mayPoll, ready, isOver }) => {
     const before = from.get(sessionId) ?? 0;
     const versions = seen.get(sessionId) ?? [];
-    const first = beginsAtOnce ? before + 1 : (versions[0] ?? newest + 1);
-    // The newest commit of that time may not have been acknowledged: a watcher that polls may find it with its first poll.
-    const isNew = beginsAtOnce ? first > before : first >= before;
-    const isInOrder = isNew && versions.every((version, index) => version === first + index);
-    const isComplete = isOver || first + versions.length === newest + 1;
-    if (isInOrder && isComplete) return [];
-    return [`the watcher of ${of} saw ${versions} of ${sessionId}, which had ${before} to ${newest}`];
+    const missed = ready === undefined ? newest : (ready.get(sessionId) ?? 0);
+    const first = versions[0] ?? missed + 1;
+    const isInOrder = versions.every((version, index) => version === first + index);
+    const isNew = mayPoll ? first >= before : first > before;
+    const isComplete = isOver || (ready !== undefined && first + versions.length === newest + 1);
+    if (isInOrder && isNew && first <= missed + 1 && isComplete) return [];
+    const since = ready === undefined ? "was never ready" : `was ready at ${missed}`;
+    return [`the watcher of ${of} saw ${versions} of ${sessionId}, which had ${before} to ${newest}, and ${since}`];
   });
 }
 

@@ -117,7 +117,7 @@ export class PhasedProduct implements Product<Engine> {
   readonly type: string = TYPE;
   /** The phase whose evidence a person must approve. */
   readonly approvedPhase: number = APPROVED_PHASE;
-  readonly watch?: (engine: Engine) => ReturnType<Engine["watch"]>;
+  readonly watch?: (engine: Engine, onReady: () => void) => ReturnType<Engine["watch"]>;
   readonly world: World<Engine>;
   readonly calls: Called[] = [];
   /** Every operation that was ever asked for, by its key. */
@@ -128,7 +128,7 @@ export class PhasedProduct implements Product<Engine> {
 
   constructor(world: World<Engine>, { isWatched = true }: { readonly isWatched?: boolean } = {}) {
     this.world = world;
-    if (isWatched) this.watch = (engine) => engine.watch();
+    if (isWatched) this.watch = (engine, onReady) => engine.watch({}, { onReady });
     this.#places = Array.from({ length: world.size.sessions }, () => ({ sessionId: undefined, count: 0 }));
   }
 

@@ -63,10 +63,10 @@ export class RecordedProduct implements Product<Recorder> {
   }
 
   /** Watches as the inspector does. */
-  watch(recorder: Recorder) {
+  watch(recorder: Recorder, onReady: () => void) {
     const storage = this.#storages.get(recorder);
     if (storage === undefined) throw new Error("nobody has made this recorder");
-    return watchKind(storage, { kind: recordedMachine.kind }, {}, (next) => next());
+    return watchKind(storage, { kind: recordedMachine.kind }, { onReady }, (next) => next());
   }
 
   async act(writer: Writer<Recorder>): Promise<void> {

@@ -64,7 +64,7 @@ export interface Called {
 
 /** Routed sessions, and everything that writers were told about them. */
 export class RoutedProduct implements Product<RoutedEngine> {
-  readonly watch?: (engine: RoutedEngine) => ReturnType<RoutedEngine["watch"]>;
+  readonly watch?: (engine: RoutedEngine, onReady: () => void) => ReturnType<RoutedEngine["watch"]>;
   readonly world: World<RoutedEngine>;
   readonly calls: Called[] = [];
   /** Every operation that was ever asked for, by its key. */
@@ -80,7 +80,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
 
   constructor(world: World<RoutedEngine>, { isWatched = true }: { readonly isWatched?: boolean } = {}) {
     this.world = world;
-    if (isWatched) this.watch = (engine) => engine.watch();
+    if (isWatched) this.watch = (engine, onReady) => engine.watch({}, { onReady });
     this.#counts = Array.from({ length: world.size.sessions }, () => 0);
     this.#isDecidedFirst = world.schedule.choices.chance("first-step", 30);
   }

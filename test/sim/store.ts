@@ -6,7 +6,14 @@
  */
 import { MemoryStorage } from "phasegate";
 import { PhasegateError } from "../../src/errors.js";
-import type { Commit, Page, SessionQuery, SessionSummary, StorageAdapter } from "../../src/ports/storage-adapter.js";
+import type {
+  Commit,
+  Page,
+  SessionQuery,
+  SessionSummary,
+  StorageAdapter,
+  WatchOptions,
+} from "../../src/ports/storage-adapter.js";
 import type { SessionId } from "../../src/workflow/names.js";
 import type { Schedule } from "./schedule.js";
 
@@ -247,7 +254,7 @@ export class SimStorage implements StorageAdapter, Line {
   }
 
   /** Commits arrive one after the other, each after a time of its own. */
-  watch(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
+  watch(query: SessionQuery, options: WatchOptions & { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     // Not `AbortSignal.any`: Node keeps what that makes until it aborts, and who watches for a crashed host never ends.
     const either = new AbortController();
     for (const end of [options.signal, this.#end.signal]) {
@@ -258,7 +265,7 @@ export class SimStorage implements StorageAdapter, Line {
     const begun = this.#adapter().then((storage) => {
       this.#store.isWatched = true;
       this.#store.noteSeen();
-      return storage.watch?.(query, { signal }) ?? [];
+      return storage.watch?.(query, { ...options, signal }) ?? [];
     });
     // The first call of the iterator reports the failure.
     begun.catch(() => {});
