@@ -124,6 +124,14 @@ export default {
       to: { dependencyTypes: ["core"] },
     },
     {
+      name: "effects-by-the-clock",
+      comment:
+        "recorded sessions take time, timers and random numbers from ports/clock.ts, as scripts/effects.grit says",
+      severity: "error",
+      from: { path: "^src/workspace/session/" },
+      to: { path: "^(?:node:)?(?:crypto|perf_hooks|process|timers(?:/promises)?)$", dependencyTypes: ["core"] },
+    },
+    {
       name: "core-runs-anywhere",
       comment: "nothing that these entry points reach, not even by import(), needs Node",
       severity: "error",

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { grows } from "../package/growth.js";
 import { howOften } from "../support/how-often.js";
 import { mutated } from "./mutated.js";
 import { READERS, type Reader } from "./readers.js";
 
 /** A text is read to its end within this time, whatever else the machine does. */
 const END_MS = 60_000;
+/** Of so many texts, one is read at several lengths. */
+const GROWN_EVERY = 8;
 /** How long all readers together are tried, in minutes. */
 const MINUTES = Number(process.env.PHASEGATE_FUZZ_MINUTES ?? howOften(1, 10));
 
@@ -14,7 +17,7 @@ type Read = Awaited<ReturnType<Reader["open"]>>;
 
 /**
  * Reads a text. Throws if that took the process more than a second for each 100 kB, and one to begin with, whatever else
- * the machine does meanwhile. Whether the time grows faster than the text is measured in test/package/linear-reading.test.ts.
+ * the machine does meanwhile.
  */
 async function timely(read: Read, text: string): Promise<void> {
   const before = process.cpuUsage();
@@ -22,6 +25,16 @@ async function timely(read: Read, text: string): Promise<void> {
   const { user, system } = process.cpuUsage(before);
   const spent = (user + system) / 1000;
   if (spent > 1000 + text.length / 100) throw new Error(`${text.length} characters took ${spent.toFixed(0)} ms`);
+}
+
+/**
+ * Reads a text over and over as one text of 1 kB, 4 kB and more. Throws if its time grows faster than its length. Texts made
+ * for that are in test/package/linear-reading.test.ts.
+ */
+async function linear(read: Read, text: string): Promise<void> {
+  const make = (size: number) => text.repeat(Math.ceil(size / text.length)).slice(0, size);
+  const slow = await grows({ name: "", words: [], read }, { name: "", make });
+  if (slow !== undefined) throw new Error(`repeated, it takes ${slow}`);
 }
 
 describe("changed at random, a text is read or refused with a known code, in time:", () => {
@@ -37,7 +50,8 @@ describe("changed at random, a text is read or refused with a known code, in tim
     await fc.assert(
       fc.asyncProperty(mutated(seeds, reader.tokens), async (text) => {
         texts += 1;
-        last = { text, reading: timely(read, text) };
+        const isGrown = texts % GROWN_EVERY === 0 && text !== "";
+        last = { text, reading: timely(read, text).then(() => (isGrown ? linear(read, text) : undefined)) };
         await last.reading;
       }),
       { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit, markInterruptAsFailure: false },

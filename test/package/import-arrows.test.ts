@@ -171,6 +171,20 @@ test("Node's modules are caught outside their rooms, with and without the prefix
   expect(await rulesByFile(Object.fromEntries([...inside, ...outside]))).toEqual(Object.fromEntries(expected));
 });
 
+test("recorded sessions import no time, timers or random numbers, and other files of workspaces may", async () => {
+  const code = 'import { randomUUID } from "node:crypto";\nimport "node:path";\nexport const name = randomUUID;';
+  const timers = 'export { setTimeout } from "timers/promises";';
+  const files = {
+    "src/workspace/session/random.ts": code,
+    "src/workspace/session/timers.ts": timers,
+    "src/workspace/random.ts": code,
+  };
+  expect(await rulesByFile(files)).toEqual({
+    "src/workspace/session/random.ts": ["effects-by-the-clock"],
+    "src/workspace/session/timers.ts": ["effects-by-the-clock"],
+  });
+});
+
 test("the core reaches nothing that needs Node, by however many steps", async () => {
   const files = {
     "src/index.ts": 'export { content } from "./content/memory.js";',
