@@ -227,16 +227,37 @@ async function onPostgres() {
     const pool = new pg.Pool({ connectionString: server.url });
     // What the server does by itself within minutes.
     await pool.query("VACUUM ANALYZE");
+    const [bytesOfFew, bytesOfMany] = [(await bytesOf(pool, "few")) / FEW, (await bytesOf(pool, "many")) / MANY];
     await pool.end();
     const open = (schema) => PostgresStorage.open({ url: server.url, schema });
     const [few, many] = [await open("few"), await open("many")];
-    const rows = await compared("PostgreSQL", few, many);
+    const kilobytes = (count) => `${(count / 1000).toFixed(1)} kB`;
+    const [fewer, more] = [FEW, MANY].map((count) => count.toLocaleString("en"));
+    const size = ratio(bytesOfMany, bytesOfFew);
+    const rows = [
+      row(
+        `room of a session, PostgreSQL, ${more} sessions`,
+        kilobytes(bytesOfMany),
+        `${fewer} sessions ${kilobytes(bytesOfFew)}`,
+        size,
+        BAR,
+      ),
+      ...(await compared("PostgreSQL", few, many)),
+    ];
     await few.close();
     await many.close();
     return rows;
   } finally {
     await server.remove();
   }
+}
+
+/** The bytes that the tables of a schema take, with their indexes. */
+async function bytesOf(pool, schema) {
+  const tables =
+    "SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = $1::regnamespace";
+  const { rows } = await pool.query(tables, [schema]);
+  return Number(rows[0].bytes);
 }
 
 /** A session with so many commits, and what is done with it. */

@@ -294,6 +294,14 @@ export const DEFECTS: readonly Defect[] = [
     world: ROUTED,
   },
   {
+    name: "all-steps-shown",
+    what: "The answer to a report has the texts of all steps, not only that of the next one.",
+    file: "routed/views.ts",
+    from: "instructionsOf(await loadTexts(context, workflow), step)",
+    to: "JSON.stringify(await loadTexts(context, workflow))",
+    world: ROUTED,
+  },
+  {
     name: "second-key-not-kept",
     what: "A call with a key of its own gets the decision on a report that is recorded already, and is not remembered.",
     file: "routed/advance.ts",

@@ -201,7 +201,7 @@ async function listed(engine: Engine, sessions: ReadonlyMap<string, Replayed>): 
 }
 
 /** How many calls are repeated of each session. A session remembers its last 16 keys. */
-const REPEATED = 4;
+const REPEATED = 16;
 
 /** Repeats the last calls with their keys. */
 async function repeated(product: PhasedProduct, engine: Engine, sessions: ReadonlyMap<string, Replayed>) {
@@ -209,7 +209,9 @@ async function repeated(product: PhasedProduct, engine: Engine, sessions: Readon
   for (const { sessionId, states, byKey } of sessions.values()) {
     const last = product.calls.filter(({ asked, sessionId: of }) => {
       if (of !== sessionId || asked?.outcome.kind !== "answer" || asked.op.type === "start") return false;
-      return (byKey.get(asked.key)?.[0] ?? 0) > states.length - 1 - REPEATED;
+      // Without a commit of its own, a call that changed nothing is not remembered.
+      const [own] = byKey.get(asked.key) ?? [];
+      return own !== undefined && own > states.length - 1 - REPEATED;
     });
     for (const { asked } of last) {
       if (asked?.outcome.kind !== "answer") continue;

@@ -7,7 +7,7 @@
  * - what was acknowledged is in the log, once; what was refused or cancelled is not, and there was a moment at which the
  *   model refuses it
  * - a caller is told the decision on its own report, or the state that its report found
- * - a state that was shown is one that the instance had during the call
+ * - a state that was shown is one that the instance had during the call, and no step's text is shown but that of the current one
  * - a repeated key gets the first answer, if that was the last word, and writes nothing
  * - every instance that waits for a person is listed, and no other
  * - every watcher has seen each commit once, in order
@@ -146,6 +146,7 @@ function judge(call: Called, { states, bodies, byKey }: Replayed): string[] {
   const own = asked === undefined ? undefined : byKey.get(asked.key)?.[0];
   if (outcome.kind === "answer") {
     const { value } = outcome;
+    if (value.others.length > 0) return ["the text of a step was shown that is not the current one"];
     const state = states[value.version];
     if (state === undefined || value.version > to) return ["an answer from a commit that is not in the log"];
     if (!isShown(state, value)) return ["an answer that is not that of its commit"];
@@ -248,7 +249,7 @@ async function listed(engine: RoutedEngine, instances: ReadonlyMap<string, Repla
 }
 
 /** How many calls are repeated of each instance, which remembers its last 16 keys. */
-const REPEATED = 4;
+const REPEATED = 16;
 
 /** Repeats the last reports with their keys. Those whose answer was the last word get it again. */
 async function repeated(product: RoutedProduct, engine: RoutedEngine, instances: ReadonlyMap<string, Replayed>) {

@@ -20,7 +20,10 @@ import type { SharedStore } from "./store.js";
 import type { Outcome, Product, World, Writer } from "./world.js";
 
 const NAME = "SIMULATED";
-const step = (name: string) => ({ name, guidance: "Go on.", instructions: name });
+const STEPS = [BARE, GATED, APPROVED];
+/** The text of a step, which may not be read before the step is the current one. */
+const textOf = (name: string) => `The secret of ${name}.`;
+const step = (name: string) => ({ name, guidance: "Go on.", instructions: textOf(name) });
 const gate = {
   fields: [
     { name: "n", type: "integer" as const },
@@ -50,6 +53,8 @@ export interface Answer {
   readonly isRefused: boolean;
   /** True if an earlier call has done it. */
   readonly isReplayed: boolean;
+  /** The steps whose text was shown, but the current one. */
+  readonly others: readonly string[];
 }
 
 /** A call that has ended, with the versions between which its instance was meanwhile. */
@@ -228,10 +233,13 @@ export class RoutedProduct implements Product<RoutedEngine> {
   }
 }
 
-function answerOf(view: RoutedView & { readonly gate?: unknown }): Answer {
+function answerOf(view: RoutedView & { readonly gate?: unknown; readonly now?: unknown }): Answer {
   const { version, status, currentStep: step, awaiting, gate: refused, replayed = false } = view;
   const [waits, isRefused] = [awaiting !== undefined, refused !== undefined];
-  return { version, status, step, waits, isRefused, isReplayed: replayed };
+  // A repeated answer says what is the current step now, too.
+  const text = JSON.stringify({ ...view, now: undefined });
+  const others = STEPS.filter((name) => name !== step && text.includes(textOf(name)));
+  return { version, status, step, waits, isRefused, isReplayed: replayed, others };
 }
 
 /** A decider that takes its time, and says which report it was asked about. Sometimes it fails, or never answers: then the deadline does. */
