@@ -86,6 +86,15 @@ describe("simulated worlds", () => {
     expect(states).toBeGreaterThan(20);
   });
 
+  it.each(howOften([], EXPLORED))(
+    "keep them so on hosts that decide on the head that they saw last: %s",
+    async (_, run) => {
+      const { problems, runs } = await run({ depth: 4, faults: 1, isRemote: true });
+      expect(problems).toEqual([]);
+      expect(runs).toBeGreaterThan(1000);
+    },
+  );
+
   it.each(UNWATCHED.slice(0, howOften(2, 5)))("keep them in every order of all steps: %s", async (_, run) => {
     const { problems, ends, states } = await run({ faults: 0 });
     expect(problems).toEqual([]);
