@@ -34,6 +34,7 @@ const EFFECTS = [
   ...["Math.random()", "Date.now()", "new Date()", "performance.now()", "setTimeout(() => {}, 1)"],
   ...["setInterval(() => {}, 1)", "setImmediate(() => {})", "crypto.randomUUID()", "AbortSignal.timeout(1)"],
   ...["new Date", "Date()", "globalThis.Date.now()", "globalThis.Math.random()", "globalThis.performance.now()"],
+  ...["globalThis.setTimeout(() => {}, 1)", "globalThis.setInterval(() => {}, 1)"],
   ...["globalThis.crypto.randomUUID()", "const { random } = Math", "const { now } = Date", "process.hrtime()"],
 ];
 

@@ -29,7 +29,7 @@ const RATIO_MAX = 2.6;
 /** Milliseconds that `work` takes on the machine that the limits below are meant for, when it does nothing else. */
 const WORK = 80;
 /** A second of that machine, in milliseconds of this one as busy as it is now. */
-const SECOND = 1000 * Math.max(1, (await least(5, work)) / WORK);
+export const SECOND = 1000 * Math.max(1, (await least(5, work)) / WORK);
 /** How many milliseconds a text of which length may take. */
 const BAR = { length: 100_000, milliseconds: SECOND };
 

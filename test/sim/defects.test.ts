@@ -54,7 +54,13 @@ describe("a planted defect", () => {
     ["verdict-kept-too-long", "1", "a waiver", "the gate says no"],
     ["unknown-is-done", "4", "a waiver", "an acknowledged commit is not in the log"],
   ])("is found where orders are explored: %s", async (defect, depth, world, problem) => {
-    expect(await find(defect, "--explore", depth, "--world", world)).toContain(problem);
+    const args = ["--explore", depth, "--world", world];
+    const stdout = await find(defect, ...args);
+    expect(stdout).toContain(problem);
+    const [, faults = "", only = ""] = /--faults (\d) --only "(.*)"$/m.exec(stdout) ?? [];
+    const again = await find(defect, ...args, "--faults", faults, "--only", only);
+    expect(again).toContain(problem);
+    expect(again).toContain(" 1 runs, ");
   });
 
   it.each(howOften([], DEFECTS))("is found by the seed in the table: $name", async ({ name, what, world = [] }) => {

@@ -21,9 +21,10 @@ export interface Explored {
   readonly states: number;
   /** What was stored, and what the writers knew, when they had done all that they had to do. */
   readonly ends: ReadonlySet<string>;
-  /** What is wrong in the first run with a problem, and its trace. */
+  /** What is wrong in the first run with a problem, its trace, and its choices. */
   readonly problems: readonly string[];
   readonly trace: readonly string[];
+  readonly choices: readonly number[];
 }
 
 /** How much may go wrong, and how deep to go. */
@@ -37,6 +38,8 @@ export interface Exploration {
   readonly depth?: number;
   /** True to try the orders that need not be tried, too. */
   readonly triesAll?: boolean;
+  /** The choices of one run: only this one is made. */
+  readonly only?: readonly number[] | undefined;
   /** True if the store is a network away for the engines, too: they decide on the head that they saw last. */
   readonly isRemote?: boolean;
 }
@@ -47,23 +50,25 @@ const SIZE: Size = { rounds: 1, writers: 3, hosts: 3, sessions: 2, operations: 1
 export async function explore<Engine>(script: Script<Engine>, exploration: Exploration): Promise<Explored> {
   const seen = new Set<string>();
   const ends = new Set<string>();
-  const open: (readonly number[])[] = [[]];
+  const open: (readonly number[])[] = [exploration.only ?? []];
   let runs = 0;
   for (let prefix = open.pop(); prefix !== undefined; prefix = open.pop()) {
     const choices = new ExploredChoices(exploration, prefix, seen);
     const { end, problems, trace } = await runScript(script, choices, exploration.faults);
     runs += 1;
-    if (problems.length > 0) return { runs, states: seen.size, ends, problems, trace };
+    const values = choices.made.map(({ value }) => value);
+    if (problems.length > 0) return { runs, states: seen.size, ends, problems, trace, choices: values };
     if (end !== undefined) ends.add(end);
+    if (exploration.only !== undefined) break;
     for (const [index, { state, count }] of choices.made.entries()) {
       if (index < prefix.length) continue;
       if (seen.has(state)) break;
       seen.add(state);
-      const before = choices.made.slice(0, index).map(({ value }) => value);
+      const before = values.slice(0, index);
       for (let value = 1; value < count; value += 1) open.push([...before, value]);
     }
   }
-  return { runs, states: seen.size, ends, problems: [], trace: [] };
+  return { runs, states: seen.size, ends, problems: [], trace: [], choices: [] };
 }
 
 /** What is explored. */

@@ -26,8 +26,10 @@ export interface Watched {
   readonly seen: Map<string, number[]>;
   /** The versions that were there when it began. */
   readonly from: ReadonlyMap<string, number>;
-  /** True if it may see the newest of these: it was not acknowledged yet, and is found by the first poll. */
-  readonly mayPoll: boolean;
+  /** It sees only later versions than these. One that polls may find a commit that was not acknowledged when it began. */
+  readonly old: ReadonlyMap<string, number>;
+  /** The first version of each session that its own host has appended since it began: it has to see these. */
+  readonly own: Map<string, number>;
   /** The versions that were there when it was ready: it has to see all later ones. Missing before. */
   ready: ReadonlyMap<string, number> | undefined;
   isOver: boolean;
@@ -103,11 +105,14 @@ export class Host<Engine> {
   async #watch(life: Life<Engine>): Promise<void> {
     if (this.#kind.watch === undefined) return;
     const { of, engine } = life;
-    const { schedule, versions, nature } = this.#store;
-    const mayPoll = nature.pollMs !== undefined;
-    const seen = new Map<string, number[]>();
-    const watched: Watched = { of, seen, from: new Map(versions), mayPoll, ready: undefined, isOver: false };
+    const { schedule, versions, acknowledged, nature } = this.#store;
+    const [seen, own, from] = [new Map<string, number[]>(), new Map<string, number>(), new Map(versions)];
+    const old = nature.pollMs === undefined ? from : new Map(acknowledged);
+    const watched: Watched = { of, seen, from, old, own, ready: undefined, isOver: false };
     this.watched.push(watched);
+    life.storage.onAppended = (id, version) => {
+      if (version > (from.get(id) ?? 0) && !own.has(id)) own.set(id, version);
+    };
     const onReady = () => {
       watched.ready = new Map(versions);
     };

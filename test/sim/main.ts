@@ -32,6 +32,7 @@ const OPTIONS = {
   explore: { type: "string" },
   world: { type: "string", default: "" },
   remote: { type: "boolean", default: false },
+  only: { type: "string" },
   forever: { type: "boolean", default: false },
   routed: { type: "boolean", default: false },
   planned: { type: "boolean", default: false },
@@ -98,17 +99,22 @@ async function exploreAll(depth: number | undefined): Promise<void> {
 }
 
 async function exploreOne<E>(name: string, script: Script<E>, depth: number | undefined): Promise<void> {
-  if (!name.startsWith(values.world)) return;
-  for (const faults of [0, 1] as const) {
-    const exploration = { faults, isRemote: values.remote, ...(depth !== undefined && { depth }) };
-    const { runs, states, problems, trace } = await explore(script, exploration);
+  const isNamed = values.world in PHASED_SCRIPTS || values.world in ROUTED_SCRIPTS;
+  if (isNamed ? name !== values.world : !name.startsWith(values.world)) return;
+  const only = values.only?.split(",").map(Number);
+  const chosen = size.faults === 0 ? ([0] as const) : ([1] as const);
+  for (const faults of only === undefined ? ([0, 1] as const) : chosen) {
+    const exploration = { faults, isRemote: values.remote, only, ...(depth !== undefined && { depth }) };
+    const { runs, states, problems, trace, choices } = await explore(script, exploration);
     console.log(
       `${name}: ${depth === undefined ? "whole" : `depth ${depth}`}, ${faults} faults, ${runs} runs, ${states} states, ${seconds()} s`,
     );
     if (problems.length === 0) continue;
     process.exitCode = 1;
     const command = `npm run sim -- --explore ${depth ?? "all"} --world "${name}"${values.remote ? " --remote" : ""}`;
-    console.log([...trace, "", ...problems, "", `The same again: ${command}`].join("\n"));
+    const path = choices.slice(0, choices.findLastIndex((value) => value !== 0) + 1);
+    const again = `${command} --faults ${faults} --only "${path}"`;
+    console.log([...trace, "", ...problems, "", `The same again: ${again}`].join("\n"));
   }
 }
 

@@ -240,17 +240,20 @@ async function answerTo(
 
 /** Returns what is wrong with what the watchers of a host have seen of a session. */
 export function watchedBy({ watched }: Pick<Host<unknown>, "watched">, sessionId: string, newest: number): string[] {
-  return watched.flatMap(({ of, seen, from, mayPoll, ready, isOver }) => {
-    const before = from.get(sessionId) ?? 0;
+  return watched.flatMap(({ of, seen, from, old, own, ready, isOver }) => {
     const versions = seen.get(sessionId) ?? [];
-    const missed = ready === undefined ? newest : (ready.get(sessionId) ?? 0);
-    const first = versions[0] ?? missed + 1;
+    const wanted = Math.min(
+      ready === undefined ? newest + 1 : (ready.get(sessionId) ?? 0) + 1,
+      own.get(sessionId) ?? newest + 1,
+    );
+    const first = versions[0] ?? wanted;
+    const end = first + versions.length;
     const isInOrder = versions.every((version, index) => version === first + index);
-    const isNew = mayPoll ? first >= before : first > before;
-    const isComplete = isOver || (ready !== undefined && first + versions.length === newest + 1);
-    if (isInOrder && isNew && first <= missed + 1 && isComplete) return [];
-    const since = ready === undefined ? "was never ready" : `was ready at ${missed}`;
-    return [`the watcher of ${of} saw ${versions} of ${sessionId}, which had ${before} to ${newest}, and ${since}`];
+    const isNew = first > (old.get(sessionId) ?? 0) && first <= wanted;
+    const isComplete = isOver ? versions.length === 0 || end <= newest + 1 : ready !== undefined && end === newest + 1;
+    if (isInOrder && isNew && isComplete) return [];
+    const since = `${from.get(sessionId) ?? 0} when it began, and ${ready === undefined ? "none" : (ready.get(sessionId) ?? 0)} when it was ready`;
+    return [`the watcher of ${of} saw ${versions} of ${sessionId}, which had ${since}; now ${newest}`];
   });
 }
 

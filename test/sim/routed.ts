@@ -181,7 +181,11 @@ export class RoutedProduct implements Product<RoutedEngine> {
     const started = await writer.ask(key, (engine, signal) =>
       engine.start({ workflow: NAME, idempotencyKey: key, signal }),
     );
-    if (started.kind === "answer") return started.value.instanceId;
+    if (started.kind === "answer") {
+      const { others } = answerOf(started.value);
+      if (others.length > 0) throw new Error(`start has shown ${others}`);
+      return started.value.instanceId;
+    }
     // The instance is there, but its first step is not decided.
     const error = started.kind === "refusal" ? started.error : undefined;
     if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "CANCELLED")) {
@@ -233,13 +237,18 @@ export class RoutedProduct implements Product<RoutedEngine> {
   }
 }
 
-function answerOf(view: RoutedView & { readonly gate?: unknown; readonly now?: unknown }): Answer {
+function answerOf({ now, ...view }: RoutedView & { readonly gate?: unknown; readonly now?: RoutedView }): Answer {
   const { version, status, currentStep: step, awaiting, gate: refused, replayed = false } = view;
   const [waits, isRefused] = [awaiting !== undefined, refused !== undefined];
   // A repeated answer says what is the current step now, too.
-  const text = JSON.stringify({ ...view, now: undefined });
-  const others = STEPS.filter((name) => name !== step && text.includes(textOf(name)));
+  const others = [view, ...(now === undefined ? [] : [now])].flatMap(othersIn);
   return { version, status, step, waits, isRefused, isReplayed: replayed, others };
+}
+
+/** Returns the steps whose text a view has, but the current one. */
+function othersIn(view: RoutedView): string[] {
+  const text = JSON.stringify(view);
+  return STEPS.filter((name) => name !== view.currentStep && text.includes(textOf(name)));
 }
 
 /** A decider that takes its time, and says which report it was asked about. Sometimes it fails, or never answers: then the deadline does. */

@@ -71,6 +71,8 @@ export abstract class SharedStore {
   abstract readonly nature: Nature;
   /** The newest version of each session, as the store has it. */
   readonly versions = new Map<string, number>();
+  /** The newest version of each session that a host was told of as its own. */
+  readonly acknowledged = new Map<string, number>();
   readonly #newest = new Map<string, string>();
   /** True if anybody watches. */
   isWatched = false;
@@ -193,6 +195,8 @@ export class SimStorage implements StorageAdapter, Line {
   readonly #end = new AbortController();
   #opened: Promise<StorageAdapter> | undefined;
   isCut = false;
+  /** Is told of each append that this host was told is done. */
+  onAppended: (id: SessionId, version: number) => void = () => {};
 
   constructor(store: SharedStore, of: string, { remote }: { readonly remote: boolean }) {
     this.#store = store;
@@ -215,11 +219,13 @@ export class SimStorage implements StorageAdapter, Line {
     return this.#ask(`read ${id}`, id, (storage) => storage.read(id));
   }
 
-  append(commit: Commit): Promise<void> {
+  async append(commit: Commit): Promise<void> {
     // The caller owns the commit.
     const copy = structuredClone(commit);
     const { sessionId, version } = copy;
-    return this.#ask(`append ${sessionId} ${version}`, sessionId, (storage) => storage.append(copy), true);
+    await this.#ask(`append ${sessionId} ${version}`, sessionId, (storage) => storage.append(copy), true);
+    this.#store.acknowledged.set(sessionId, Math.max(version, this.#store.acknowledged.get(sessionId) ?? 0));
+    this.onAppended(sessionId, version);
   }
 
   makeDurable(id: SessionId): Promise<void> {

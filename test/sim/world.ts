@@ -72,6 +72,8 @@ export class World<Engine> {
   /** The calls that hosts have not answered yet. */
   readonly underWay = new Set<Promise<void>>();
   readonly #product: Product<Engine>;
+  /** What watchers had seen that a loss of power has undone. */
+  readonly #undone: string[] = [];
   #steps = 0;
 
   constructor(
@@ -172,7 +174,19 @@ export class World<Engine> {
     }
     const problems = await this.until(this.#product.check(auditor));
     auditor.crash();
-    return problems;
+    return [...this.#undone, ...problems];
+  }
+
+  #losePower(): void {
+    this.store.losePower?.();
+    const { versions } = this.store;
+    for (const { of, seen } of this.hosts.flatMap(({ watched }) => watched)) {
+      for (const [id, found] of seen) {
+        const last = found.at(-1) ?? 0;
+        if (last > (versions.get(id) ?? 0))
+          this.#undone.push(`the watcher of ${of} saw ${last} of ${id}, which is gone`);
+      }
+    }
   }
 
   #pause(milliseconds: number): Promise<void> {
@@ -203,7 +217,7 @@ export class World<Engine> {
     } else if (what === 1 && this.store.losePower !== undefined) {
       this.schedule.note("world: the power fails");
       for (const { life } of this.hosts) life?.crash();
-      this.store.losePower();
+      this.#losePower();
       for (const each of this.hosts) this.schedule.add("world", `${each.name} starts again`, () => this.#heal(each));
     } else if (what === 1 && host.life !== undefined) {
       this.schedule.note(`${host.name}: is cut off`);

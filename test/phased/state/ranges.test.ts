@@ -15,6 +15,11 @@ describe("ranges", () => {
       [5, 5],
     ]);
     expect(addToRanges([[1, 4]], 2)).toEqual([[1, 4]]);
+    expect([1, 3, 6, 4].reduce(addToRanges, [])).toEqual([
+      [1, 1],
+      [3, 4],
+      [6, 6],
+    ]);
   });
 
   it("are cut within a range, and between two", () => {
