@@ -47,7 +47,7 @@ async function linear(read: Read, text: string, { at, length }: Part): Promise<v
   const unit = Math.max(1, text.length / 500);
   const times = (size: number) => Math.ceil((size * unit - text.length) / part.length);
   const make = (size: number) => text.slice(0, begin) + part.repeat(Math.max(1, times(size))) + text.slice(end);
-  const bar = { length: 100_000 / unit, milliseconds: 20 * SECOND };
+  const bar = { length: 20_000 / unit, milliseconds: 4 * SECOND };
   const slow = await grows({ name: "", words: [], read }, { name: "", make }, undefined, bar);
   if (slow !== undefined) throw new Error(`with ${JSON.stringify(part)} repeated, it takes ${slow}`);
 }
