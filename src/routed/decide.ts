@@ -45,7 +45,9 @@ export async function decidePending(
   // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
   const host = { ...context, kernel: context.hostKernel };
   const ask = (end: AbortSignal, close: () => void) => decide(host, session, pending, end, close);
-  const decided = await asking.answer(session, pending.version, ask, waiting);
+  let decided = await asking.answer(session, pending.version, ask, waiting);
+  // Who asks about an outdated state gets what followed it, perhaps from before the retry that has joined the question.
+  while (decided.version < session.version) decided = await asking.answer(session, pending.version, ask, waiting);
   // Meanwhile it may have been handed over to somebody else.
   const { sessionId } = session;
   if (caller !== undefined && (await context.kernel.find(sessionId)) === undefined) throw noInstance(sessionId);

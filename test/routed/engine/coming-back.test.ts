@@ -7,6 +7,7 @@ import { MemoryStorage } from "../../../src/storage/memory/storage.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import type { FieldGate } from "../../../src/workflow/structure.js";
 import { abandon } from "../../support/abandon.js";
+import { failure } from "../../support/failure.js";
 import { DONE, type Move, routed, Script } from "./garden.js";
 
 const GATE: FieldGate = {
@@ -33,6 +34,31 @@ async function started(moves: readonly Move[], gate?: FieldGate, options: Partia
   const { instanceId: id } = await made.engine.start({ workflow: "GARDEN" });
   return { ...made, decider, id };
 }
+
+/** A storage in which what follows a commit can be late: it was read before it is held up. */
+class LateLogs extends MemoryStorage {
+  held: Promise<void> = Promise.resolve();
+
+  override async *log(...of: Parameters<MemoryStorage["log"]>): AsyncGenerator<Commit, void, undefined> {
+    const commits: Commit[] = [];
+    for await (const commit of super.log(...of)) commits.push(commit);
+    if ((of[1]?.after ?? 0) > 0) await this.held;
+    yield* commits;
+  }
+}
+
+function gate<T = void>() {
+  let open: (value: T) => void = () => {};
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+/** Lets everything happen that needs no timer. */
+const turns = async () => {
+  for (let count = 0; count < 20; count += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 
 const never: Move = () => new Promise(() => {});
 
@@ -284,5 +310,43 @@ describe("a failure outside of the instance", () => {
     });
     expect(await engine.status(id)).toMatchObject({ status: "FAILED", allowed: ["retry", "delete"] });
     expect(String(errors[0])).toContain("EACCES");
+  });
+});
+
+describe("a retry", () => {
+  it("gets what follows it, although it has joined a question about the state before it", async () => {
+    const storage = new LateLogs();
+    const [failing, stale] = [gate<Error>(), gate<string>()];
+    const decider = new Script(
+      () => failing.opened,
+      () => stale.opened,
+      "Sow",
+    );
+    const { engine } = routed(decider, { storage, firstStep: "decider" });
+    const request = { workflow: "GARDEN", idempotencyKey: "start" };
+    const first = failure(engine.start(request));
+    await turns();
+    // The same start again: it reads that nothing is decided, and learns of it only after the failure is recorded.
+    const reading = gate();
+    storage.held = reading.opened;
+    const second = engine.start(request).catch((error: unknown) => error);
+    await turns();
+    failing.open(new Error("the model is down"));
+    const { sessionId: id } = (await first).details as { readonly sessionId: string };
+    reading.open();
+    await turns();
+    expect(decider.requests).toHaveLength(2);
+    // Its question ends with the failure, which it reads before the retry and learns of after it.
+    const ending = gate();
+    storage.held = ending.opened;
+    stale.open("Dig");
+    await turns();
+    const retried = engine.retry(id, {});
+    await turns();
+    storage.held = Promise.resolve();
+    ending.open();
+    await second;
+    expect(await retried).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
+    expect(decider.requests).toHaveLength(3);
   });
 });
