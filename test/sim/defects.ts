@@ -326,6 +326,14 @@ export const DEFECTS: readonly Defect[] = [
     world: ROUTED,
   },
   {
+    name: "joins-an-older-question",
+    what: "A retry is answered with the failure before it, which an older question has found.",
+    file: "routed/decide.ts",
+    from: "while (decided.version < session.version) decided =",
+    to: "if (session.version < 0) decided =",
+    world: ROUTED,
+  },
+  {
     name: "second-key-not-kept",
     what: "A call with a key of its own gets the decision on a report that is recorded already, and is not remembered.",
     file: "routed/advance.ts",
