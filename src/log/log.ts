@@ -96,6 +96,8 @@ export class Kernel<Command, Event, Head> {
   readonly #clock: FullClock;
   readonly #heads: RecentMap<SessionId, Newest<Head>>;
   readonly #admits: Admits | undefined;
+  /** The last time that was written. */
+  #last = { now: Number.NaN, at: "" };
 
   constructor(options: KernelOptions<Command, Event, Head>);
   /** @internal Kernels for one caller are made by `limitedTo`. */
@@ -297,7 +299,7 @@ export class Kernel<Command, Event, Head> {
     request: KeyedRequest | undefined,
   ): Decided<Event, Head> {
     const { machine, hashKey } = this.#options;
-    const at = new Date(this.#clock.now()).toISOString();
+    const at = this.#time();
     const version = (newest?.version ?? 0) + 1;
     const decision = machine.decide(newest?.head, command, { at, version });
     if (!decision.ok) throw decision.error;
@@ -314,6 +316,13 @@ export class Kernel<Command, Event, Head> {
     const commit = { sessionId, version, at, schema, previousHash, hash, summary, body, payloads };
     const made = { sessionId, version, at, hash, summary, body, keys, head };
     return { commit, newest: made, events };
+  }
+
+  /** Returns the time as ISO 8601. Of a busy host, many commits are of one millisecond, which is written once. */
+  #time(): string {
+    const now = this.#clock.now();
+    if (now !== this.#last.now) this.#last = { now, at: new Date(now).toISOString() };
+    return this.#last.at;
   }
 
   async #appended(commit: Commit, tries: number): Promise<boolean> {

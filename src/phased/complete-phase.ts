@@ -68,7 +68,9 @@ export async function completePhase(
   );
   // The session already waits for an approval of the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
-  return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
+  const pinned = context.pinned.structure(outcome);
+  const structure = pinned instanceof Promise ? await pinned : pinned;
+  return describe(context, outcome, structure, Object.keys(submission.evidence));
 }
 
 /** The verdict on a submission with all that is recorded, and what it depends on. */
@@ -101,10 +103,12 @@ function createJudge(
   return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
-    const structure = await context.pinned.structure(session);
+    const pinned = context.pinned.structure(session);
+    const structure = pinned instanceof Promise ? await pinned : pinned;
     const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
     if (refusal !== undefined) throw refusal;
-    await context.approvalGuard.check(session, structure);
+    const checking = context.approvalGuard.check(session, structure);
+    if (checking !== undefined) await checking;
     const { awaiting } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       return { answer: { asked: awaiting.version } };
@@ -120,7 +124,7 @@ function createJudge(
     if (followed.signal?.aborted) throw cancelled("completePhase");
     const { judged, payloads, snapshots, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
-    const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
+    const tickedBefore = ticks && (await ticks.tickedBefore(context, session, structure, phase));
     const command = { type: "completePhase", phase: number, ...judged, ...tickedBefore, waived } as const;
     return { command: { command, structure, limits: context.options.limits, snapshots, skips }, payloads };
   };
@@ -210,7 +214,8 @@ async function evaluate(
   if (followed.signal?.aborted) throw cancelled("completePhase");
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
-  const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;
+  const skipping = isLeft ? context.pinned.skips(session, structure) : undefined;
+  const skips = skipping instanceof Promise ? await skipping : skipping;
   // Only verifiers take snapshots.
   const takesSnapshots = isLeft && Object.getOwnPropertyNames(context.options.verifiers).length > 0;
   const begun = takesSnapshots

@@ -35,10 +35,13 @@ export async function loadSession(
   const session = await context.kernel.find(id);
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
-  const loaded = await acceptedState(context, session);
+  // Each await takes time, also of a value that is there: in all, they would be a tenth of a reading call.
+  const accepted = acceptedState(context, session);
+  const loaded = accepted instanceof Promise ? await accepted : accepted;
   if (loaded.unapproved !== undefined) return loaded;
   const ticked = loaded.session.head.due === undefined ? loaded : await withDueTicks(context, session);
-  return snapshotsFirst ? withSnapshots(context, ticked) : ticked;
+  const lacking = snapshotsFirst && lacksSnapshots(context, ticked.session);
+  return lacking === false ? ticked : withSnapshots(context, ticked, lacking);
 }
 
 async function withDueTicks(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
@@ -51,8 +54,12 @@ async function withDueTicks(context: EngineContext, session: PhasedSession): Pro
  * Takes the snapshots that nobody has taken when the phase was entered, for example because an approval was given where
  * its verifiers are not registered. Each is tried once; if it fails, a retry takes it.
  */
-async function withSnapshots(context: EngineContext, loaded: LoadedSession): Promise<LoadedSession> {
-  if (!(await lacksSnapshots(context, loaded.session))) return loaded;
+async function withSnapshots(
+  context: EngineContext,
+  loaded: LoadedSession,
+  lacking: boolean | Promise<boolean>,
+): Promise<LoadedSession> {
+  if (!(await lacking)) return loaded;
   const { sessionId } = loaded.session;
   const prepare = async (session: PhasedSession | undefined) => {
     if (session === undefined || session.head.status === "deleted") return { answer: undefined };
@@ -76,9 +83,20 @@ async function withSnapshots(context: EngineContext, loaded: LoadedSession): Pro
   return { ...loaded, session, structure };
 }
 
-/** Returns a session with its structure, up to the first approval that this host does not accept. */
-export async function acceptedState(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
-  const structure = await context.pinned.structure(session);
+/** Returns a session with its structure, up to the first approval that this host does not accept; not a promise if that is known. */
+export function acceptedState(context: EngineContext, session: PhasedSession): LoadedSession | Promise<LoadedSession> {
+  const structure = context.pinned.structure(session);
+  if (structure instanceof Promise || context.approvalGuard.knowsApprovers)
+    return checkedState(context, session, structure);
+  return { session, structure };
+}
+
+async function checkedState(
+  context: EngineContext,
+  session: PhasedSession,
+  pinned: WorkflowStructure | Promise<WorkflowStructure>,
+): Promise<LoadedSession> {
+  const structure = await pinned;
   const unapproved = await context.approvalGuard.unapproved(session, structure);
   if (unapproved === undefined) return { session, structure };
   const before = await context.kernel.at(session.sessionId, unapproved.version - 1);
@@ -230,7 +248,8 @@ export async function execute<Answer>(
     if (answer === SNAPSHOTS_DUE) {
       mayLack = false;
       if (session !== undefined) {
-        await withSnapshots(context, { session, structure: await context.pinned.structure(session) });
+        const structure = await context.pinned.structure(session);
+        await withSnapshots(context, { session, structure }, lacksSnapshots(context, session));
       }
       continue;
     }

@@ -63,21 +63,29 @@ const NAMES_KEPT = 256;
 const namesByRevision = new RecentMap<string, readonly string[]>(NAMES_KEPT);
 
 /**
- * Returns the documents that a text names and that the session may read, each once. The texts of phases and tasks are
- * left out: they have calls of their own. `from` is the path of the text.
+ * Returns the documents that a text names and that the session may read, each once; not a promise if it names none. The
+ * texts of phases and tasks are left out: they have calls of their own. `from` is the path of the text.
  */
-export async function namedDocuments(
+export function namedDocuments(
   context: EngineContext,
   loaded: LoadedSession,
   from: string,
   { text, revision }: Content,
-): Promise<readonly NamedDocument[]> {
+): readonly NamedDocument[] | Promise<readonly NamedDocument[]> {
   let names = namesByRevision.get(revision);
   if (names === undefined) {
     names = [...new Set(namedPaths(text).map(({ path }) => path))];
     namesByRevision.set(revision, names);
   }
-  if (names.length === 0) return [];
+  return names.length === 0 ? [] : readNamed(context, loaded, from, names);
+}
+
+async function readNamed(
+  context: EngineContext,
+  loaded: LoadedSession,
+  from: string,
+  names: readonly string[],
+): Promise<readonly NamedDocument[]> {
   try {
     const access = accessOf(loaded);
     const listed = await listDocuments(context, loaded.structure);
@@ -278,19 +286,23 @@ export async function viewText(
   task?: TaskDefinition,
 ): Promise<TextView> {
   const view = await readText(context, structure, session.head.target, phase, task);
-  const content = await withOptions(context, session.sessionId, view.content);
   // What the tasks share is not in the text of their phase.
-  const parts = { own: view.own, shared: view.shared };
-  const named = Object.entries(parts).filter(([, part]) => part?.text.includes("{options."));
-  if (content === view.content && named.length === 0) return view;
+  const { own, shared } = view;
+  if (![view.content, own, shared].some(namesOption)) return view;
+  const content = await withOptions(context, session.sessionId, view.content);
+  const named = Object.entries({ own, shared }).filter(([, part]) => namesOption(part));
   const options = await context.pinned.options(session.sessionId);
   const given = named.map(([name, part]) => [name, part && { ...part, text: fillOptions(part.text, options) }]);
   return { ...view, content, facts: readMarkdownFacts(content.text), ...Object.fromEntries(given) };
 }
 
+function namesOption(part: { readonly text: string } | undefined): boolean {
+  return part?.text.includes("{options.") === true;
+}
+
 /** Returns a text with the options in it that its session was started with. */
 export async function withOptions({ pinned }: EngineContext, id: SessionId, content: Content): Promise<Content> {
-  if (!content.text.includes("{options.")) return content;
+  if (!namesOption(content)) return content;
   return withText(content, fillOptions(content.text, await pinned.options(id)));
 }
 

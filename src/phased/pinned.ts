@@ -102,11 +102,17 @@ export class Pinned {
   }
 
   /** Returns which phases a session skips; undefined if its workflow has no rule for that. */
-  async skips({ sessionId }: Pick<Owner, "sessionId">, structure: WorkflowStructure): Promise<Skips | undefined> {
+  skips(
+    { sessionId }: Pick<Owner, "sessionId">,
+    structure: WorkflowStructure,
+  ): Skips | Promise<Skips | undefined> | undefined {
     const hasSkips = this.#hasSkips.get(structure) ?? structure.phases.some(({ skipWhen }) => skipWhen !== undefined);
     this.#hasSkips.set(structure, hasSkips);
     if (!hasSkips) return undefined;
-    return skipsWith(structure, await this.options(sessionId));
+    const options = this.options(sessionId);
+    return options instanceof Promise
+      ? options.then((given) => skipsWith(structure, given))
+      : skipsWith(structure, options);
   }
 
   /**
@@ -159,6 +165,7 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
 };
 
 type Found = ReadonlyMap<number, ArtifactName>;
+type Names = ReadonlyMap<number, readonly string[]>;
 
 /** The names of the artifacts of completed phases, from the log. */
 export class ArtifactNames {
@@ -168,10 +175,13 @@ export class ArtifactNames {
     this.#found = new LogFold<SessionEvent, SessionHead, Found>(kernel, new Map(), withNames);
   }
 
-  /** Returns the names by phase, for the phases before `phase`. */
-  async before(session: PhasedSession, phase: number): Promise<Map<number, readonly string[]>> {
+  /** Returns the names by phase, for the phases before `phase`; not a promise if there are none. */
+  before(session: PhasedSession, phase: number): Names | Promise<Names> {
+    return session.head.completed.length === 0 ? new Map() : this.#read(session, phase);
+  }
+
+  async #read(session: PhasedSession, phase: number): Promise<Names> {
     const names = new Map<number, readonly string[]>();
-    if (session.head.completed.length === 0) return names;
     const found = await this.#found.at(session);
     for (const [number, artifact] of [...found].sort(([one], [other]) => one - other)) {
       if (number < phase) names.set(number, artifact.names);

@@ -175,14 +175,21 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
-  await context.approvalGuard.check(session, structure);
-  await snapshotGaps(context, session, structure);
+  // Only what is not known yet is awaited: see loadSession.
+  const checking = context.approvalGuard.check(session, structure);
+  if (checking !== undefined) await checking;
+  if (knownGaps(context, session) === undefined) await snapshotGaps(context, session, structure);
   const phase = requirePhase(structure, number);
-  const waivers = await viewWaivers(context, session, structure);
+  const viewing = viewWaivers(context, session, structure);
+  const waivers = viewing instanceof Promise ? await viewing : viewing;
   const asked = phaseAsked(context, head, phase, waivers.waived);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, asked));
-  const awaiting = await viewAwaited(context, session);
+  const awaiting = head.awaiting === undefined ? undefined : await viewAwaited(context, session);
   const text = await viewText(context, session, structure, phase);
+  const finding = context.artifactNames.before(session, number);
+  const artifacts = finding instanceof Promise ? await finding : finding;
+  const naming = namedDocuments(context, loaded, textPath(structure, phase), text.content);
+  const documents = naming instanceof Promise ? await naming : naming;
   return {
     ...waivers,
     ...(plan === undefined ? {} : { plan }),
@@ -191,9 +198,9 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     workflowType: head.workflowType,
     phase: asked,
     tasks: tasksOf(head, structure, phase, plan?.tasks),
-    artifacts: await context.artifactNames.before(session, number),
+    artifacts,
     ...text,
-    documents: await namedDocuments(context, loaded, textPath(structure, phase), text.content),
+    documents,
   };
 }
 
@@ -208,13 +215,17 @@ export async function viewTask(
   if (unapproved !== undefined) throw notAccepted(unapproved);
   const refusal = readingRefusal(session.head, phaseNumber, structure);
   if (refusal !== undefined) throw refusal;
-  await context.approvalGuard.check(session, structure);
+  const checking = context.approvalGuard.check(session, structure);
+  if (checking !== undefined) await checking;
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
-  const asked = await phaseNow(context, loaded, phase);
+  const asking = phaseNow(context, loaded, phase);
+  const asked = asking instanceof Promise ? await asking : asking;
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, asked, task));
   const text = await viewText(context, session, structure, phase, task);
+  const naming = namedDocuments(context, loaded, textPath(structure, phase, task), text.content);
+  const documents = naming instanceof Promise ? await naming : naming;
   return {
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
@@ -222,7 +233,7 @@ export async function viewTask(
     tasks: tasksOf(session.head, structure, phase, plan?.tasks),
     task,
     ...text,
-    documents: await namedDocuments(context, loaded, textPath(structure, phase, task), text.content),
+    documents,
   };
 }
 

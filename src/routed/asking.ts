@@ -44,6 +44,10 @@ export class Asking {
     // One that was ended is not waited for: usually it has no answer.
     const question = known === undefined || known.end.signal.aborted ? this.#ask(key, ask) : known;
     question.waiting += 1;
+    if (signal === undefined) {
+      onAsk?.();
+      return question.answer;
+    }
     let leave = () => {};
     const left = new Promise<never>((_, reject) => {
       leave = () => {
@@ -54,12 +58,12 @@ export class Asking {
         else reject(error);
       };
     });
-    signal?.addEventListener("abort", leave, { once: true });
+    signal.addEventListener("abort", leave, { once: true });
     try {
       onAsk?.();
       return await Promise.race([question.answer, left]);
     } finally {
-      signal?.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", leave);
     }
   }
 

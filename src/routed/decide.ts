@@ -107,8 +107,10 @@ async function decide(
   close: () => void,
 ): Promise<RoutedCommit> {
   const { sessionId } = session;
-  const structure = await context.pinned.structure(session);
-  await context.approvals.check(session, structure);
+  const pinned = context.pinned.structure(session);
+  const structure = pinned instanceof Promise ? await pinned : pinned;
+  const checking = context.approvals.check(session, structure);
+  if (checking !== undefined) await checking;
   const { clock } = context.options;
   const begun = clock.elapsed();
   let decided: Decided;

@@ -290,10 +290,12 @@ export class PinnedStructures {
     this.#kernel = kernel;
   }
 
-  /** Returns the steps, transitions and gates that a session is bound to. */
-  async structure({ sessionId }: Pick<RoutedCommit, "sessionId">): Promise<RoutedStructure> {
-    const known = this.#known.get(sessionId);
-    if (known !== undefined) return known;
+  /** Returns the steps, transitions and gates that a session is bound to; not a promise if they are cached. */
+  structure({ sessionId }: Pick<RoutedCommit, "sessionId">): RoutedStructure | Promise<RoutedStructure> {
+    return this.#known.get(sessionId) ?? this.#read(sessionId);
+  }
+
+  async #read(sessionId: RoutedCommit["sessionId"]): Promise<RoutedStructure> {
     const { events } = await this.#kernel.at(sessionId, 1);
     const started = events.find(({ type }) => type === "started");
     if (started?.type !== "started") throw tampered({ sessionId, version: 1 }, "it has no workflow in it");

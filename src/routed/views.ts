@@ -34,14 +34,23 @@ export async function requireInstance(context: RoutedContext, instanceId: string
 }
 
 /**
- * Returns an instance up to the first approval that this host does not accept. Everything that shows an
- * instance starts here.
+ * Returns an instance up to the first approval that this host does not accept; not a promise if that is known. Everything
+ * that shows an instance starts here.
  */
-export async function acceptedState<S extends RoutedSession>(
+export function acceptedState<S extends RoutedSession>(
   context: RoutedContext,
   session: S,
+): AcceptedInstance<S> | Promise<AcceptedInstance<S>> {
+  const finding = findUnapproved(context, session);
+  return finding === undefined ? { session } : beforeUnapproved(context, session, finding);
+}
+
+async function beforeUnapproved<S extends RoutedSession>(
+  context: RoutedContext,
+  session: S,
+  finding: Promise<UnapprovedStep | undefined>,
 ): Promise<AcceptedInstance<S>> {
-  const unapproved = await findUnapproved(context, session);
+  const unapproved = await finding;
   if (unapproved === undefined) return { session };
   return { session: await context.kernel.at(session.sessionId, unapproved.version - 1), unapproved };
 }
@@ -87,7 +96,8 @@ export function executeOn<Answer>(
     id,
     async (current) => {
       const session = requireFound(current, id);
-      const unapproved = await findUnapproved(context, session);
+      const finding = findUnapproved(context, session);
+      const unapproved = finding && (await finding);
       if (unapproved !== undefined && !mayUndo(unapproved, session)) await refuse(context, session, unapproved);
       const prepared = await prepare(session, unapproved);
       if ("command" in prepared && setsGoing(session.head, prepared.command)) await requirePlace(context);
@@ -137,13 +147,17 @@ function requireFound(session: RoutedSession | undefined, id: SessionId): Routed
   throw noInstance(id);
 }
 
-async function findUnapproved(
+/** Returns undefined, with nothing to await, if there is nothing to check. */
+function findUnapproved(
   { approvals, pinned }: RoutedContext,
   session: RoutedSession,
-): Promise<UnapprovedStep | undefined> {
+): Promise<UnapprovedStep | undefined> | undefined {
   // A deleted instance shows nothing.
   if (!approvals.knowsApprovers || session.head.status === "DELETED") return undefined;
-  return approvals.unapproved(session, await pinned.structure(session));
+  const structure = pinned.structure(session);
+  return structure instanceof Promise
+    ? structure.then((read) => approvals.unapproved(session, read))
+    : approvals.unapproved(session, structure);
 }
 
 async function refuse({ pinned }: RoutedContext, session: RoutedSession, unapproved: UnapprovedStep): Promise<never> {
@@ -152,7 +166,9 @@ async function refuse({ pinned }: RoutedContext, session: RoutedSession, unappro
 
 /** Returns the state of an instance, up to the first approval that this host does not accept. */
 export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
-  const found = await acceptedState(context, session);
+  // Only what is not known yet is awaited: each await takes time, also of a value that is there.
+  const accepted = acceptedState(context, session);
+  const found = accepted instanceof Promise ? await accepted : accepted;
   if (found.unapproved === undefined) return viewAccepted(context, session);
   const { awaiting: _, ...view } = await viewAccepted(context, found.session);
   const allowed: RoutedOperation[] = isStillThere(found.unapproved, session) ? ["resume", "delete"] : ["delete"];
@@ -177,13 +193,15 @@ export async function resultOf(
 
 /** Returns the current step with its instructions. Throws `DEFINITION_UNAVAILABLE`. */
 export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
-  const { session } = await acceptedState(context, at);
+  const accepted = acceptedState(context, at);
+  const { session } = accepted instanceof Promise ? await accepted : accepted;
   const { step = "", workflow, status } = session.head;
   // The end is the same in every workflow, also in one that no longer exists. A decider may end the work at a step.
   if (step === FINISH || status === "COMPLETED") return { name: FINISH, instructions: "Workflow complete." };
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
   const instructions = instructionsOf(await loadTexts(context, workflow), step);
-  const gate = stepOf(await context.pinned.structure(session), step)?.gate;
+  const pinned = context.pinned.structure(session);
+  const gate = stepOf(pinned instanceof Promise ? await pinned : pinned, step)?.gate;
   return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
 }
 
@@ -204,7 +222,7 @@ export async function questionOf(
 async function viewAccepted(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
   const { sessionId, version, at, head } = session;
   const { workflow, revision, step, context: values, pending, createdAt } = head;
-  const awaiting = await questionOf(context, session);
+  const awaiting = pending?.awaiting === undefined ? undefined : await questionOf(context, session);
   return {
     instanceId: sessionId,
     workflow,

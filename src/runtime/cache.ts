@@ -1,51 +1,61 @@
 /** Caches of limited size: what engines, storages and workspaces keep per session or per text. */
 
+/** A value that is kept, and its share of the limit. */
+interface Entry<V> {
+  readonly value: V;
+  readonly weight: number;
+}
+
 /** A map that forgets the least recently used entries once it is full. */
 export class RecentMap<K, V> {
-  readonly #entries = new Map<K, V>();
+  readonly #entries = new Map<K, Entry<V>>();
   readonly #max: number;
-  readonly #weigh: ((value: V) => number) | undefined;
-  /** The weights of the entries; empty if each weighs 1. */
-  readonly #weights = new Map<K, number>();
+  readonly #weigh: (value: V) => number;
   #weight = 0;
   /** The key that was used last. Using it again moves nothing. */
   #newest: K | undefined;
 
   /** `max` limits the number of entries; with `weigh`, the sum of their weights. An entry above it is not kept. */
-  constructor(max: number, weigh?: (value: V) => number) {
+  constructor(max: number, weigh: (value: V) => number = () => 1) {
     this.#max = max;
     this.#weigh = weigh;
   }
 
   get(key: K): V | undefined {
-    const value = this.#entries.get(key);
-    if (value !== undefined && key !== this.#newest) {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (key !== this.#newest) {
       this.#entries.delete(key);
-      this.#entries.set(key, value);
+      this.#entries.set(key, entry);
       this.#newest = key;
     }
-    return value;
+    return entry.value;
   }
 
   set(key: K, value: V): void {
-    const weight = this.#weigh?.(value) ?? 1;
+    const weight = this.#weigh(value);
     if (weight > this.#max) return this.delete(key);
-    if (this.#entries.delete(key)) this.#weight -= this.#weights.get(key) ?? 1;
-    this.#entries.set(key, value);
+    const before = this.#entries.get(key);
+    if (before !== undefined && key !== this.#newest) this.#entries.delete(key);
+    this.#entries.set(key, { value, weight });
     this.#newest = key;
-    if (this.#weigh !== undefined) this.#weights.set(key, weight);
-    this.#weight += weight;
+    this.#weight += weight - (before?.weight ?? 0);
+    if (this.#weight > this.#max) this.#forgetOldest();
+  }
+
+  delete(key: K): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#weight -= entry.weight;
+    if (key === this.#newest) this.#newest = undefined;
+  }
+
+  #forgetOldest(): void {
     for (const oldest of this.#entries.keys()) {
       if (this.#weight <= this.#max) return;
       this.delete(oldest);
     }
-  }
-
-  delete(key: K): void {
-    if (!this.#entries.delete(key)) return;
-    if (key === this.#newest) this.#newest = undefined;
-    this.#weight -= this.#weights.get(key) ?? 1;
-    this.#weights.delete(key);
   }
 }
 

@@ -220,6 +220,10 @@ export type ParsedRequest<T> =
 
 /** Returns the fields that a request gives. Some clients send `null` for a missing value, so null counts as missing. */
 export function givenFields(input: WireObject): WireObject {
+  // Most calls have no null: a copy of each would take longer than its check.
+  let isWhole = true;
+  for (const key in input) if (input[key] === undefined || input[key] === null) isWhole = false;
+  if (isWhole) return input;
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== null));
 }
 

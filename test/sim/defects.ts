@@ -83,8 +83,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "time-of-another-clock",
     what: "Commits carry the time of the machine, not that of the host's clock.",
     file: "log/log.ts",
-    from: "new Date(this.#clock.now())",
-    to: "new Date()",
+    from: "const now = this.#clock.now();",
+    to: "const now = Date.now();",
   },
   {
     name: "verdict-kept-too-long",

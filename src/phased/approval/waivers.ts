@@ -196,13 +196,21 @@ export function listWaivers(context: EngineContext): Promise<readonly AwaitedWai
 }
 
 /** Returns the waivers at the current phase of a session. */
-export async function viewWaivers(
+export function viewWaivers(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+): WaiversView | Promise<WaiversView> {
+  const { waiver, waived } = session.head;
+  return waiver === undefined && waived === undefined ? {} : readWaivers(context, session, structure);
+}
+
+async function readWaivers(
   context: EngineContext,
   session: PhasedSession,
   structure: WorkflowStructure,
 ): Promise<WaiversView> {
-  const { waiver, waived } = session.head;
-  if (waiver === undefined && waived === undefined) return {};
+  const { waiver } = session.head;
   const open = await loadOpen(context, session);
   const denied = waiver?.denied === true ? await loadDenial(context, session, waiver.version) : undefined;
   const granted = await loadWaived(context, session, structure);
@@ -214,13 +222,14 @@ export async function viewWaivers(
 }
 
 /** Returns a phase as the agent is asked to pass it: the current one without what is waived. */
-export async function phaseNow(
+export function phaseNow(
   context: EngineContext,
   { session, structure }: LoadedSession,
   phase: PhaseDefinition,
-): Promise<PhaseDefinition> {
-  const waived = session.head.waived === undefined ? [] : await loadWaived(context, session, structure);
-  return phaseAsked(context, session.head, phase, waived.length === 0 ? undefined : waived);
+): PhaseDefinition | Promise<PhaseDefinition> {
+  const { head } = session;
+  if (head.waived === undefined) return phaseAsked(context, head, phase);
+  return loadWaived(context, session, structure).then((waived) => phaseAsked(context, head, phase, waived));
 }
 
 /** Returns the open request with what a person has to know; undefined if there is none. */

@@ -46,10 +46,8 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   if (result.passed || result.awaiting === undefined) {
     const isOver = result.passed && result.nextPhase === null;
     const pending = result.passed || !result.waitsForWaiver ? [] : await pendingFields(context, result);
-    const answer = {
-      ...judged(context, result, submitted, pending),
-      ...(isOver && (await allWaived(context, result))),
-    };
+    const verdict = judged(context, result, submitted, pending);
+    const answer = isOver ? { ...verdict, ...(await allWaived(context, result)) } : verdict;
     return result.replayed ? now(context, result, answer) : answer;
   }
   const decided = await askPerson(context, result.awaiting);
