@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { revisionOf } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
-import { compact, fits, jsonOf, type WireObject } from "./wire.js";
+import { compact, fits, jsonOf, serialise, type WireObject } from "./wire.js";
 
 /** The smallest budget for a text that is worth a page. */
 export const LEAST_PAGE = 1000;
@@ -22,6 +22,8 @@ export interface TextPage {
   readonly total: number;
   /** Missing on the last page. */
   readonly cursor?: string;
+  /** The JSON of `text`, if that was written to find where the page ends. */
+  readonly json?: string | undefined;
 }
 
 /** The kind of a text: a part of an answer, or a whole answer as JSON, which may be a page with its own cursor. */
@@ -42,8 +44,8 @@ export function pageText(
   // The JSON of a text is no shorter than the text.
   if (rest.length <= maxChars && fits(rest, maxChars)) return { text: rest, from, to: text.length, total: text.length };
   const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200));
-  const to = from + part.length;
-  const page = { text: part, from, to, total: text.length };
+  const to = from + part.text.length;
+  const page = { ...part, from, to, total: text.length };
   return to === text.length ? page : { ...page, cursor: cursorAt(kind, to, revisionOf(text), inner) };
 }
 
@@ -98,7 +100,7 @@ interface PagedCall {
 export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor, inner }: PagedCall): WireObject {
   if (cursor === undefined && fits(answer, maxChars)) return answer;
   const page = pageText(jsonOf(answer), maxChars - PAGE_OVERHEAD, cursor, { kind: "json", inner });
-  return compact({
+  const shownPage = compact({
     status: answer.status,
     action: answer.action,
     session_id: answer.session_id,
@@ -107,6 +109,9 @@ export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor,
     cursor: page.cursor,
     next: page.cursor === undefined ? answer.next : { ...call, cursor: page.cursor },
   });
+  // Most of what is written to the client was written already, to count it.
+  if (page.json !== undefined) serialise(shownPage, new Map([["json_page", page.json]]));
+  return shownPage;
 }
 
 /** Returns a cursor: JSON in base64, which clients pass on unread. */
@@ -162,28 +167,30 @@ function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
 }
 
 /** Returns at most `maxChars` characters of JSON, up to the last complete line, without splitting a character. */
-function cut(text: string, maxChars: number): string {
-  const length = lengthWithin(text, maxChars);
+function cut(text: string, maxChars: number): Pick<TextPage, "text" | "json"> {
+  const { length, json } = partWithin(text, maxChars);
   const line = text.lastIndexOf("\n", length - 1);
-  return text.slice(0, line > length * 0.7 ? line + 1 : length);
+  return line > length * 0.7 ? { text: text.slice(0, line + 1) } : { text: text.slice(0, length), json };
 }
 
 /** Characters that are counted at once, by the serialiser itself: it takes a fraction of the time of a look at each. */
 const COUNTED_AT_ONCE = 1024;
 
-/** Returns how many characters of a text have at most so many characters of JSON. Splits no pair of surrogates. */
-export function lengthWithin(text: string, maxChars: number): number {
+/** Returns how many characters of a text have at most so many characters of JSON, and that JSON. Splits no pair of surrogates. */
+export function partWithin(text: string, maxChars: number): { readonly length: number; readonly json: string } {
+  const written: string[] = [];
   let left = maxChars - 2;
   let index = 0;
   for (let step = COUNTED_AT_ONCE; step >= 1 && index < text.length; ) {
     const end = index + step;
     const isInPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
     const part = text.slice(index, isInPair ? end + 1 : end);
-    const length = JSON.stringify(part).length - 2;
-    if (length <= left) {
-      left -= length;
+    const json = JSON.stringify(part).slice(1, -1);
+    if (json.length <= left) {
+      left -= json.length;
       index += part.length;
+      written.push(json);
     } else step /= 2;
   }
-  return index;
+  return { length: index, json: `"${written.join("")}"` };
 }

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { action, type Failure, readCall } from "./dispatch.js";
-import { lengthWithin, pageItems } from "./pages.js";
+import { pageItems, partWithin } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
 import { compact, type Fault, fieldNames, maxCharsFor, unknownField, type WireObject } from "./wire.js";
 
@@ -154,7 +154,7 @@ async function searchTexts(context: SearchContext, call: SearchCall): Promise<Wi
 
 /** Returns a chunk on the wire; the beginning, if it is too long. */
 function resultOf({ text, headings, lines, score, ...chunk }: Chunk, maxChars: number): WireObject {
-  const shown = text.slice(0, lengthWithin(text, maxChars));
+  const shown = text.slice(0, partWithin(text, maxChars).length);
   return compact({
     file: chunk.file,
     headings: headings.join(" > "),

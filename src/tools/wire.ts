@@ -69,23 +69,27 @@ export function fits(value: unknown, maxChars: number): boolean {
     }
   }
   if (left >= 0) return true;
-  if (!isJsonObject(value)) return (JSON.stringify(value)?.length ?? 0) <= maxChars;
-  const parts = partsOf(value);
-  const text = `{${[...parts].map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
-  serialised.set(value, { text, parts });
-  return text.length <= maxChars;
+  return (isJsonObject(value) ? serialise(value) : (JSON.stringify(value) ?? "")).length <= maxChars;
 }
 
 /** Answers that were serialised to see if they fit: to do so again would take longer than all else that is done with them. */
 const serialised = new WeakMap<object, { readonly text: string; readonly parts: ReadonlyMap<string, string> }>();
 
+/** Returns the JSON of an answer, and remembers it; `known` has that of some of its parts. */
+export function serialise(answer: WireObject, known?: ReadonlyMap<string, string>): string {
+  const parts = partsOf(answer, known);
+  const text = `{${[...parts].map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
+  serialised.set(answer, { text, parts });
+  return text;
+}
+
 /** Returns the JSON of each part of an answer. */
-function partsOf(answer: WireObject): ReadonlyMap<string, string> {
-  const known = serialised.get(answer);
-  if (known !== undefined) return known.parts;
+function partsOf(answer: WireObject, known?: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const before = serialised.get(answer);
+  if (before !== undefined) return before.parts;
   const parts = new Map<string, string>();
   for (const [key, value] of Object.entries(answer)) {
-    const json: string | undefined = JSON.stringify(value);
+    const json: string | undefined = known?.get(key) ?? JSON.stringify(value);
     if (json !== undefined) parts.set(key, json);
   }
   return parts;

@@ -60,7 +60,11 @@ export async function dispatchCounted(context: ToolContext, input: unknown): Pro
   const isSuccess = status === "success";
   const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
   context.metrics.record(isAction(name) ? name : "unknown", systemClock.elapsed() - begun, isSuccess, isRefused);
-  return { ...body, status: isSuccess ? "success" : "error", action: String(name) };
+  return isResponse(body) ? body : { ...body, status: isSuccess ? "success" : "error", action: String(name) };
+}
+
+function isResponse(body: WireObject): body is WorkflowResponse {
+  return (body.status === "success" || body.status === "error") && typeof body.action === "string";
 }
 
 /** Removes actions that the host has not given to its agents. */
