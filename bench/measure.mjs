@@ -49,6 +49,48 @@ export async function mediansInTurn(tasks, rounds = 9, options = {}) {
   );
 }
 
+/** How many calls are timed at once. */
+const CALLS = 64;
+
+/**
+ * The same for calls of microseconds, 64 at a time: a timer around each of them would be a part of what it measures, and the
+ * median of single calls would leave out the garbage that they make. `prepare` makes what so many calls need, which
+ * is not timed. The first third of the time is for the compiler, and is not counted.
+ */
+export async function batchesInTurn(tasks, seconds = 6) {
+  const [baseline] = Object.keys(tasks);
+  const found = Object.fromEntries(Object.keys(tasks).map((name) => [name, { times: [], ratios: [] }]));
+  const begun = performance.now();
+  const spent = () => (performance.now() - begun) / 1000;
+  while (spent() < seconds) {
+    const isCounted = spent() > seconds / 3;
+    const round = {};
+    for (const [name, task] of Object.entries(tasks)) round[name] = await timeOfBatch(task);
+    if (!isCounted) continue;
+    for (const [name, { times, ratios }] of Object.entries(found)) {
+      times.push(round[name]);
+      ratios.push(round[name] / round[baseline]);
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(found).map(([name, { times, ratios }]) => [
+      name,
+      { median: median(times), ratio: ratio(median(ratios), 1) },
+    ]),
+  );
+}
+
+/** The microseconds of a call, as the mean of a batch. */
+async function timeOfBatch({ fn, prepare }) {
+  await prepare?.(CALLS);
+  const begun = performance.now();
+  for (let call = 0; call < CALLS; call += 1) {
+    const answer = fn();
+    if (answer instanceof Promise) await answer;
+  }
+  return ((performance.now() - begun) / CALLS) * 1000;
+}
+
 /** The same for two tasks: the median of each, and the ratio of the second to the first. */
 export async function pairedMedians(tasks, rounds = 9, options = {}) {
   const [[baseline, first], [measured, second]] = Object.entries(await mediansInTurn(tasks, rounds, options));

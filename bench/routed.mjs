@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { MemoryStorage } from "phasegate";
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { SqliteStorage } from "phasegate/sqlite";
-import { medians, pairedMedians, ratio, row, time } from "./measure.mjs";
+import { batchesInTurn, pairedMedians, row, time } from "./measure.mjs";
 import { bareTransaction, commitBytes } from "./sqlite.mjs";
-import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
+import { benchTool, evidenceOf, phasesToComplete } from "./workflow.mjs";
 
 const PHASES = 8;
 const EVIDENCE = 300;
@@ -22,12 +22,16 @@ const workflow = defineRoutedWorkflow({
   steps: ["One", "Two", "Three"].map((name) => ({ name, guidance: "Go on.", instructions: "Work." })),
 });
 
-/** An instance that can always be advanced, by a decider that answers at once. */
-function advancing(storage) {
+/** An engine with a decider that answers at once, and the report that it is given. */
+function routed(storage) {
   const decider = { decide: async () => ({ nextStep: "Two", contextUpdates: {} }) };
   const limits = { maxActiveSessions: Number.POSITIVE_INFINITY };
   const engine = createRoutedEngine({ storage, workflows: routedWorkflows(workflow), decider, limits });
-  const report = { status: "success", details: evidenceOf(EVIDENCE) };
+  return { engine, report: { status: "success", details: evidenceOf(EVIDENCE) } };
+}
+
+/** An instance that can always be advanced. */
+function advancing({ engine, report }) {
   const place = { id: "", reports: REPORTS };
   return {
     beforeEach: async () => {
@@ -42,18 +46,14 @@ function advancing(storage) {
   };
 }
 
-function completing(host) {
-  const place = { sessionId: "", phase: PHASES + 1 };
+/** Advances one instance after the other. */
+function reportsToTake({ engine, report }) {
+  const place = { id: "" };
   return {
-    beforeEach: async () => {
-      if (place.phase <= PHASES) return;
-      place.sessionId = await startSession(host);
-      place.phase = 1;
+    prepare: async () => {
+      place.id = (await engine.start({ workflow: "BENCH" })).instanceId;
     },
-    fn: async () => {
-      await completePhase(host, place.sessionId, place.phase, evidenceOf(EVIDENCE));
-      place.phase += 1;
-    },
+    fn: () => engine.advance(place.id, { report }),
   };
 }
 
@@ -61,7 +61,7 @@ async function onSqlite() {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
   const file = join(folder, "routed.db");
   const storage = await SqliteStorage.open(file);
-  const advance = advancing(storage);
+  const advance = advancing(routed(storage));
   for (let warm = 0; warm < 20; warm += 1) {
     await advance.beforeEach();
     await advance.fn();
@@ -81,11 +81,11 @@ async function onSqlite() {
 }
 
 export async function run() {
-  const found = await medians({
-    complete: completing(benchTool(PHASES)),
-    advance: advancing(new MemoryStorage()),
+  const { complete, advance } = await batchesInTurn({
+    complete: phasesToComplete(benchTool(PHASES), PHASES, evidenceOf(EVIDENCE)),
+    advance: reportsToTake(routed(new MemoryStorage())),
   });
   const what = "advance, memory, without the decider's time";
-  const baseline = `complete_phase ${time(found.complete)}`;
-  return [row(what, time(found.advance), baseline, ratio(found.advance, found.complete), 1.5), await onSqlite()];
+  const baseline = `complete_phase ${time(complete.median)}`;
+  return [row(what, time(advance.median), baseline, advance.ratio, 1.5), await onSqlite()];
 }

@@ -1,7 +1,7 @@
 /** One phase completed in memory, through the whole tool, against XState's restore + send + persist. */
 import { assign, createActor, createMachine } from "xstate";
-import { mediansInTurn, row, time } from "./measure.mjs";
-import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
+import { batchesInTurn, row, time } from "./measure.mjs";
+import { benchTool, evidenceOf, phasesToComplete, startSession } from "./workflow.mjs";
 
 const PHASES = 8;
 const EVIDENCE = 300;
@@ -30,30 +30,14 @@ export function xstateRound(phases, contextBytes) {
   };
 }
 
-/** A session that is always in a phase that can be completed. */
-function rolling(host, submitted) {
-  const place = { sessionId: "", phase: PHASES + 1 };
-  return {
-    beforeEach: async () => {
-      if (place.phase <= PHASES) return;
-      place.sessionId = await startSession(host);
-      place.phase = 1;
-    },
-    fn: async () => {
-      await completePhase(host, place.sessionId, place.phase, submitted);
-      place.phase += 1;
-    },
-  };
-}
-
 export async function run() {
   const host = benchTool(PHASES);
   const reader = benchTool(PHASES);
   const sessionId = await startSession(reader);
   const contextBytes = 700;
-  const found = await mediansInTurn({
+  const found = await batchesInTurn({
     xstate: { fn: xstateRound(PHASES, contextBytes) },
-    complete: rolling(host, evidenceOf(EVIDENCE)),
+    complete: phasesToComplete(host, PHASES, evidenceOf(EVIDENCE)),
     get_phase: { fn: async () => reader.tool.dispatch({ action: "get_phase", session_id: sessionId }) },
     get_task: {
       fn: async () => reader.tool.dispatch({ action: "get_task", session_id: sessionId, phase: 1, task_number: 1 }),

@@ -52,6 +52,23 @@ export async function completePhase({ tool }, sessionId, phase, submitted) {
   return answer;
 }
 
+/** Completes phase after phase, through the tool; the sessions for so many calls are started before them. */
+export function phasesToComplete(host, phases, submitted) {
+  const left = [];
+  return {
+    prepare: async (calls) => {
+      while (left.length < calls) {
+        const sessionId = await startSession(host);
+        for (let phase = 1; phase <= phases; phase += 1) left.push({ sessionId, phase });
+      }
+    },
+    fn: () => {
+      const { sessionId, phase } = left.shift();
+      return completePhase(host, sessionId, phase, submitted);
+    },
+  };
+}
+
 /** Completes phase after phase, by the engine; a new session where one has come to its end. */
 export function completing(host, phases, evidence) {
   const place = { sessionId: "", phase: phases + 1 };

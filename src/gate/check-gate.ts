@@ -161,13 +161,16 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
     const shut = hasRules(gate) ? [whole("The gate's rules were not run, so it stays shut")] : [];
     return verdict([...blocking, ...shut], softened);
   }
-  const faulty = new Set(found.map(({ field }) => field));
+  const faulty = found.length === 0 ? NO_NAMES : new Set(found.map(({ field }) => field));
   const unmet = context.rules.check(evidence, context.surroundings ?? {}, faulty, leftOut(gate, evidence));
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
 }
 
+const NO_NAMES: ReadonlySet<string> = new Set();
+
 /** Returns the waived fields that were not submitted. */
-function leftOut({ waived = [] }: FieldGate, evidence: JsonObject): Set<string> {
+function leftOut({ waived }: FieldGate, evidence: JsonObject): ReadonlySet<string> {
+  if (waived === undefined) return NO_NAMES;
   return new Set(waived.filter((name) => !Object.hasOwn(evidence, name) || evidence[name] === null));
 }
 

@@ -41,8 +41,10 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
     check(evidence, surroundings, faulty, waived = NONE) {
       const problems = [...broken];
       const variables = variablesOf(read, evidence, surroundings);
+      const isAllReadable = faulty.size + waived.size === 0;
       for (const one of ready) {
-        const problem = checkRule(one, evidence, variables, { faulty, waived });
+        if (!isAllReadable && isSkipped(one, { faulty, waived })) continue;
+        const problem = checkRule(one, evidence, variables);
         if (problem !== undefined) problems.push(problem);
       }
       return problems;
@@ -120,9 +122,8 @@ interface Unreadable {
 
 const NONE: ReadonlySet<string> = new Set();
 
-function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, unreadable: Unreadable) {
-  const { rule, field, params, run } = one;
-  if (unreadable.faulty.size + unreadable.waived.size > 0 && isSkipped(one, unreadable)) return undefined;
+/** Returns the problem with a rule; undefined if it holds, or its field was not submitted. */
+function checkRule({ rule, field, params, run }: ReadyRule, evidence: JsonObject, variables: Variables) {
   if (field !== undefined) {
     const value = submittedValue(evidence, field.name);
     if (value === undefined) return undefined;

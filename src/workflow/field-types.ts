@@ -39,19 +39,23 @@ export function exampleOf({ example, sample, rules, type }: FieldDefinition): Js
   return example ?? sample ?? (rules === undefined ? USUAL_EXAMPLES[type] : undefined);
 }
 
-const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {
-  boolean: (value) => typeof value === "boolean",
-  integer: (value) => Number.isSafeInteger(value),
-  number: (value) => typeof value === "number" && Number.isFinite(value),
-  string: (value) => typeof value === "string",
-  object: isJsonObject,
-  list: Array.isArray,
-  any: () => true,
-};
-
 /** Checks whether a value is of a field's type. */
 export function isOfType(value: JsonValue, type: FieldType): boolean {
-  return HOLDS[type](value);
+  switch (type) {
+    case "boolean":
+    case "string":
+      return typeof value === type;
+    case "integer":
+      return Number.isSafeInteger(value);
+    case "number":
+      return Number.isFinite(value);
+    case "object":
+      return isJsonObject(value);
+    case "list":
+      return Array.isArray(value);
+    case "any":
+      return true;
+  }
 }
 
 /**
@@ -76,7 +80,9 @@ export function visibleText(text: string): string {
 
 /** Checks whether a text has no visible characters. Most begin with one of ASCII, and need not be read further. */
 export function isInvisible(text: string): boolean {
-  return !/^[!-~]/.test(text) && visibleText(text) === "";
+  const first = text.charCodeAt(0);
+  const isVisible = first > 0x20 && first < 0x7f;
+  return !isVisible && visibleText(text) === "";
 }
 
 /** Checks whether a value has no content: no visible text, no number and no flag at any depth. */
