@@ -55,16 +55,18 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, inOrder(Reflect.get(value, key))]));
 }
 
-/** Digest functions that return hexadecimal digits. */
+/** Digest functions on texts as UTF-8, which return hexadecimal digits. */
 interface Hashes {
-  readonly sha256: (bytes: Uint8Array) => string;
-  readonly hmac: (key: Uint8Array, bytes: Uint8Array) => string;
+  readonly sha256: (text: string) => string;
+  readonly hmac: (key: Uint8Array, text: string) => string;
 }
+
+const encoder = new TextEncoder();
 
 /** Digests that run on any runtime. */
 export const PORTABLE: Hashes = {
-  sha256: (bytes) => bytesToHex(sha256(bytes)),
-  hmac: (key, bytes) => bytesToHex(hmac(sha256, key, bytes)),
+  sha256: (text) => bytesToHex(sha256(encoder.encode(text))),
+  hmac: (key, text) => bytesToHex(hmac(sha256, key, encoder.encode(text))),
 };
 
 /**
@@ -76,8 +78,8 @@ export function nativeHashes(runtime: Partial<typeof process> | undefined = glob
   if (typeof crypto?.hash !== "function" || typeof crypto.createHmac !== "function") return undefined;
   const { hash, createHmac } = crypto;
   return {
-    sha256: (bytes) => hash("sha256", bytes, "hex"),
-    hmac: (key, bytes) => createHmac("sha256", key).update(bytes).digest("hex"),
+    sha256: (text) => hash("sha256", text, "hex"),
+    hmac: (key, text) => createHmac("sha256", key).update(text).digest("hex"),
   };
 }
 
@@ -85,32 +87,15 @@ const hashes = nativeHashes() ?? PORTABLE;
 
 /** Returns the SHA-256 of a text as UTF-8, in 64 hexadecimal digits. Synchronous, on any runtime. */
 export function digest(text: string, by = hashes): string {
-  return by.sha256(bytesOf(text));
+  return by.sha256(text);
 }
 
 /** Returns the HMAC-SHA-256 of a text under a key, in 64 hexadecimal digits. */
 export function keyedDigest(key: Uint8Array, text: string, by = hashes): string {
-  return by.hmac(key, bytesOf(text));
+  return by.hmac(key, text);
 }
 
 /** Returns the short digest that identifies a revision of a text: 12 hexadecimal digits. */
 export function revisionOf(text: string): string {
   return digest(text).slice(0, 12);
-}
-
-/** Texts up to this length are encoded into one shared buffer. */
-const SHORT = 16_384;
-
-const encoder = new TextEncoder();
-
-/** A character is at most three bytes of UTF-8. */
-const short = new Uint8Array(SHORT * 3);
-
-/**
- * Returns a text as UTF-8. Use it before the next call, since short texts share a buffer: separate buffers would add a
- * fifth to the time of hashing.
- */
-function bytesOf(text: string): Uint8Array {
-  if (text.length > SHORT) return encoder.encode(text);
-  return short.subarray(0, encoder.encodeInto(text, short).written);
 }

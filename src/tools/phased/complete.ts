@@ -150,22 +150,23 @@ const NAMES_MAX = 100;
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, waived, reveal } = result;
   const done = nextPhase === null;
-  return compact({
+  const isLong = evidenceAccepted.length > NAMES_MAX;
+  return {
     status: "success",
     action: "complete_phase",
     session_id: sessionId,
     phase_completed: phase,
     checkpoint_passed: true,
-    evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
-    evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
-    warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
+    evidence_accepted: isLong ? evidenceAccepted.slice(0, NAMES_MAX) : evidenceAccepted,
+    ...(isLong && { evidence_accepted_in_all: evidenceAccepted.length }),
+    ...(warnings.length > 0 && { warnings: conceal(warnings, reveal).map(({ message }) => message) }),
     ...(ticks && tickNews(ticks)),
     ...(waived && waivedNews(waived, true)),
     ...(skipped && skipNews(skipped)),
-    workflow_complete: done || undefined,
+    ...(done && { workflow_complete: true }),
     next_phase: nextPhase && { phase_number: nextPhase.number, title: nextPhase.name },
     next: done ? null : phaseCall(sessionId),
-  });
+  };
 }
 
 /** Limits the problems in an answer; `get_errors` has all. */

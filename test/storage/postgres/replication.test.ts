@@ -28,6 +28,13 @@ async function isWaiting(url: string): Promise<boolean> {
   return (await runSql(url, "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length > 0;
 }
 
+/** Runs a query on a standby once it has applied all that it has: queries see nothing of what is only safe there. */
+async function queryStandby(url: string, text: string): Promise<readonly unknown[]> {
+  const isBehind = "SELECT WHERE pg_last_wal_replay_lsn() < pg_last_wal_receive_lsn()";
+  while ((await runSql(url, isBehind)).length > 0) await delay(5);
+  return runSql(url, text);
+}
+
 describe("an append that waits for its synchronous standby", () => {
   const schema = newSchema();
   let primary: PostgresServer;
@@ -60,7 +67,10 @@ describe("an append that waits for its synchronous standby", () => {
       expect(acknowledged, "the standby is not there").toBe(false);
       await standby.resume();
       await appended;
-      const [row] = await runSql(standby.url, `SELECT hash FROM ${schema}.commits WHERE version = ${commit.version}`);
+      const [row] = await queryStandby(
+        standby.url,
+        `SELECT hash FROM ${schema}.commits WHERE version = ${commit.version}`,
+      );
       expect(row).toEqual({ hash: commit.hash });
     },
   );
@@ -83,9 +93,8 @@ describe("an append that waits for its synchronous standby", () => {
     expect(answered, "the standby is not there").toBe(false);
     await standby.resume();
     expect(await answer).toMatchObject({ passed: true, replayed: true });
-    expect(await runSql(standby.url, `SELECT FROM ${schema}.commits WHERE session_id = '${sessionId}'`)).toHaveLength(
-      2,
-    );
+    const commits = `SELECT FROM ${schema}.commits WHERE session_id = '${sessionId}'`;
+    expect(await queryStandby(standby.url, commits)).toHaveLength(2);
     await impatient.close();
   });
 
@@ -102,7 +111,7 @@ describe("an append that waits for its synchronous standby", () => {
     expect(removed, "the standby is not there").toBe(false);
     await standby.resume();
     await removing;
-    expect(await runSql(standby.url, `SELECT FROM ${schema}.commits WHERE session_id = 'gone'`)).toEqual([]);
+    expect(await queryStandby(standby.url, `SELECT FROM ${schema}.commits WHERE session_id = 'gone'`)).toEqual([]);
   });
 
   it("is never acknowledged if the standby never gets the commit", { timeout: 120_000 }, async () => {
