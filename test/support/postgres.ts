@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { inject } from "vitest";
 
@@ -34,6 +35,13 @@ export async function runSql(url: string, ...statements: readonly string[]): Pro
   } finally {
     await client.end();
   }
+}
+
+/** Runs a query on a standby once it has applied all that it has: queries see nothing of what is only safe there. */
+export async function queryStandby(url: string, text: string): ReturnType<typeof runSql> {
+  const isBehind = "SELECT WHERE pg_last_wal_replay_lsn() < pg_last_wal_receive_lsn()";
+  while ((await runSql(url, isBehind)).length > 0) await delay(5);
+  return runSql(url, text);
 }
 
 /** Returns the URL of an empty database. */

@@ -14,7 +14,7 @@ import {
   withoutDebianPostgres,
 } from "../../support/debian-postgres.ts";
 import { failure } from "../../support/failure.js";
-import { newSchema, runSql } from "../../support/postgres.ts";
+import { newSchema, queryStandby, runSql } from "../../support/postgres.ts";
 
 const REASON = withoutDebianPostgres();
 
@@ -93,7 +93,7 @@ describe.skipIf(REASON !== "")(`pgbouncer in front of a server${REASON}`, () => 
     expect(acknowledged, "the standby is not there").toBe(false);
     await standby.resume();
     await appended;
-    expect(await runSql(standby.url, found)).toHaveLength(1);
+    expect(await queryStandby(standby.url, found)).toHaveLength(1);
     await storage.close();
   });
 

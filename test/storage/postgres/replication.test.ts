@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
-import { newSchema, runSql } from "../../support/postgres.ts";
+import { newSchema, queryStandby, runSql } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres, startStandby } from "../../support/postgres-server.ts";
 
 const workflow = defineWorkflow({
@@ -26,13 +26,6 @@ async function endTheWait(url: string, what: "pg_terminate_backend" | "pg_cancel
 /** Returns true while a backend waits for its standby. */
 async function isWaiting(url: string): Promise<boolean> {
   return (await runSql(url, "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length > 0;
-}
-
-/** Runs a query on a standby once it has applied all that it has: queries see nothing of what is only safe there. */
-async function queryStandby(url: string, text: string): Promise<readonly unknown[]> {
-  const isBehind = "SELECT WHERE pg_last_wal_replay_lsn() < pg_last_wal_receive_lsn()";
-  while ((await runSql(url, isBehind)).length > 0) await delay(5);
-  return runSql(url, text);
 }
 
 describe("an append that waits for its synchronous standby", () => {
