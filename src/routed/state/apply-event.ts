@@ -68,23 +68,15 @@ export function applyEvent(
 
 /** Returns the part of a head that every status has. */
 function factsOf(head: RoutedHead): RoutedFacts {
-  const { workflow, revision, step, total, context, pending, answered, visits, attempts, spent, baseline } = head;
-  const { owner, createdAt } = head;
-  return {
-    workflow,
-    revision,
-    ...(step === undefined ? {} : { step }),
-    total,
-    context,
-    ...(pending === undefined ? {} : { pending }),
-    ...(answered === undefined ? {} : { answered }),
-    visits,
-    attempts,
-    spent,
-    ...(baseline === undefined ? {} : { baseline }),
-    ...(owner === undefined ? {} : { owner }),
-    createdAt,
-  };
+  const { workflow, revision, total, context, visits, attempts, spent, createdAt } = head;
+  const facts: RoutedFacts = { workflow, revision, total, context, visits, attempts, spent, createdAt };
+  const { step, pending, answered, baseline, owner } = head;
+  if (step !== undefined) facts.step = step;
+  if (pending !== undefined) facts.pending = pending;
+  if (answered !== undefined) facts.answered = answered;
+  if (baseline !== undefined) facts.baseline = baseline;
+  if (owner !== undefined) facts.owner = owner;
+  return facts;
 }
 
 /** The caller has merged and bounded the context. */
@@ -118,9 +110,8 @@ function decided(
 ): RoutedHead {
   const { next, status } = event;
   const { counted, stays } = command.type === "decide" ? command : { counted: false, stays: false };
-  const before = withoutPending(factsOf(head));
   const facts: RoutedFacts = {
-    ...(stays ? before : withoutBaseline(before)),
+    ...factsOf({ ...head, pending: undefined, baseline: stays ? head.baseline : undefined }),
     ...(event.snapshots === undefined ? {} : { baseline: version }),
     ...contextOf(head, command),
     ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
@@ -142,10 +133,6 @@ function decided(
     case "RUNNING":
       return { ...facts, status };
   }
-}
-
-function withoutBaseline<H extends Partial<RoutedFacts>>({ baseline: _, ...rest }: H): Omit<H, "baseline"> {
-  return rest;
 }
 
 function failureOf({ code, reason }: Extract<RoutedEvent, { type: "failed" }>) {
