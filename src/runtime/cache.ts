@@ -40,7 +40,10 @@ export class RecentMap<K, V> {
     this.#entries.set(key, { value, weight });
     this.#newest = key;
     this.#weight += weight - (before?.weight ?? 0);
-    if (this.#weight > this.#max) this.#forgetOldest();
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#max) return;
+      this.delete(oldest);
+    }
   }
 
   delete(key: K): void {
@@ -49,13 +52,6 @@ export class RecentMap<K, V> {
     this.#entries.delete(key);
     this.#weight -= entry.weight;
     if (key === this.#newest) this.#newest = undefined;
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#max) return;
-      this.delete(oldest);
-    }
   }
 }
 

@@ -42,9 +42,6 @@ export function exampleOf({ example, sample, rules, type }: FieldDefinition): Js
 /** Checks whether a value is of a field's type. */
 export function isOfType(value: JsonValue, type: FieldType): boolean {
   switch (type) {
-    case "boolean":
-    case "string":
-      return typeof value === type;
     case "integer":
       return Number.isSafeInteger(value);
     case "number":
@@ -55,6 +52,8 @@ export function isOfType(value: JsonValue, type: FieldType): boolean {
       return Array.isArray(value);
     case "any":
       return true;
+    default:
+      return typeof value === type;
   }
 }
 
@@ -81,8 +80,7 @@ export function visibleText(text: string): string {
 /** Checks whether a text has no visible characters. Most begin with one of ASCII, and need not be read further. */
 export function isInvisible(text: string): boolean {
   const first = text.charCodeAt(0);
-  const isVisible = first > 0x20 && first < 0x7f;
-  return !isVisible && visibleText(text) === "";
+  return !(first > 0x20 && first < 0x7f) && visibleText(text) === "";
 }
 
 /** Checks whether a value has no content: no visible text, no number and no flag at any depth. */

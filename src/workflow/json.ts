@@ -51,8 +51,8 @@ function inOrder(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("toJSON" in value && typeof value.toJSON === "function") return inOrder(value.toJSON());
   if (Array.isArray(value)) return value.map(inOrder);
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, inOrder(Reflect.get(value, key))]));
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, inOrder(inner)]));
 }
 
 /** Digest functions on texts as UTF-8, which return hexadecimal digits. */

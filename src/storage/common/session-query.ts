@@ -192,7 +192,7 @@ export function conflict(sessionId: SessionId, version: number, reason: string):
 /** Builds the error for a commit with a field that an adapter cannot store. */
 export function invalidCommit(field: string, value: unknown): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `The commit's ${field} is not valid: ${shown(value)}`, {
-    remedy: "Commits are made by the engine; an adapter or a host that makes its own must follow the port's types.",
+    remedy: "Let the engine make commits, or follow the types of the port.",
     details: { field },
   });
 }
