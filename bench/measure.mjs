@@ -1,4 +1,4 @@
-/** Medians with tinybench, several tasks in one run, and ratios between them. */
+/** Medians of several tasks in one run, and ratios between them: with tinybench, or in batches for calls of microseconds. */
 import { Bench } from "tinybench";
 
 /** Does something with each number from one up to another, so many at the same time. */
@@ -53,9 +53,9 @@ export async function mediansInTurn(tasks, rounds = 9, options = {}) {
 const CALLS = 64;
 
 /**
- * The same for calls of microseconds, 64 at a time: a timer around each of them would be a part of what it measures, and the
- * median of single calls would leave out the garbage that they make. `prepare` makes what so many calls need, which
- * is not timed. The first third of the time is for the compiler, and is not counted.
+ * The same for calls of microseconds, 64 at a time: a timer around each of them would be a part of what it measures.
+ * `prepare` makes what so many calls need, which is not timed. The first third of the time is for the compiler, and is not
+ * counted. As with all medians here, a batch in which garbage is collected counts like any other.
  */
 export async function batchesInTurn(tasks, seconds = 6) {
   const [baseline] = Object.keys(tasks);
@@ -91,7 +91,7 @@ async function timeOfBatch({ fn, prepare }) {
   return ((performance.now() - begun) / CALLS) * 1000;
 }
 
-/** The same for two tasks: the median of each, and the ratio of the second to the first. */
+/** As `mediansInTurn`, for two tasks: the median of each, and the ratio of the second to the first. */
 export async function pairedMedians(tasks, rounds = 9, options = {}) {
   const [[baseline, first], [measured, second]] = Object.entries(await mediansInTurn(tasks, rounds, options));
   return { [baseline]: first.median, [measured]: second.median, ratio: second.ratio };

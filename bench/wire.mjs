@@ -5,7 +5,8 @@
 import "../scripts/run-sources.mjs";
 import { mediansInTurn, row, time } from "./measure.mjs";
 
-const { fits, jsonOf, maxCharsFor, shrinkAnswer } = await import("../src/tools/wire.ts");
+const { fits, jsonOf, shrinkAnswer } = await import("../src/tools/wire.ts");
+const { maxCharsFor } = await import("../src/tools/schemas.ts");
 const { pageAnswer } = await import("../src/tools/pages.ts");
 
 const MAX = maxCharsFor();

@@ -55,7 +55,12 @@ const MODULES = {
     least: 90,
   },
   tools: {
-    sources: ["src/tools/wire.ts", "src/tools/routed/requests.ts", "src/tools/phased/actions.ts"],
+    sources: [
+      "src/tools/wire.ts",
+      "src/tools/schemas.ts",
+      "src/tools/routed/requests.ts",
+      "src/tools/phased/actions.ts",
+    ],
     tests: ["test/tools/{requests,workflow-tool,routed-budget}.test.ts"],
     least: 90,
     remembering: ["src/tools/phased/actions.ts"],

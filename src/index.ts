@@ -106,7 +106,7 @@ export { MemoryStorage } from "./storage/memory/storage.js";
 export type { FilledText, OwnText } from "./template/template.js";
 export type { Action, DispatchOptions, WorkflowResponse } from "./tools/phased/actions.js";
 export { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "./tools/phased/workflow-tool.js";
-export type { ObjectSchema } from "./tools/wire.js";
+export type { ObjectSchema } from "./tools/schemas.js";
 export { type Diagnostic, formatDiagnostic } from "./workflow/diagnostic.js";
 export { defineWorkflow } from "./workflow/files/define-workflow.js";
 export type { JsonObject, JsonValue } from "./workflow/json.js";

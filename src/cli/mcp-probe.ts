@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
-import { CHARACTERS_PER_TOKEN } from "../tools/wire.js";
+import { CHARACTERS_PER_TOKEN } from "../tools/schemas.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { counted } from "./terminal.js";
 

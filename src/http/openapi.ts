@@ -1,6 +1,6 @@
 /** Makes the OpenAPI document of an HTTP API from its routes and from the schemas that check the requests. */
 import * as z from "zod/mini";
-import { fieldNames, isOptional } from "../tools/wire.js";
+import { fieldNames, isOptional } from "../tools/schemas.js";
 import type { Route } from "./service.js";
 
 /** The path of the OpenAPI document, below the base path. */

@@ -96,7 +96,7 @@ export class Kernel<Command, Event, Head> {
   readonly #clock: FullClock;
   readonly #heads: RecentMap<SessionId, Newest<Head>>;
   readonly #admits: Admits | undefined;
-  /** The last time that was written. */
+  /** The last time that was asked for. */
   #last = { now: Number.NaN, at: "" };
 
   constructor(options: KernelOptions<Command, Event, Head>);
@@ -318,7 +318,7 @@ export class Kernel<Command, Event, Head> {
     return { commit, newest: made, events };
   }
 
-  /** Returns the time as ISO 8601. Of a busy host, many commits are of one millisecond, which is written once. */
+  /** Returns the time as ISO 8601. A busy host makes many commits in one millisecond: its text is made once. */
   #time(): string {
     const now = this.#clock.now();
     if (now !== this.#last.now) this.#last = { now, at: new Date(now).toISOString() };

@@ -83,23 +83,33 @@ async function withSnapshots(
   return { ...loaded, session, structure };
 }
 
-/** Returns a session with its structure, up to the first approval that this host does not accept; not a promise if that is known. */
+/**
+ * Returns a session with its structure, up to the first approval that this host does not accept; not a promise if the
+ * structure is cached and there is no approval to check.
+ */
 export function acceptedState(context: EngineContext, session: PhasedSession): LoadedSession | Promise<LoadedSession> {
   const structure = context.pinned.structure(session);
-  if (structure instanceof Promise || context.approvalGuard.knowsApprovers)
-    return checkedState(context, session, structure);
-  return { session, structure };
+  if (structure instanceof Promise) return structure.then((read) => acceptedWith(context, session, read));
+  return acceptedWith(context, session, structure);
 }
 
-async function checkedState(
+function acceptedWith(
   context: EngineContext,
   session: PhasedSession,
-  pinned: WorkflowStructure | Promise<WorkflowStructure>,
+  structure: WorkflowStructure,
+): LoadedSession | Promise<LoadedSession> {
+  const finding = context.approvalGuard.unapproved(session, structure);
+  return finding === undefined ? { session, structure } : beforeUnapproved(context, { session, structure }, finding);
+}
+
+async function beforeUnapproved(
+  context: EngineContext,
+  loaded: LoadedSession,
+  finding: Promise<UnapprovedPass | undefined>,
 ): Promise<LoadedSession> {
-  const structure = await pinned;
-  const unapproved = await context.approvalGuard.unapproved(session, structure);
-  if (unapproved === undefined) return { session, structure };
-  const before = await context.kernel.at(session.sessionId, unapproved.version - 1);
+  const unapproved = await finding;
+  if (unapproved === undefined) return loaded;
+  const before = await context.kernel.at(loaded.session.sessionId, unapproved.version - 1);
   return { session: before, structure: await context.pinned.structure(before), unapproved };
 }
 

@@ -101,7 +101,7 @@ export class Pinned {
     return options;
   }
 
-  /** Returns which phases a session skips; undefined if its workflow has no rule for that. */
+  /** Returns which phases a session skips; undefined if its workflow has no rule for that; not a promise if its options are cached. */
   skips(
     { sessionId }: Pick<Owner, "sessionId">,
     structure: WorkflowStructure,

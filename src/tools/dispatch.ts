@@ -4,8 +4,8 @@
  * - dispatch.ts: an answer over its token budget is paged if it can be requested again, else shortened; the kind, HTTP
  *   status and code of each error
  * - pages.ts: how a long answer to a reading call is paged, and what a cursor is
- * - wire.ts: how a request is read; what an answer is, how long it may be, and what a long answer to a change leaves out;
- *   published schemas
+ * - wire.ts: how a request is read; what an answer is, and what a long answer to a change leaves out
+ * - schemas.ts: the JSON Schemas that tools publish, and how long an answer may be
  * - phased/, routed/, search-tool.ts, and workspace/tools/ next to this module: one table of actions for each product,
  *   with the words of its answers and refusals
  */

@@ -7,7 +7,8 @@ import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems, partWithin } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
-import { compact, type Fault, fieldNames, maxCharsFor, unknownField, type WireObject } from "./wire.js";
+import { fieldNames, maxCharsFor } from "./schemas.js";
+import { compact, type Fault, unknownField, type WireObject } from "./wire.js";
 
 /** The options of a search tool. */
 export interface SearchToolOptions {

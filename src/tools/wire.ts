@@ -1,8 +1,6 @@
 /**
- * What goes over the wire: answers of tools with their budget, the JSON Schemas that tools publish, and requests with
- * their faults. An answer that is too long and can be requested again is paged instead (pages.ts). Every word of
- * a schema is in an agent's context all the time, so what only validates is left out. Each product words the faults of a
- * request for its own clients.
+ * What goes over the wire: answers of tools with their budget, and requests with their faults. An answer that is too long
+ * and can be requested again is paged instead (pages.ts). Each product words the faults of a request for its own clients.
  */
 import * as z from "zod/mini";
 import { isPhasegateError } from "../errors.js";
@@ -25,17 +23,6 @@ export function compact(entries: WireObject): WireObject {
 /** Shortens a text from a definition for a brief answer. */
 export function brief(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
-}
-
-/** Characters of JSON that count as one token. */
-export const CHARACTERS_PER_TOKEN = 4;
-/** The budget of an answer in tokens: the default, and the smallest. */
-const DEFAULT_TOKENS = 6000;
-const LEAST_TOKENS = 1000;
-
-/** Returns how many characters of JSON an answer may have. */
-export function maxCharsFor(tokens = DEFAULT_TOKENS): number {
-  return Math.max(tokens, LEAST_TOKENS) * CHARACTERS_PER_TOKEN;
 }
 
 /** The longest form of one character in JSON: `\u0000`. */
@@ -73,13 +60,20 @@ export function fits(value: unknown, maxChars: number): boolean {
 }
 
 /** Answers that were serialised to see if they fit: to do so again would take longer than all else that is done with them. */
-const serialised = new WeakMap<object, { readonly text: string; readonly parts: ReadonlyMap<string, string> }>();
+const serialised = new WeakMap<object, Serialised>();
+
+/** The JSON of an answer and of its parts, and the parts that it was made of. */
+interface Serialised {
+  readonly text: string;
+  readonly parts: ReadonlyMap<string, string>;
+  readonly values: WireObject;
+}
 
 /** Returns the JSON of an answer, and remembers it; `known` has that of some of its parts. */
 export function serialise(answer: WireObject, known?: ReadonlyMap<string, string>): string {
   const parts = partsOf(answer, known);
   const text = `{${[...parts].map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
-  serialised.set(answer, { text, parts });
+  serialised.set(answer, { text, parts, values: { ...answer } });
   return text;
 }
 
@@ -95,9 +89,16 @@ function partsOf(answer: WireObject, known?: ReadonlyMap<string, string>): Reado
   return parts;
 }
 
-/** Returns the JSON of an answer, which nobody changes any more. */
+/** Returns the JSON of an answer; that which is remembered, if the answer still has the same parts. */
 export function jsonOf(answer: object): string {
-  return serialised.get(answer)?.text ?? JSON.stringify(answer);
+  const known = serialised.get(answer);
+  return known !== undefined && hasSameParts(answer, known.values) ? known.text : JSON.stringify(answer);
+}
+
+/** A host may add to an answer before it is sent. */
+function hasSameParts(answer: object, values: WireObject): boolean {
+  const keys = Object.keys(answer);
+  return keys.length === Object.keys(values).length && keys.every((key) => Reflect.get(answer, key) === values[key]);
 }
 
 /** Decides what an answer can do without. */
@@ -139,75 +140,6 @@ export function shrinkAnswer(answer: WireObject, maxChars: number, rules: Shrink
   return whole();
 }
 
-/** A JSON Schema as MCP lists it: an object's. */
-export interface ObjectSchema {
-  /** The type of the schema. */
-  readonly type: "object";
-  /** The other keywords, such as `properties` and `required`. */
-  readonly [key: string]: unknown;
-}
-
-/** The keywords of a schema that only validate. */
-const VALIDATING = [
-  "minimum",
-  "exclusiveMinimum",
-  "maximum",
-  "minLength",
-  "maxLength",
-  "maxItems",
-  "pattern",
-  "propertyNames",
-] as const;
-
-/** Returns the JSON Schema of an object, as input; `closed` keeps that it takes no other keys. */
-export function publishedSchema(schema: z.core.$ZodType, { closed = false } = {}): ObjectSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    io: "input",
-    unrepresentable: "any",
-    override: ({ jsonSchema }) => {
-      for (const key of VALIDATING) delete jsonSchema[key];
-      if (!closed || jsonSchema.additionalProperties !== false) delete jsonSchema.additionalProperties;
-    },
-  });
-  return { ...rest, type: "object" };
-}
-
-/** A Standard Schema, as the AI SDK and MCP servers take it. It publishes a JSON Schema; the tool itself checks calls. */
-export interface PassedSchema {
-  /** The properties of a Standard Schema. */
-  readonly "~standard": {
-    /** The version of Standard Schema. */
-    readonly version: 1;
-    /** The library that the schema comes from. */
-    readonly vendor: string;
-    /** Accepts everything. */
-    readonly validate: (value: unknown) => { readonly value: unknown };
-    /** The published schema. */
-    readonly jsonSchema: {
-      /** The JSON Schema of a call's arguments. */
-      readonly input: () => Record<string, unknown>;
-      /** The same schema. */
-      readonly output: () => Record<string, unknown>;
-    };
-  };
-}
-
-/**
- * Returns a schema that publishes a JSON Schema and accepts everything. Servers answer a wrong call with their
- * validator's message; the tool knows the action that was meant, and tells the agent what to write instead.
- */
-export function passThroughSchema(schema: ObjectSchema): PassedSchema {
-  const published = () => ({ ...schema });
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "phasegate",
-      validate: (value) => ({ value }),
-      jsonSchema: { input: published, output: published },
-    },
-  };
-}
-
 /** A fault of a request. */
 export interface Fault {
   /** The path of the field, with dots; empty for the request itself. */
@@ -224,10 +156,10 @@ export type ParsedRequest<T> =
 
 /** Returns the fields that a request gives. Some clients send `null` for a missing value, so null counts as missing. */
 export function givenFields(input: WireObject): WireObject {
-  // Most calls have no null: a copy of each would take longer than its check.
+  // Most calls have no null, and a plain copy takes a fraction of the time.
   let isWhole = true;
   for (const key in input) if (input[key] === undefined || input[key] === null) isWhole = false;
-  if (isWhole) return input;
+  if (isWhole) return { ...input };
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== null));
 }
 
@@ -241,16 +173,6 @@ export function parseRequest<S extends z.core.$ZodObject>(schema: S, input: unkn
   const parsed = z.safeParse(schema, input);
   if (parsed.success) return { ok: true, params: parsed.data };
   return { ok: false, faults: parsed.error.issues.flatMap((issue) => faultsOf(issue, input)) };
-}
-
-/** Returns the names of the fields that a schema takes. */
-export function fieldNames(schema: z.core.$ZodObject): string[] {
-  return Object.keys(schema._zod.def.shape);
-}
-
-/** Returns true if a call may leave a field out. */
-export function isOptional(schema: z.core.$ZodObject, field: string): boolean {
-  return schema._zod.def.shape[field]?._zod.optin !== undefined;
 }
 
 /** Says that a field is unknown, and which one may be meant. */

@@ -77,7 +77,7 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, (hidden) => (hidden.trim() ? "" : hidden)).trim();
 }
 
-/** Checks whether a text has no visible characters. Most begin with one of ASCII, and need not be read further. */
+/** Checks whether a text has no visible characters. Most begin with a visible ASCII character, and need not be read further. */
 export function isInvisible(text: string): boolean {
   const first = text.charCodeAt(0);
   return !(first > 0x20 && first < 0x7f) && visibleText(text) === "";

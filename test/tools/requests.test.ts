@@ -18,19 +18,21 @@ import {
 } from "../../src/tools/phased/actions.js";
 import { REQUESTS as ROUTED, type RoutedCall } from "../../src/tools/routed/requests.js";
 import {
+  fieldNames,
+  isOptional,
+  maxCharsFor,
+  type ObjectSchema,
+  passThroughSchema,
+  publishedSchema,
+} from "../../src/tools/schemas.js";
+import {
   brief,
   compact,
-  fieldNames,
   fits,
   givenFields,
   ifAllowed,
-  isOptional,
   keyed,
-  maxCharsFor,
-  type ObjectSchema,
   parseRequest,
-  passThroughSchema,
-  publishedSchema,
   shrinkAnswer,
   unknownField,
 } from "../../src/tools/wire.js";

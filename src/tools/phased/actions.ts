@@ -9,7 +9,8 @@ import type { Engine } from "../../phased/engine.js";
 import type { Followed } from "../../phased/verify/verify.js";
 import type { Metrics } from "../../runtime/operations.js";
 import type { PersonsAnswer } from "../dispatch.js";
-import { fieldNames, isOptional, type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
+import { fieldNames, isOptional, type ObjectSchema, publishedSchema } from "../schemas.js";
+import type { WireObject } from "../wire.js";
 
 /**
  * An object that is passed on unchanged: zod's record would drop keys such as `__proto__`, which the engine refuses. What is

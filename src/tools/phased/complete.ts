@@ -157,7 +157,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     session_id: sessionId,
     phase_completed: phase,
     checkpoint_passed: true,
-    evidence_accepted: isLong ? evidenceAccepted.slice(0, NAMES_MAX) : evidenceAccepted,
+    evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
     ...(isLong && { evidence_accepted_in_all: evidenceAccepted.length }),
     ...(warnings.length > 0 && { warnings: conceal(warnings, reveal).map(({ message }) => message) }),
     ...(ticks && tickNews(ticks)),

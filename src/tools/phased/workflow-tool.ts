@@ -13,7 +13,7 @@ import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Actor, Authorize } from "../../ports/actor.js";
 import { Metrics } from "../../runtime/operations.js";
-import { maxCharsFor, type ObjectSchema } from "../wire.js";
+import { maxCharsFor, type ObjectSchema } from "../schemas.js";
 import {
   ACTION_NAMES,
   type Action,

@@ -9,7 +9,7 @@ import type { RoutedEngine } from "../../routed/engine.js";
 import type { FollowedReport, RoutedQuestion } from "../../routed/types.js";
 import { nearest } from "../../workflow/names.js";
 import type { PersonsAnswer } from "../dispatch.js";
-import { type ObjectSchema, publishedSchema } from "../wire.js";
+import { type ObjectSchema, publishedSchema } from "../schemas.js";
 import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
 
 /** The name and description of a call. */

@@ -14,7 +14,8 @@ import type { RoutedEngine } from "../../routed/engine.js";
 import type { AdvanceRequest, FollowedDecision, RoutedResult, RoutedView } from "../../routed/types.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { type Action, action, dispatch, type Product, readCall } from "../dispatch.js";
-import { ifAllowed, keyed, maxCharsFor, type ObjectSchema, type ShrinkRules, type WireObject } from "../wire.js";
+import { maxCharsFor, type ObjectSchema } from "../schemas.js";
+import { ifAllowed, keyed, type ShrinkRules, type WireObject } from "../wire.js";
 import {
   ALL_CALLS,
   actionInput,

@@ -15,6 +15,15 @@ describe("MemoryStorage", () => {
     expect(await storage.list({ limit: 1, status: ["active"], cursor: page.cursor ?? "" })).toMatchObject({ total: 3 });
   });
 
+  it.each([undefined, null, "yesterday"])("refuses a commit that was created at %j", async (createdAt) => {
+    const storage = new MemoryStorage();
+    const commit = makeCommit();
+    const wrong = { ...commit, summary: { ...commit.summary, createdAt } };
+    const refused = storage.append(wrong as never);
+    await expect(refused).rejects.toMatchObject({ code: "INVALID_INPUT", details: { field: "summary.createdAt" } });
+    expect(await storage.read(commit.sessionId)).toBeUndefined();
+  });
+
   it("returns frozen commits, the same object each time", async () => {
     const storage = new MemoryStorage();
     const commit = makeCommit({ payloads: [{ hash: "h", body: "x" }] });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { pageAnswer, partWithin } from "../../src/tools/pages.js";
-import { jsonOf } from "../../src/tools/wire.js";
+import { fits, jsonOf, type WireObject } from "../../src/tools/wire.js";
 
 const CASES = [
   "plain",
@@ -31,6 +31,22 @@ describe("partWithin", () => {
         expect(partWithin(text, isEnough ? length : length - 1).length === text.length).toBe(isEnough);
       }),
     );
+  });
+});
+
+describe("jsonOf", () => {
+  it("has what a host has added to an answer after its budget was checked", () => {
+    const answer: WireObject = { status: "success", text: '"'.repeat(2000), empty: undefined };
+    expect(fits(answer, 5000)).toBe(true);
+    const whole = jsonOf(answer);
+    expect(whole).toBe(JSON.stringify(answer));
+    answer.extra = true;
+    expect(jsonOf(answer)).toBe(JSON.stringify(answer));
+    delete answer.extra;
+    answer.status = "error";
+    expect(jsonOf(answer)).toBe(JSON.stringify(answer));
+    answer.status = "success";
+    expect(jsonOf(answer)).toBe(whole);
   });
 });
 
