@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 
-export type { PassedSchema } from "./tools/schemas.js";
+export type { PassedSchema } from "./tools/wire.js";
 export {
   type Bundle,
   type BundleAgent,

@@ -21,8 +21,9 @@ import { type Action, type DispatchOptions, WORKFLOW_READING } from "../tools/ph
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
-import { maxCharsFor, passThroughSchema } from "../tools/schemas.js";
+import { maxCharsFor } from "../tools/schemas.js";
 import type { SearchTool } from "../tools/search-tool.js";
+import { passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";

@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import { isPhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
+import type { ObjectSchema } from "./schemas.js";
 
 /** An answer of a tool, or a part of one. */
 export type WireObject = { [key: string]: unknown };
@@ -138,6 +139,42 @@ export function shrinkAnswer(answer: WireObject, maxChars: number, rules: Shrink
     rest = without.answer;
   }
   return whole();
+}
+
+/** A Standard Schema, as the AI SDK and MCP servers take it. It publishes a JSON Schema; the tool itself checks calls. */
+export interface PassedSchema {
+  /** The properties of a Standard Schema. */
+  readonly "~standard": {
+    /** The version of Standard Schema. */
+    readonly version: 1;
+    /** The library that the schema comes from. */
+    readonly vendor: string;
+    /** Accepts everything. */
+    readonly validate: (value: unknown) => { readonly value: unknown };
+    /** The published schema. */
+    readonly jsonSchema: {
+      /** The JSON Schema of a call's arguments. */
+      readonly input: () => Record<string, unknown>;
+      /** The same schema. */
+      readonly output: () => Record<string, unknown>;
+    };
+  };
+}
+
+/**
+ * Returns a schema that publishes a JSON Schema and accepts everything. Servers answer a wrong call with their
+ * validator's message; the tool knows the action that was meant, and tells the agent what to write instead.
+ */
+export function passThroughSchema(schema: ObjectSchema): PassedSchema {
+  const published = () => ({ ...schema });
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "phasegate",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: published, output: published },
+    },
+  };
 }
 
 /** A fault of a request. */

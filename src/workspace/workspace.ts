@@ -19,7 +19,7 @@ import type { Actor, Authorize } from "../ports/actor.js";
 import type { WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import type { OperationMetrics } from "../runtime/operations.js";
-import { type PassedSchema, passThroughSchema } from "../tools/schemas.js";
+import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
 import type { WorkspaceNotificationMap } from "./options.js";
 import type { WorkflowSummary } from "./preload/find.js";
 import type { SessionFigures } from "./session/keeper.js";

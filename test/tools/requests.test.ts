@@ -17,14 +17,7 @@ import {
   WORKFLOW_READING,
 } from "../../src/tools/phased/actions.js";
 import { REQUESTS as ROUTED, type RoutedCall } from "../../src/tools/routed/requests.js";
-import {
-  fieldNames,
-  isOptional,
-  maxCharsFor,
-  type ObjectSchema,
-  passThroughSchema,
-  publishedSchema,
-} from "../../src/tools/schemas.js";
+import { fieldNames, isOptional, maxCharsFor, type ObjectSchema, publishedSchema } from "../../src/tools/schemas.js";
 import {
   brief,
   compact,
@@ -33,6 +26,7 @@ import {
   ifAllowed,
   keyed,
   parseRequest,
+  passThroughSchema,
   shrinkAnswer,
   unknownField,
 } from "../../src/tools/wire.js";
