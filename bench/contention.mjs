@@ -53,6 +53,7 @@ async function race(name, place, whose, sessions) {
   return {
     perSecond: total / seconds,
     conflicts: results.reduce((sum, one) => sum + one.conflicts, 0) / total,
+    refused: results.reduce((sum, one) => sum + one.refused, 0),
     longest: Math.max(...results.map((one) => one.longest)),
   };
 }
@@ -69,8 +70,8 @@ async function inNewPlace(name, work) {
 function onShared(name, count) {
   return inNewPlace(name, async (adapter, place) => {
     const ids = await startSessions(adapter, place, count);
-    const { perSecond, conflicts, longest } = await race(name, place, "shared", Array(PROCESSES).fill(ids));
-    return `| ${name} | ${count} | ${Math.round(perSecond)} | ${conflicts.toFixed(2)} | ${time(longest * 1000)} |`;
+    const { perSecond, conflicts, refused, longest } = await race(name, place, "shared", Array(PROCESSES).fill(ids));
+    return `| ${name} | ${count} | ${Math.round(perSecond)} | ${conflicts.toFixed(2)} | ${refused} | ${time(longest * 1000)} |`;
   });
 }
 
@@ -95,10 +96,11 @@ export async function section() {
   return `## Contention
 
 ${PROCESSES} processes, ${TRANSITIONS} transitions each, all on the same sessions, through the engine, with 1 KiB of evidence each. A conflict
-is a commit that came second and was decided anew. MemoryStorage belongs to one process, and has no line.
+is a commit that came second and was decided anew. After a hundred of them the caller is refused, and calls again; "refused"
+counts these. MemoryStorage belongs to one process, and has no line.
 
-| adapter | sessions | transitions a second | conflicts per transition | longest transition |
-|---|---|---|---|---|
+| adapter | sessions | transitions a second | conflicts per transition | refused | longest transition |
+|---|---|---|---|---|---|
 ${shared.join("\n")}
 
 Each process on ${OWN} sessions of its own, all at the same time, ${TRANSITIONS} transitions a process: one process alone, and ${PROCESSES}
