@@ -61,7 +61,7 @@ const MODULES = {
       "src/tools/routed/requests.ts",
       "src/tools/phased/actions.ts",
     ],
-    tests: ["test/tools/{requests,workflow-tool,routed-budget}.test.ts"],
+    tests: ["test/tools/{requests,pages,workflow-tool,routed-budget}.test.ts"],
     least: 90,
     remembering: ["src/tools/phased/actions.ts"],
   },

@@ -193,11 +193,9 @@ export type ParsedRequest<T> =
 
 /** Returns the fields that a request gives. Some clients send `null` for a missing value, so null counts as missing. */
 export function givenFields(input: WireObject): WireObject {
-  // Most calls have no null, and a plain copy takes a fraction of the time.
-  let isWhole = true;
-  for (const key in input) if (input[key] === undefined || input[key] === null) isWhole = false;
-  if (isWhole) return { ...input };
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== null));
+  const given = { ...input };
+  for (const key in given) if (given[key] === undefined || given[key] === null) delete given[key];
+  return given;
 }
 
 /** Returns the engine's option for an idempotency key. */
