@@ -40,11 +40,17 @@ export async function mediansInTurn(tasks, rounds = 9, options = {}) {
   for (let round = 0; round < rounds; round += 1) {
     found.push(await medians(tasks, { time: 200, warmupTime: 30, ...options }));
   }
-  const [baseline] = Object.keys(tasks);
+  return compared(found);
+}
+
+/** The median of each task over all rounds, and of its ratio to the first one, round by round. */
+function compared(rounds) {
+  const names = Object.keys(rounds[0]);
+  const [baseline] = names;
   return Object.fromEntries(
-    Object.keys(tasks).map((name) => {
-      const ratios = found.map((one) => one[name] / one[baseline]);
-      return [name, { median: median(found.map((one) => one[name])), ratio: ratio(median(ratios), 1) }];
+    names.map((name) => {
+      const ratios = rounds.map((one) => one[name] / one[baseline]);
+      return [name, { median: median(rounds.map((one) => one[name])), ratio: ratio(median(ratios), 1) }];
     }),
   );
 }
@@ -58,26 +64,16 @@ const CALLS = 64;
  * counted. As with all medians here, a batch in which garbage is collected counts like any other.
  */
 export async function batchesInTurn(tasks, seconds = 6) {
-  const [baseline] = Object.keys(tasks);
-  const found = Object.fromEntries(Object.keys(tasks).map((name) => [name, { times: [], ratios: [] }]));
+  const found = [];
   const begun = performance.now();
   const spent = () => (performance.now() - begun) / 1000;
   while (spent() < seconds) {
     const isCounted = spent() > seconds / 3;
     const round = {};
     for (const [name, task] of Object.entries(tasks)) round[name] = await timeOfBatch(task);
-    if (!isCounted) continue;
-    for (const [name, { times, ratios }] of Object.entries(found)) {
-      times.push(round[name]);
-      ratios.push(round[name] / round[baseline]);
-    }
+    if (isCounted) found.push(round);
   }
-  return Object.fromEntries(
-    Object.entries(found).map(([name, { times, ratios }]) => [
-      name,
-      { median: median(times), ratio: ratio(median(ratios), 1) },
-    ]),
-  );
+  return compared(found);
 }
 
 /** The microseconds of a call, as the mean of a batch. */
