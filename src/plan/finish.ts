@@ -2,11 +2,12 @@
  * Turns drafts into a plan: numbers of phases, ids of tasks, durations from overviews, dependencies, and a report of
  * every checkbox that has no place in the plan.
  */
+import { strictTextLines } from "./blocks.js";
 import { descriptionOf, type PhaseDraft, stateOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks, readDependencies, type Waves } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";
 import type { ReaderState } from "./reader-state.js";
-import { type Row, strictTextLines } from "./rows.js";
+import type { Row } from "./rows.js";
 import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, durationIn } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";

@@ -17,6 +17,7 @@
  * - tick.ts: writing ticks
  * - plan.ts: the types of plans
  */
+import { parseSections } from "./blocks.js";
 import { chooseDialect, DIALECT_NAMES, type Dialect } from "./drafts.js";
 import { finishPlan, readDurations, reportUnplaced, reportUnread } from "./finish.js";
 import { readWaves } from "./order.js";
@@ -33,7 +34,7 @@ import {
 } from "./plan.js";
 import { openGateOf, openOther, readItem, readLabel, readText } from "./reader-lines.js";
 import { ReaderState, startPhase, startTask } from "./reader-state.js";
-import { parseSections, type Row, readRows } from "./rows.js";
+import { type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { parseSections, strictTextLines } from "../../src/plan/blocks.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
-import { parseSections, readRows, strictTextLines } from "../../src/plan/rows.js";
+import { readRows } from "../../src/plan/rows.js";
 import { findRegions, SourceText } from "../../src/plan/source.js";
 
 const LONG = "x".repeat(450);
