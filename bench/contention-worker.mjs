@@ -27,7 +27,7 @@ const engine = createEngine({ storage, content, limits: { maxAttempts: 1e9, maxA
 const offset = process.pid;
 process.stdout.write("ready\n");
 for await (const _ of process.stdin);
-/** Makes a transition; again, if others came first a hundred times. */
+/** Makes a transition; again, if others came first too often. */
 const submit = async (id) => {
   const begun = performance.now();
   for (let isMade = false; !isMade; ) {

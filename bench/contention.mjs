@@ -96,7 +96,7 @@ export async function section() {
   return `## Contention
 
 ${PROCESSES} processes, ${TRANSITIONS} transitions each, all on the same sessions, through the engine, with 1 KiB of evidence each. A conflict
-is a commit that came second and was decided anew. After a hundred of them the caller is refused, and calls again; "refused"
+is a commit that came second and was decided anew. After 400 of them the caller is refused, and calls again; "refused"
 counts these. MemoryStorage belongs to one process, and has no line.
 
 | adapter | sessions | transitions a second | conflicts per transition | refused | longest transition |

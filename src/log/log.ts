@@ -1,7 +1,7 @@
 /**
  * Load, decide, append, notify: makes the sessions of any machine durable. The entry file of this folder;
  * what is decided where:
- * - log.ts: if a session has changed since it was read, the command is decided again, at most 100 times
+ * - log.ts: if a session has changed since it was read, the command is decided again, at most 400 times
  * - session-log.ts: a commit is checked before it is returned, and a whole log in order
  * - commit.ts: what a commit's hash covers, when a log counts as tampered with, and that folds over logs are cached
  * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys, and the one it began with; how
@@ -87,7 +87,13 @@ type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
 const HEADS_WEIGHT = 16 * 1024 * 1024;
 
 /** Limits how often a command is decided again before the caller gets `CONFLICT`. */
-const TRIES_MAX = 100;
+const TRIES_MAX = 400;
+
+/**
+ * After so many tries, a call no longer pauses once others have written. While it paused, one that never loses, and so
+ * never pauses, would write again.
+ */
+const PATIENT_TRIES = 16;
 
 /** Makes the sessions of any {@link Machine} durable. */
 export class Kernel<Command, Event, Head> {
@@ -163,6 +169,8 @@ export class Kernel<Command, Event, Head> {
   ): Promise<Executed<Event, Head> | Unwritten<Answer>> {
     const seen = trustsHead ? this.#admitted(this.#heads.get(id)) : undefined;
     // Try 0 uses the cached head: if it is outdated, that is not a conflict.
+    let before: Newest<Head> | undefined;
+    let unmoved = 0;
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
       const isCurrent = async () => tries > 0 || (await this.#newest(id)) === seen;
@@ -197,7 +205,11 @@ export class Kernel<Command, Event, Head> {
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
-      if (tries > 0) await backoff(this.#clock, tries);
+      // Who came first may still be writing: then there is nothing new to decide on yet.
+      unmoved = newest?.version === before?.version ? unmoved + 1 : 0;
+      before = newest;
+      const waits = tries > PATIENT_TRIES ? unmoved : tries;
+      if (waits > 0) await backoff(this.#clock, waits);
     }
   }
 
@@ -343,7 +355,7 @@ export class Kernel<Command, Event, Head> {
   }
 }
 
-/** Waits for a random time that grows with each try. */
-function backoff(clock: FullClock, tries: number): Promise<void> {
-  return pause(clock, clock.random() * Math.min(2 ** tries, 50));
+/** Waits for a random time that grows with each wait. */
+function backoff(clock: FullClock, waits: number): Promise<void> {
+  return pause(clock, clock.random() * Math.min(2 ** waits, 50));
 }

@@ -10,11 +10,20 @@ import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./count
 class Contested extends MemoryStorage {
   readonly #rival = makeKernel({ storage: this.#quiet() }).kernel;
   times = 0;
+  /** So often, after that, a commit comes second to one that can't be read yet. */
+  unseen = 0;
 
   override async append(commit: Commit): Promise<void> {
     if (this.times > 0) {
       this.times -= 1;
       await this.#rival.execute(commit.sessionId, adding(100));
+    } else if (this.unseen > 0) {
+      this.unseen -= 1;
+      const { sessionId, version } = commit;
+      throw new PhasegateError("CONFLICT", "another commit is on its way", {
+        remedy: "None.",
+        details: { sessionId, version },
+      });
     }
     await super.append(commit);
   }
@@ -31,6 +40,17 @@ class Contested extends MemoryStorage {
       remove: (id) => this.remove(id),
     };
   }
+}
+
+/** A clock that notes how long it is asked to wait, and does not wait. */
+function waiting() {
+  const waits: number[] = [];
+  const after = (milliseconds: number, done: () => void) => {
+    waits.push(milliseconds);
+    queueMicrotask(done);
+    return () => {};
+  };
+  return { waits, clock: { now: () => 0, random: () => 0.5, after } };
 }
 
 describe("a first commit", () => {
@@ -170,32 +190,43 @@ describe("conflicts", () => {
     expect(await kernels[0]?.audit(ID)).toMatchObject({ intact: true, versions: 30 });
   });
 
-  it("that do not end are reported to the caller after a hundred attempts", async () => {
+  it("that do not end are reported to the caller after 400 attempts", async () => {
     const clock = { now: () => 0, random: () => 0 };
     const storage = new Contested();
     let conflicts = 0;
     const { kernel } = makeKernel({ storage, clock, onConflict: () => (conflicts += 1) });
     storage.times = 1_000;
     const error = await kernel.execute(ID, adding(1)).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: "CONFLICT", details: { sessionId: ID, version: 100 } });
+    expect(error).toMatchObject({ code: "CONFLICT", details: { sessionId: ID, version: 400 } });
     expect((error as Error).message).toContain("too many at once");
     expect((error as Error).cause).toMatchObject({ code: "CONFLICT" });
-    expect(conflicts).toBe(100);
-    expect((await kernel.find(ID))?.head.total).toBe(10_000);
+    expect(conflicts).toBe(400);
+    expect((await kernel.find(ID))?.head.total).toBe(40_000);
   });
 
   it("are retried after increasing waits, up to a limit", async () => {
-    const waits: number[] = [];
-    const after = (milliseconds: number, done: () => void) => {
-      waits.push(milliseconds);
-      queueMicrotask(done);
-      return () => {};
-    };
     const storage = new Contested();
     storage.times = 8;
-    const clock = { now: () => 0, random: () => 0.5, after };
+    const { clock, waits } = waiting();
     await makeKernel({ storage, clock }).kernel.execute(ID, adding(1));
     expect(waits).toEqual([1, 2, 4, 8, 16, 25, 25, 25]);
+  });
+
+  it("are retried at once after sixteen tries, if others have written", async () => {
+    const storage = new Contested();
+    storage.times = 40;
+    const { clock, waits } = waiting();
+    await makeKernel({ storage, clock }).kernel.execute(ID, adding(1));
+    expect(waits).toEqual([1, 2, 4, 8, 16, ...Array(11).fill(25)]);
+  });
+
+  it("are retried after increasing waits while nobody else's commit is there yet", async () => {
+    const storage = new Contested();
+    storage.times = 20;
+    storage.unseen = 4;
+    const { clock, waits } = waiting();
+    await makeKernel({ storage, clock }).kernel.execute(ID, adding(1));
+    expect(waits.slice(16)).toEqual([1, 2, 4]);
   });
 });
 

@@ -50,7 +50,7 @@ export class CommitWriter {
    */
   append(commit: Commit, payloads: readonly PackedPayload[]): { readonly number: number; readonly seq: number } {
     const { sessionId: id, version, previousHash } = commit;
-    const known = this.#known.get(id);
+    const known = this.#known.getInTransaction(id);
     const state = known === undefined ? this.#state(id) : stateOf(known);
     const { version: newest, hash } = state ?? { version: 0, hash: "" };
     if (version !== newest + 1 || previousHash !== hash) {

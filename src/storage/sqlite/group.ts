@@ -147,7 +147,10 @@ export class CommitGroups {
   #write<T>(work: () => T): Promise<T> {
     return this.#connection.withRetry("append", () => {
       try {
-        return this.#connection.transaction("append", work);
+        return this.#connection.transaction("append", () => {
+          this.#known.clearIfChanged();
+          return work();
+        });
       } catch (error) {
         this.#known.clear();
         throw error;

@@ -108,11 +108,16 @@ export class KnownSessions {
   }
 
   get(id: SessionId): KnownSession | undefined {
-    this.#clearIfChanged();
+    this.clearIfChanged();
     return this.#sessions.get(id);
   }
 
-  /** The number of the newest commit of all sessions, as of the last `get`. Must be read in the same transaction. */
+  /** The same, but in a transaction that has called `clearIfChanged`: nobody else writes until it ends. */
+  getInTransaction(id: SessionId): KnownSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** The number of the newest commit of all sessions. Must be read in such a transaction, too. */
   get seq(): number | undefined {
     return this.#seq;
   }
@@ -140,7 +145,8 @@ export class KnownSessions {
     this.#seq = undefined;
   }
 
-  #clearIfChanged(): void {
+  /** Forgets everything if another connection has written. */
+  clearIfChanged(): void {
     if (!this.#isEnabled) return;
     const dataVersion = numberIn(this.#connection.prepare("PRAGMA data_version").get() ?? {}, "data_version");
     if (dataVersion === this.#dataVersion) return;
