@@ -63,6 +63,8 @@ export async function run() {
     return [await transition(pool, storage)];
   } finally {
     await storage.close();
+    // `end` does not wait until the connections are closed, and the server may end first.
+    pool.on("error", (error) => console.error(`while the pool ended: ${error.message}`));
     await pool.end();
     await server.remove();
   }

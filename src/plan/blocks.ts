@@ -1,7 +1,7 @@
 /**
  * Parses the blocks of a source. A long source is parsed in pieces, because micromark takes quadratic time; it is only
  * cut where no block continues. Code and comments are blanked out first, and inline marks are not parsed. The parser gets
- * only the begin of each line, which decides about blocks: it takes time for each character.
+ * only the beginning of each line, which decides about blocks: it takes time for each character.
  */
 import type { Nodes, RootContent } from "mdast";
 import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
