@@ -168,9 +168,9 @@ export class Kernel<Command, Event, Head> {
     { trustsHead = this.#options.trustsHeads === true }: { readonly trustsHead?: boolean } = {},
   ): Promise<Executed<Event, Head> | Unwritten<Answer>> {
     const seen = trustsHead ? this.#admitted(this.#heads.get(id)) : undefined;
-    // Try 0 uses the cached head: if it is outdated, that is not a conflict.
     let before: Newest<Head> | undefined;
     let unmoved = 0;
+    // Try 0 uses the cached head: if it is outdated, that is not a conflict.
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
       const isCurrent = async () => tries > 0 || (await this.#newest(id)) === seen;
