@@ -141,13 +141,18 @@ const HTML = /^[\s\d>*+).-]*</;
  */
 function afterPlain(source: SourceText, regions: readonly Region[]): readonly Region[] {
   let line = 0;
-  const first = regions.findIndex(({ start, end, strictEnd, unclosed }) => {
-    for (; line < start; line += 1) if (HTML.test(source.text(line))) return true;
-    line = end;
-    const isFenced = PLAIN_BEGIN.test(source.text(start)) && PLAIN_END.test(source.text(end - 1));
-    return !isFenced || unclosed || strictEnd !== undefined;
-  });
-  return first === -1 ? [] : regions.slice(first);
+  for (const [index, region] of regions.entries()) {
+    for (; line < region.start; line += 1) if (HTML.test(source.text(line))) return regions.slice(index);
+    if (!isPlain(source, region)) return regions.slice(index);
+    line = region.end;
+  }
+  return [];
+}
+
+/** Checks for code between two fences that are in no list or quote. */
+function isPlain(source: SourceText, { start, end, strictEnd, unclosed }: Region): boolean {
+  if (unclosed || strictEnd !== undefined) return false;
+  return PLAIN_BEGIN.test(source.text(start)) && PLAIN_END.test(source.text(end - 1));
 }
 
 function linesWithCheckbox(source: SourceText, { kind, start, end }: Region): number[] {
