@@ -13,7 +13,7 @@ import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflo
 import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/object-reader.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
-import { mergeContext } from "./ask-decider.js";
+import { mergeContext, readContext } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";
 import { answerAfter, decidePending, judgeReport } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
@@ -150,7 +150,7 @@ async function prepareReport(
   const structure = pinned instanceof Promise ? await pinned : pinned;
   requireCurrent(handed.report, head.step, structure.steps);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
-  const facts = { ...handed, context: merged.context };
+  const facts = { ...handed, context: merged };
   const step = stepOf(structure, head.step);
   const isPassed = unapproved === undefined && hasPassed(head.pending, handed);
   if (step?.gate === undefined || isPassed) return { command: { type: "report", ...facts } };
@@ -291,7 +291,7 @@ function handedIn(
 ): Handed {
   const { maxReportBytes, maxContextBytes } = options.limits;
   const report = checkReport(given, maxReportBytes);
-  const contextUpdates = mergeContext({}, updates, maxContextBytes).updates;
+  const contextUpdates = readContext(updates, maxContextBytes);
   const print = digest(canonicalJson([operation, assumedStep ?? null, report, contextUpdates]));
   return {
     operation,

@@ -74,19 +74,12 @@ export async function askDecider(
 const DEPTH_MAX = 32;
 
 /**
- * Returns a context with updates merged in by key, and the updates as they were read. Throws `INVALID_INPUT` for
- * anything but plain, finite JSON, for keys that reach a prototype, and for a context that would be too large.
+ * Reads a context, or updates of one. Throws `INVALID_INPUT` for anything but plain, finite JSON, for keys that reach a
+ * prototype, and for one that is too large.
  */
-export function mergeContext(
-  context: JsonObject,
-  updates: unknown,
-  maxBytes: number,
-): { readonly context: JsonObject; readonly updates: JsonObject } {
-  const limits = { maxBytes, maxDepth: DEPTH_MAX };
+export function readContext(given: unknown, maxBytes: number): JsonObject {
   try {
-    const read = checkEvidenceSafety(updates, limits, "context").evidence;
-    if (Object.keys(read).length === 0) return { context, updates: read };
-    return { context: checkEvidenceSafety({ ...context, ...read }, limits, "context").evidence, updates: read };
+    return checkEvidenceSafety(given, { maxBytes, maxDepth: DEPTH_MAX }, "context").evidence;
   } catch (error) {
     if (!isPhasegateError(error, "EVIDENCE_UNSAFE") && !isPhasegateError(error, "EVIDENCE_TOO_LARGE")) throw error;
     throw new PhasegateError("INVALID_INPUT", error.message, {
@@ -95,6 +88,11 @@ export function mergeContext(
       cause: error,
     });
   }
+}
+
+/** Returns a context with updates that were read merged in by key. Throws `INVALID_INPUT` if it would be too large. */
+export function mergeContext(context: JsonObject, updates: JsonObject, maxBytes: number): JsonObject {
+  return Object.keys(updates).length === 0 ? context : readContext({ ...context, ...updates }, maxBytes);
 }
 
 interface Deadline {
@@ -188,8 +186,9 @@ function checkAnswer(answer: DeciderAnswer, { allowed, steps, context, maxContex
     return { ok: false, problem: `status_suggestion ${shown(answer.statusSuggestion)} is none of ${expected}, null` };
   }
   try {
-    const { context: merged, updates } = mergeContext(context, answer.contextUpdates, maxContextBytes);
-    return { ok: true, next, status, contextUpdates: updates, context: merged, notes };
+    const contextUpdates = readContext(answer.contextUpdates, maxContextBytes);
+    const merged = mergeContext(context, contextUpdates, maxContextBytes);
+    return { ok: true, next, status, contextUpdates, context: merged, notes };
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
     return { ok: false, problem: `updated_context can't be taken: ${error.message}` };

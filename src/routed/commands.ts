@@ -15,7 +15,7 @@ import { isInvisible } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
-import { mergeContext } from "./ask-decider.js";
+import { readContext } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";
 import { answerAfter, beginStep, decidePending } from "./decide.js";
 import type { RoutedContext } from "./options.js";
@@ -31,7 +31,7 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
   const definition = await requireDefinition(context, workflow);
   const structure = structureOf(definition);
   await requireGates(structure, context);
-  const values = mergeContext({}, request.context ?? {}, options.limits.maxContextBytes).context;
+  const values = readContext(request.context ?? {}, options.limits.maxContextBytes);
   const owner = ownerFor(context, { kind: "routed", workflowType: structure.name, target: "" });
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [workflow, values]);
   const id = keyed === undefined ? parseSessionId(options.newId()) : keyedId(context, keyed);
@@ -50,6 +50,7 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
     },
     keyed,
   );
+  if (!started.replayed) context.pinned.remember(started, structure);
   const waiting = { operation: "start", signal, onAsk } as const;
   try {
     return await resultOf(context, await decidedFirst(context, started, waiting), started.replayed);

@@ -179,12 +179,11 @@ async function requestFor(
   const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
   const shown = context.options.historyShown;
   const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");
-  const names = workflow.steps.map(({ name }) => name);
-  const existing = new Set([...names, FINISH]);
-  const following = allowedNext(structure, head.step, head.visits);
+  const following = new Set(allowedNext(structure, head.step, head.visits));
   // A client that comes back may stay on its step, even if `next` does not allow it.
-  const here = pending.operation === "resume" && head.step !== undefined ? [head.step] : [];
-  const allowed = [...new Set([...following, ...here])].filter((name) => existing.has(name));
+  if (pending.operation === "resume" && head.step !== undefined) following.add(head.step);
+  const existing = new Set([FINISH, ...workflow.steps.map(({ name }) => name)]);
+  const allowed = [...following].filter((name) => existing.has(name));
   if (allowed.length === 0) throw nowhere(head);
   return {
     operation: pending.operation,

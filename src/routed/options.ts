@@ -173,7 +173,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     ...(hashKey === undefined ? {} : { hashKey }),
     onCommit: (commit, before) => {
       histories.add(commit, before);
-      announceRouted(notifications, commit, options.inspectorUrl);
+      if (notifications.isHeard) announceRouted(notifications, commit, options.inspectorUrl);
       options.telemetry?.committed("routed", commit, before?.head, storage);
     },
     onConflict: (instanceId, version) => {
@@ -293,6 +293,11 @@ export class PinnedStructures {
   /** Returns the steps, transitions and gates that a session is bound to; not a promise if they are cached. */
   structure({ sessionId }: Pick<RoutedCommit, "sessionId">): RoutedStructure | Promise<RoutedStructure> {
     return this.#known.get(sessionId) ?? this.#read(sessionId);
+  }
+
+  /** Caches the structure of a session that was just started. */
+  remember({ sessionId }: Pick<RoutedCommit, "sessionId">, structure: RoutedStructure): void {
+    this.#known.set(sessionId, structure);
   }
 
   async #read(sessionId: RoutedCommit["sessionId"]): Promise<RoutedStructure> {

@@ -1,19 +1,25 @@
 /** Caches of limited size: what engines, storages and workspaces keep per session or per text. */
 
-/** A value that is kept, and its share of the limit. */
-interface Entry<V> {
-  readonly value: V;
-  readonly weight: number;
+/** A value that is kept, its share of the limit, and the entries that were used before and after it. */
+interface Entry<K, V> {
+  readonly key: K;
+  value: V;
+  weight: number;
+  older: Entry<K, V> | undefined;
+  newer: Entry<K, V> | undefined;
 }
 
-/** A map that forgets the least recently used entries once it is full. */
+/**
+ * A map that forgets the least recently used entries once it is full. The order of use is a linked list: a `Map` keeps an
+ * order, too, but has to pass all keys that were deleted to find its first one.
+ */
 export class RecentMap<K, V> {
-  readonly #entries = new Map<K, Entry<V>>();
+  readonly #entries = new Map<K, Entry<K, V>>();
   readonly #max: number;
   readonly #weigh: (value: V) => number;
   #weight = 0;
-  /** The key that was used last. Using it again moves nothing. */
-  #newest: K | undefined;
+  #oldest: Entry<K, V> | undefined;
+  #newest: Entry<K, V> | undefined;
 
   /** `max` limits the number of entries; with `weigh`, the sum of their weights. An entry above it is not kept. */
   constructor(max: number, weigh: (value: V) => number = () => 1) {
@@ -24,26 +30,19 @@ export class RecentMap<K, V> {
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    if (key !== this.#newest) {
-      this.#entries.delete(key);
-      this.#entries.set(key, entry);
-      this.#newest = key;
-    }
+    this.#use(entry);
     return entry.value;
   }
 
   set(key: K, value: V): void {
     const weight = this.#weigh(value);
     if (weight > this.#max) return this.delete(key);
-    const before = this.#entries.get(key);
-    if (before !== undefined && key !== this.#newest) this.#entries.delete(key);
-    this.#entries.set(key, { value, weight });
-    this.#newest = key;
-    this.#weight += weight - (before?.weight ?? 0);
-    for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#max) return;
-      this.delete(oldest);
-    }
+    const entry = this.#entries.get(key) ?? this.#add(key, value);
+    this.#weight += weight - entry.weight;
+    entry.value = value;
+    entry.weight = weight;
+    this.#use(entry);
+    while (this.#weight > this.#max && this.#oldest !== undefined) this.delete(this.#oldest.key);
   }
 
   delete(key: K): void {
@@ -51,7 +50,35 @@ export class RecentMap<K, V> {
     if (entry === undefined) return;
     this.#entries.delete(key);
     this.#weight -= entry.weight;
-    if (key === this.#newest) this.#newest = undefined;
+    this.#unlink(entry);
+  }
+
+  #add(key: K, value: V): Entry<K, V> {
+    const entry = { key, value, weight: 0, older: undefined, newer: undefined };
+    this.#entries.set(key, entry);
+    this.#link(entry);
+    return entry;
+  }
+
+  #use(entry: Entry<K, V>): void {
+    if (entry === this.#newest) return;
+    this.#unlink(entry);
+    this.#link(entry);
+  }
+
+  #link(entry: Entry<K, V>): void {
+    entry.older = this.#newest;
+    entry.newer = undefined;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+  }
+
+  #unlink({ older, newer }: Entry<K, V>): void {
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
   }
 }
 

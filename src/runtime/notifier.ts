@@ -36,6 +36,11 @@ export class Notifier<Names extends Failures> {
     };
   }
 
+  /** False if nobody listens to anything: then no payload need be made. */
+  get isHeard(): boolean {
+    return this.#emitter.eventNames().length > 0;
+  }
+
   /** Calls all listeners of a notification. */
   notify<N extends keyof Names & string>(name: N, payload: Names[N]): void {
     if (this.#emitter.listenerCount(name) === 0) return;

@@ -52,8 +52,13 @@ function inOrder(value: unknown): unknown {
   // A date, for example.
   if ("toJSON" in value && typeof value.toJSON === "function") return inOrder(value.toJSON());
   if (Array.isArray(value)) return value.map(inOrder);
-  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, inOrder(inner)]));
+  const copied: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) {
+    // To assign this key would set the prototype.
+    if (key === "__proto__") Object.defineProperty(copied, key, { value: inOrder(inner), enumerable: true });
+    else copied[key] = inOrder(inner);
+  }
+  return copied;
 }
 
 /** Digest functions on texts as UTF-8, which return hexadecimal digits. */

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { freeze } from "../../src/log/commit.js";
 import { ENTRY_WEIGHT, jsonWeight, RecentMap, remember } from "../../src/runtime/cache.js";
@@ -64,6 +65,51 @@ describe("RecentMap", () => {
     expect([map.get("a"), map.get("c"), map.get("d")]).toEqual(["123", "1", undefined]);
     map.set("c", "too long");
     expect([map.get("a"), map.get("c")]).toEqual(["123", undefined]);
+  });
+});
+
+/** The same map as a list, oldest first. */
+class ListMap {
+  entries: [number, number][] = [];
+
+  get(key: number): number | undefined {
+    const entry = this.entries.find(([known]) => known === key);
+    if (entry !== undefined) this.entries = [...this.entries.filter((one) => one !== entry), entry];
+    return entry?.[1];
+  }
+
+  set(key: number, value: number): void {
+    this.delete(key);
+    if (value > WEIGHT_MAX) return;
+    this.entries.push([key, value]);
+    while (this.entries.reduce((sum, [, weight]) => sum + weight, 0) > WEIGHT_MAX) this.entries.shift();
+  }
+
+  delete(key: number): void {
+    this.entries = this.entries.filter(([known]) => known !== key);
+  }
+}
+
+const WEIGHT_MAX = 12;
+
+describe("RecentMap, whatever is done with it", () => {
+  it("has what a list of its entries in the order of their use has", () => {
+    const key = fc.nat(6);
+    const step = fc.oneof(
+      fc.tuple(fc.constant("set" as const), key, fc.integer({ min: 1, max: WEIGHT_MAX + 1 })),
+      fc.tuple(fc.constantFrom("get" as const, "delete" as const), key),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const map = new RecentMap<number, number>(WEIGHT_MAX, (value) => value);
+        const list = new ListMap();
+        for (const [what, at, value = 0] of steps) {
+          if (what === "set") [map, list].forEach((one) => void one.set(at, value));
+          else expect(map[what](at)).toBe(list[what](at));
+        }
+        for (let at = 0; at <= 6; at += 1) expect(map.get(at)).toBe(list.get(at));
+      }),
+    );
   });
 });
 

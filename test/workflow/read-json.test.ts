@@ -105,5 +105,12 @@ describe("canonicalJson", () => {
   it("is the same for equal values", () => {
     expect(canonicalJson({ b: [{ d: 1, c: undefined }], a: null })).toBe('{"a":null,"b":[{"d":1}]}');
     expect(canonicalJson({ a: 1, b: 2 })).toBe(canonicalJson({ b: 2, a: 1 }));
+    expect(canonicalJson({ b: 1, a: new Date(0) })).toBe('{"a":"1970-01-01T00:00:00.000Z","b":1}');
+  });
+
+  it("has a key that is otherwise that of a prototype", () => {
+    const [one, other] = ['{"b":1,"__proto__":{"d":2,"c":3}}', '{"b":1}'].map((text) => JSON.parse(text));
+    expect(canonicalJson(one)).toBe('{"__proto__":{"c":3,"d":2},"b":1}');
+    expect(canonicalJson(other)).toBe('{"b":1}');
   });
 });

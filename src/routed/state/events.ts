@@ -277,12 +277,10 @@ type Visits = Readonly<Record<string, number>>;
 export function allowedNext(structure: RoutedStructure, from: string | undefined, visits: Visits): string[] {
   const names = structure.steps.map(({ name }) => name);
   const next = from === undefined ? names : (stepOf(structure, from)?.next ?? [...names, FINISH]);
-  return next.filter((name) => name === FINISH || !isUsedUp(structure, name, visits));
-}
-
-function isUsedUp(structure: RoutedStructure, name: string, visits: Visits): boolean {
-  const max = stepOf(structure, name)?.maxVisits;
-  return max !== undefined && visitsOf(name, visits) >= max;
+  const usedUp = structure.steps.filter(
+    ({ name, maxVisits: max }) => max !== undefined && visitsOf(name, visits) >= max,
+  );
+  return next.filter((name) => !usedUp.some((step) => step.name === name));
 }
 
 /** Returns how often a step was entered. Own keys only: a step may be called `toString`. */
