@@ -36,6 +36,7 @@ import { ApprovalGuard } from "../approval/guard.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
+import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { limitedFor } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
@@ -135,7 +136,8 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     onCommit: (commit, before) => {
       if (notifications.isHeard) {
         const { sessionId, head, events, at } = commit;
-        const of = notificationOf(sessionId, head, at);
+        const { workflowType, target, owner } = head;
+        const of = { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
         const link = () => linkTo(options.inspectorUrl, commit);
         for (const event of events) announce(notifications, of, event, head.createdAt, link);
       }

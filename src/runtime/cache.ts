@@ -30,7 +30,7 @@ export class RecentMap<K, V> {
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#use(entry);
+    if (entry !== this.#newest) this.#use(entry);
     return entry.value;
   }
 
@@ -41,7 +41,7 @@ export class RecentMap<K, V> {
     this.#weight += weight - entry.weight;
     entry.value = value;
     entry.weight = weight;
-    this.#use(entry);
+    if (entry !== this.#newest) this.#use(entry);
     while (this.#weight > this.#max && this.#oldest !== undefined) this.delete(this.#oldest.key);
   }
 
@@ -61,7 +61,6 @@ export class RecentMap<K, V> {
   }
 
   #use(entry: Entry<K, V>): void {
-    if (entry === this.#newest) return;
     this.#unlink(entry);
     this.#link(entry);
   }

@@ -245,17 +245,15 @@ const SHORT = 8192;
 const LONGEST = bufferConstants.MAX_STRING_LENGTH;
 
 /**
- * Reads an open file, or its first `most` bytes, and closes it. Stat and read run in parallel, and the close is not
- * awaited: where these go to the pool of threads, a round trip costs more than the call itself.
+ * Reads an open file, or its first `most` bytes, and closes it. The close is not awaited: in the pool of threads, a round trip
+ * costs more than the call itself.
  */
 export async function readAndClose(file: OpenFile, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {
     const start = Buffer.allocUnsafe(Math.min(most, SHORT));
-    const reading = [file.stat(), file.read(start, 0, start.length, 0)] as const;
-    // Wait for both, even if one fails: the file is closed afterwards.
-    await Promise.allSettled(reading);
-    const [stat, { bytesRead }] = await Promise.all(reading);
+    const stat = await file.stat();
     if (!stat.isFile()) throw notRegular();
+    const { bytesRead } = await file.read(start, 0, start.length, 0);
     if (bytesRead === stat.size || most <= SHORT) return start.subarray(0, bytesRead);
     if (stat.size > LONGEST) throw tooLong();
     return await file.readFile();
@@ -307,7 +305,7 @@ const WRITES = fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREA
  * takes some microseconds, and a round trip to Node's pool of threads takes ten times as long. What writes, syncs, deletes
  * or reads much goes to the pool. A long series of looks leaves room for the rest of the process every few milliseconds.
  */
-export const localFileSystem: FileSystem = { ...pooled, stat, open };
+export const localFileSystem: FileSystem = { ...pooled, stat, readdir, open };
 
 /** How long looks may go on before the rest of the process has its turn, in milliseconds. */
 const LOOKS_MS = 5;
@@ -320,20 +318,24 @@ function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigI
 async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
   if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
   const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
-  if (found === undefined) throw whyMissing(path);
+  if (found === undefined) throw MISSING;
   return found;
 }
 
-/** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
+/**
+ * One error for all paths, since most looks find nothing: to make an error takes longer than the look. Nothing is found below
+ * a file either; what opens something there says what is wrong.
+ */
 const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
 
-/** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
-function whyMissing(path: string): Error {
-  const above = dirname(path);
-  const folder = fs.statSync(above, { throwIfNoEntry: false });
-  if (folder === undefined && above !== path) return whyMissing(above);
-  if (folder === undefined || folder.isDirectory() || process.platform === "win32") return MISSING;
-  return Object.assign(new Error(`ENOTDIR: not a directory, stat '${path}'`), { code: "ENOTDIR", path });
+/** A larger folder is read in the pool, in bytes: this is one of some hundred names. */
+const FOLDER_AT_ONCE_MAX = 16 * 1024;
+
+async function readdir(path: string, options: { readonly encoding: "latin1" }): Promise<string[]> {
+  const { size } = await stat(path);
+  // Windows does not tell how large a folder is.
+  const isSmall = size > 0 && size <= FOLDER_AT_ONCE_MAX;
+  return isSmall ? fs.readdirSync(path, options) : pooled.readdir(path, options);
 }
 
 /** The calls that take a file's descriptor, as promises. */

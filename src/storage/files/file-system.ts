@@ -4,11 +4,13 @@ import type * as pooled from "node:fs/promises";
 
 /** The file system calls that the store uses. */
 export interface FileSystem
-  extends Pick<typeof pooled, "link" | "mkdir" | "readdir" | "realpath" | "rename" | "rm" | "rmdir" | "unlink"> {
+  extends Pick<typeof pooled, "link" | "mkdir" | "realpath" | "rename" | "rm" | "rmdir" | "unlink"> {
   /** Looks at a file or folder. */
   stat(path: string): Promise<fs.Stats>;
   /** Looks at a file or folder, with exact numbers. */
   stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
+  /** Returns the names in a folder. */
+  readdir(path: string, options: { readonly encoding: "latin1" }): Promise<string[]>;
   /** Opens a file or folder. The flags are a number, and the mode is that of a new file. */
   open(path: string, flags: number, mode?: number): Promise<OpenFile>;
 }

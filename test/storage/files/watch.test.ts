@@ -251,8 +251,8 @@ describe("a watch", () => {
   it("ends without an error and leaves no listener, even if its trash can't be looked at", async () => {
     const root = await newRoot();
     const fault = { code: "" };
-    const readdir = ((...args: Parameters<typeof nodeFs.readdir>) =>
-      fault.code === "" ? nodeFs.readdir(...args) : Promise.reject(systemError(fault.code))) as FileSystem["readdir"];
+    const readdir: FileSystem["readdir"] = (path, options) =>
+      fault.code === "" ? nodeFs.readdir(path, options) : Promise.reject(systemError(fault.code));
     const storage = await FileStorage.open(root, { ...FAST, fs: { ...nodeFs, readdir } });
     const [left, aborted] = [watching(storage), watching(storage)];
     await begun(storage, left);
