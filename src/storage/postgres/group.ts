@@ -12,10 +12,15 @@ import { isAnswered } from "./failures.js";
 import type { PgClient } from "./options.js";
 import type { Statements } from "./rows.js";
 
-/** How many statements are under way before commits wait. */
+/** How many statements are under way before commits wait: while the server writes one group, this process makes the next. */
 const UNDER_WAY_MAX = 2;
-/** The most commits in a statement, and characters of their bodies: others go with the next one. */
+/**
+ * The most commits in a statement, and characters of their bodies: others go with the next one. If there are more than a few, a
+ * group has half of those that are sent or wait. One with all of them would keep the server waiting for this process, and then
+ * this process for the server.
+ */
 const COMMITS_MAX = 256;
+const FEW = 16;
 const CHARACTERS_MAX = 1024 * 1024;
 
 /** What came of a sent commit; `unconfirmed` if the server did not wait for its standbys. */
@@ -44,6 +49,8 @@ export class CommitGroups<Item extends Outgoing> {
   /** Empty unless as many statements are under way as may be. */
   #waiting: Waiting<Item>[] = [];
   #underWay = 0;
+  /** How many commits are in the statements under way. */
+  #sent = 0;
   readonly #onSettled: (() => void)[] = [];
 
   constructor(connections: Connections, followAll: Statements["followAll"], sendAlone: (item: Item) => Promise<Sent>) {
@@ -57,7 +64,7 @@ export class CommitGroups<Item extends Outgoing> {
    * alone then. Throws what sending it alone would throw, and `isLost` errors of a group, which may have been written.
    */
   send(item: Item): Promise<Sent | "left"> {
-    if (this.#underWay < UNDER_WAY_MAX) return this.#send(() => this.#sendAlone(item));
+    if (this.#underWay < UNDER_WAY_MAX) return this.#send(1, () => this.#sendAlone(item));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
     });
@@ -68,12 +75,14 @@ export class CommitGroups<Item extends Outgoing> {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#onSettled.push(resolve));
   }
 
-  async #send<T>(sending: () => Promise<T>): Promise<T> {
+  async #send<T>(commits: number, sending: () => Promise<T>): Promise<T> {
     this.#underWay += 1;
+    this.#sent += commits;
     try {
       return await sending();
     } finally {
       this.#underWay -= 1;
+      this.#sent -= commits;
       if (this.#waiting.length > 0) this.#sendNext();
       if (this.#underWay === 0) for (const settle of this.#onSettled.splice(0)) settle();
     }
@@ -83,8 +92,8 @@ export class CommitGroups<Item extends Outgoing> {
     const group = this.#takeGroup();
     const [first, ...others] = group;
     if (first === undefined) return;
-    if (others.length > 0) void this.#send(() => this.#sendGroup(group));
-    else this.#send(() => this.#sendAlone(first.item)).then(first.resolve, first.reject);
+    if (others.length > 0) void this.#send(group.length, () => this.#sendGroup(group));
+    else this.#send(1, () => this.#sendAlone(first.item)).then(first.resolve, first.reject);
   }
 
   /** Takes the commits of the next statement, at most one of a session: the next one follows it. */
@@ -92,9 +101,11 @@ export class CommitGroups<Item extends Outgoing> {
     const group = new Map<SessionId, Waiting<Item>>();
     const left: Waiting<Item>[] = [];
     let total = 0;
+    const share = Math.ceil((this.#sent + this.#waiting.length) / UNDER_WAY_MAX);
+    const max = Math.min(COMMITS_MAX, Math.max(FEW, share));
     for (const waiting of this.#waiting) {
       const { sessionId, characters } = waiting.item;
-      const isFull = group.size === COMMITS_MAX || (group.size > 0 && total + characters > CHARACTERS_MAX);
+      const isFull = group.size === max || (group.size > 0 && total + characters > CHARACTERS_MAX);
       if (isFull || group.has(sessionId)) left.push(waiting);
       else {
         group.set(sessionId, waiting);
