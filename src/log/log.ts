@@ -80,6 +80,14 @@ export type Prepare<Command, Head, Answer = never> = (
  */
 export type Admits = (summary: SessionSummary) => boolean;
 
+/** How a command is executed. */
+export interface Execution {
+  /** Overrides the kernel's option for one command that follows another one of the same caller. */
+  readonly trustsHead?: boolean;
+  /** True if the id was just made: a session that has it all the same is found by the append. */
+  readonly isNew?: boolean;
+}
+
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
 
@@ -147,31 +155,30 @@ export class Kernel<Command, Event, Head> {
   /**
    * Decides a command on the newest state and appends the outcome, or returns the answer of `prepare`. After a
    * conflict, `prepare` is called again with the new state. Throws the machine's error if it refuses.
-   * `trustsHead` overrides the kernel's option for one command that follows another one of the same caller.
    */
   execute(
     id: SessionId,
     prepare: Prepare<Command, Head>,
     request?: KeyedRequest,
-    options?: { readonly trustsHead?: boolean },
+    options?: Execution,
   ): Promise<Executed<Event, Head>>;
   execute<Answer>(
     id: SessionId,
     prepare: Prepare<Command, Head, Answer>,
     request?: KeyedRequest,
-    options?: { readonly trustsHead?: boolean },
+    options?: Execution,
   ): Promise<Executed<Event, Head> | Unwritten<Answer>>;
   async execute<Answer>(
     id: SessionId,
     prepare: Prepare<Command, Head, Answer>,
     request?: KeyedRequest,
-    { trustsHead = this.#options.trustsHeads === true }: { readonly trustsHead?: boolean } = {},
+    { trustsHead = this.#options.trustsHeads === true, isNew = false }: Execution = {},
   ): Promise<Executed<Event, Head> | Unwritten<Answer>> {
     const seen = trustsHead ? this.#admitted(this.#heads.get(id)) : undefined;
     let before: Newest<Head> | undefined;
     let unmoved = 0;
-    // Try 0 uses the cached head: if it is outdated, that is not a conflict.
-    for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
+    // Try 0 uses the cached head, and none for a new id: if that is outdated, it is not a conflict.
+    for (let tries = seen === undefined && !isNew ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
       const isCurrent = async () => tries > 0 || (await this.#newest(id)) === seen;
       const confirm = async () => {

@@ -257,8 +257,11 @@ async function appendStart(
   for (;;) {
     const id = sessionIdFor(structure.type, target, `${stamp}_${randomEnd(clock.newId())}`);
     try {
-      const started = await context.kernel.execute(id, (current) =>
-        current === undefined ? prepare(id) : { answer: "id in use" as const },
+      const started = await context.kernel.execute(
+        id,
+        (current) => (current === undefined ? prepare(id) : { answer: "id in use" as const }),
+        undefined,
+        { isNew: true },
       );
       if (!("answer" in started)) return started;
     } catch (error) {

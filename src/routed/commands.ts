@@ -49,6 +49,7 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
       return { command: { ...command, firstStep, ...begun }, payloads };
     },
     keyed,
+    { isNew: keyed === undefined },
   );
   if (!started.replayed) context.pinned.remember(started, structure);
   const waiting = { operation: "start", signal, onAsk } as const;

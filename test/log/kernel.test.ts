@@ -4,7 +4,7 @@ import { keyedRequest, ownKey } from "../../src/log/machine.js";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { digest } from "../../src/workflow/json.js";
-import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
+import { adding, type CounterHead, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
 
 /** A storage in which another writer is faster, for the given number of times. */
 class Contested extends MemoryStorage {
@@ -141,6 +141,41 @@ describe("execute", () => {
     await kernel.find(ID);
     await kernel.execute(ID, adding(1));
     expect(told).toEqual([1, 2]);
+  });
+});
+
+describe("a command for a new id", () => {
+  it("is decided without a look at the storage", async () => {
+    const { kernel, storage } = makeKernel();
+    const read = vi.spyOn(storage, "read");
+    expect(await kernel.execute(ID, adding(1), undefined, { isNew: true })).toMatchObject({ version: 1 });
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  it("is decided again, without a conflict, if a session has that id", async () => {
+    const storage = new MemoryStorage();
+    await makeKernel({ storage }).kernel.execute(ID, adding(5));
+    const onConflict = vi.fn();
+    const { kernel } = makeKernel({ storage, onConflict });
+    const seen: unknown[] = [];
+    const prepare = (current: { readonly head: CounterHead } | undefined) => {
+      seen.push(current?.head.total);
+      return { command: { add: 1 } };
+    };
+    expect(await kernel.execute(ID, prepare, undefined, { isNew: true })).toMatchObject({
+      version: 2,
+      head: { total: 6 },
+    });
+    expect(seen).toEqual([undefined, 5]);
+    expect(onConflict).not.toHaveBeenCalled();
+  });
+
+  it("is refused if the id is that of a removed session", async () => {
+    const { kernel } = makeKernel();
+    await kernel.execute(ID, doing("bury"));
+    await kernel.remove(ID);
+    const again = kernel.execute(ID, adding(1), undefined, { isNew: true });
+    await expect(again).rejects.toMatchObject({ code: "CONFLICT" });
   });
 });
 
