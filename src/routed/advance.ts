@@ -317,13 +317,10 @@ function checkReport(value: unknown, maxBytes: number): StepReport & JsonObject 
   if (error !== undefined && error !== null && typeof error !== "string") {
     throw wrong("report.error", "a text or null", error);
   }
-  const { details: _, message: __, ...rest } = report;
-  return {
-    ...rest,
-    status,
-    ...(isJsonObject(details) ? { details } : {}),
-    ...(typeof message === "string" ? { message } : {}),
-  };
+  // The report is a copy already.
+  if (details === null) delete report.details;
+  if (message === null) delete report.message;
+  return Object.assign(report, { status });
 }
 
 const DEPTH_MAX = 64;
