@@ -25,7 +25,13 @@ import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
 import type { RoutedHead, RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
-import { type RoutedCommit, type RoutedKernel, type RoutedSession, routedMachine } from "./state/machine.js";
+import {
+  type RoutedCommit,
+  type RoutedKernel,
+  type RoutedSession,
+  routedMachine,
+  routedStructureSchema,
+} from "./state/machine.js";
 
 /** The limits of a routed engine, in addition to those of phased engines. */
 export interface RoutedLimits extends EngineLimits {
@@ -295,9 +301,10 @@ export class PinnedStructures {
     return this.#known.get(sessionId) ?? this.#read(sessionId);
   }
 
-  /** Caches the structure of a session that was just started. */
+  /** Caches the structure of a session that was just started as its log has it: the host may change its own. */
   remember({ sessionId }: Pick<RoutedCommit, "sessionId">, structure: RoutedStructure): void {
-    this.#known.set(sessionId, structure);
+    const read = routedStructureSchema.safeParse(JSON.parse(JSON.stringify(structure)));
+    if (read.success) this.#known.set(sessionId, read.data);
   }
 
   async #read(sessionId: RoutedCommit["sessionId"]): Promise<RoutedStructure> {

@@ -183,7 +183,8 @@ async function beginSession(parts: StoreParts, commit: Commit, at: SessionPlace)
     await disk.fs.rmdir(at.folder).catch(ignore);
     throw conflict(id, version, "the session exists, or was removed");
   }
-  if (!isNew && (await reader.has(at, version))) throw conflict(id, version, "the session exists");
+  // Any version: the first one of a damaged session may be missing.
+  if (!isNew && (await reader.highest(at)) > 0) throw conflict(id, version, "the session exists");
 }
 
 /** Refuses a commit that does not follow the previous one. `checkFolder` checks later that this one still exists. */

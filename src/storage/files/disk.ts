@@ -6,7 +6,7 @@ import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import * as pooled from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { errnoOf } from "../../errors.js";
@@ -245,15 +245,17 @@ const SHORT = 8192;
 const LONGEST = bufferConstants.MAX_STRING_LENGTH;
 
 /**
- * Reads an open file, or its first `most` bytes, and closes it. The close is not awaited: in the pool of threads, a round trip
- * costs more than the call itself.
+ * Reads an open file, or its first `most` bytes, and closes it. Stat and read run in parallel, and the close is not awaited:
+ * where these go to the pool of threads, a round trip costs more than the call itself.
  */
 export async function readAndClose(file: OpenFile, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {
     const start = Buffer.allocUnsafe(Math.min(most, SHORT));
-    const stat = await file.stat();
-    if (!stat.isFile()) throw notRegular();
+    const looking = file.stat();
+    looking.catch(ignore);
     const { bytesRead } = await file.read(start, 0, start.length, 0);
+    const stat = await looking;
+    if (!stat.isFile()) throw notRegular();
     if (bytesRead === stat.size || most <= SHORT) return start.subarray(0, bytesRead);
     if (stat.size > LONGEST) throw tooLong();
     return await file.readFile();
@@ -318,18 +320,26 @@ function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigI
 async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
   if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
   const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
-  if (found === undefined) throw MISSING;
+  if (found === undefined) throw whyMissing(path);
   return found;
 }
 
-/**
- * One error for all paths, since most looks find nothing: to make an error takes longer than the look. Nothing is found below
- * a file either; what opens something there says what is wrong.
- */
+/** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
 const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
 
-/** A larger folder is read in the pool, in bytes: this is one of some hundred names. */
-const FOLDER_AT_ONCE_MAX = 16 * 1024;
+/** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
+function whyMissing(path: string): Error {
+  const above = dirname(path);
+  // Only a folder has this name. To look for it takes half as long as for the folder's status.
+  if (process.platform === "win32" || fs.existsSync(`${above}${sep}.`)) return MISSING;
+  const folder = fs.statSync(above, { throwIfNoEntry: false });
+  if (folder === undefined && above !== path) return whyMissing(above);
+  if (folder === undefined || folder.isDirectory()) return MISSING;
+  return Object.assign(new Error(`ENOTDIR: not a directory, stat '${path}'`), { code: "ENOTDIR", path });
+}
+
+/** A larger folder is read in the pool, in bytes: this is one of some hundred names, or of some thousand where names are counted. */
+const FOLDER_AT_ONCE_MAX = 8 * 1024;
 
 async function readdir(path: string, options: { readonly encoding: "latin1" }): Promise<string[]> {
   const { size } = await stat(path);

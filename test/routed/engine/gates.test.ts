@@ -69,6 +69,14 @@ describe("a step with a gate", () => {
     ]);
   });
 
+  it("keeps the gate that it was started with, even if the host changes its own objects", async () => {
+    const gate = structuredClone(GATE);
+    const { engine } = gated(gate, ["Sow", "Sow"]);
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    Object.assign(gate, { fields: [] });
+    expect((await engine.advance(instanceId, DONE)).gate?.problems).toMatchObject([{ field: "depth" }]);
+  });
+
   it("fails after too many attempts; a retry restores them, up to the total limit", async () => {
     const { engine } = gated(GATE, [], { limits: { maxAttempts: 2, maxAttemptsTotal: 3 } });
     const { instanceId } = await engine.start({ workflow: "GARDEN" });

@@ -95,6 +95,15 @@ describe("in place of a commit", () => {
     await knows.close();
   });
 
+  it("nothing lets another session begin in its folder", async () => {
+    const { root, folder } = await opened();
+    await rm(join(folder, "1.json"));
+    const storage = await FileStorage.open(root);
+    await expect(storage.append(first)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await readdir(folder)).not.toContain("1.json");
+    await storage.close();
+  });
+
   it("a link to itself is reported with its version", async () => {
     const { root, folder } = await opened();
     await rm(join(folder, "1.json"));
