@@ -24,11 +24,19 @@ export interface Waivable {
   readonly excluded: readonly string[];
 }
 
+/** What can be waived in gates: each refused submission asks for it, and a gate does not change. */
+const known = new WeakMap<GateDefinition, Waivable>();
+
 /** Returns what can be waived in a gate and is not waived yet; nothing where the gate hides what it asks for. */
 export function waivable(gate: GateDefinition, waived: readonly string[] = []): Waivable {
+  const all = known.get(gate) ?? allWaivable(gate);
+  known.set(gate, all);
+  return waived.length === 0 ? all : { ...all, names: all.names.filter((name) => !waived.includes(name)) };
+}
+
+function allWaivable(gate: GateDefinition): Waivable {
   if (revealOf(gate) === "none" || gate.kind === "open") return { names: [], excluded: [] };
-  const left = (names: readonly string[]) => [...new Set(names)].filter((name) => !waived.includes(name));
-  if (gate.kind === "plan") return { names: left(planNames(gate)), excluded: [] };
+  if (gate.kind === "plan") return { names: [...new Set(planNames(gate))], excluded: [] };
   const fixed = wholeChecks(gate).flatMap(([name, check]) => (check.waivable === false ? [name] : []));
   const excluded = [...(gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate)), ...fixed];
   const fields =
@@ -39,7 +47,8 @@ export function waivable(gate: GateDefinition, waived: readonly string[] = []): 
         : Object.keys(gate.example ?? {});
   // A gate that shows names alone does not show its checks.
   const named = revealOf(gate) === "names" ? [] : namedChecks(gate).map(([name]) => name);
-  return { names: left([...fields, ...named].filter((name) => !excluded.includes(name))), excluded };
+  const names = new Set([...fields, ...named].filter((name) => !excluded.includes(name)));
+  return { names: [...names], excluded };
 }
 
 /**
