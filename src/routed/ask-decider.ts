@@ -100,30 +100,37 @@ interface Deadline {
   readonly signal: AbortSignal;
   /** That of those who wait. */
   readonly waiting: AbortSignal;
-  readonly passed: Promise<never>;
+  /** Returns what an answer comes to; rejects at the deadline, or when nobody waits, if that is before. */
+  before<T>(answer: Promise<T>): Promise<T>;
   clear(): void;
 }
 
 function deadline(clock: FullClock, milliseconds: number, waiting: AbortSignal): Deadline {
   const controller = new AbortController();
-  let clear = () => {};
-  const passed = new Promise<never>((_, reject) => {
-    const end = (why: unknown) => {
-      // The rejection comes before the signal: the decider's own error about the signal is ignored then.
-      reject(why);
-      controller.abort();
-    };
-    const leave = () => end(waiting.reason);
-    const cancel = clock.after(milliseconds, () => {
-      end(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
-    });
-    waiting.addEventListener("abort", leave, { once: true });
-    clear = () => {
+  let refuse = (_: unknown) => {};
+  const end = (why: unknown) => {
+    // The rejection comes before the signal: the decider's own error about the signal is ignored then.
+    refuse(why);
+    controller.abort();
+  };
+  const leave = () => end(waiting.reason);
+  const cancel = clock.after(milliseconds, () => {
+    end(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
+  });
+  waiting.addEventListener("abort", leave, { once: true });
+  return {
+    signal: controller.signal,
+    waiting,
+    before: (answer) =>
+      new Promise((resolve, reject) => {
+        refuse = reject;
+        answer.then(resolve, reject);
+      }),
+    clear: () => {
       cancel();
       waiting.removeEventListener("abort", leave);
-    };
-  });
-  return { signal: controller.signal, waiting, passed, clear };
+    },
+  };
 }
 
 function failed(
@@ -143,7 +150,8 @@ function failed(
 async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
   end.waiting.throwIfAborted();
   try {
-    const answer: unknown = await Promise.race([decider.decide(request, { signal: end.signal }), end.passed]);
+    // A host's decider in plain JavaScript may give no promise.
+    const answer: unknown = await end.before(Promise.resolve(decider.decide(request, { signal: end.signal })));
     if (isAnswer(answer)) return answer;
   } catch (error) {
     // A decider that was stopped has not failed.

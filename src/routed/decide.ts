@@ -130,18 +130,16 @@ async function decide(
   const stays = pending.operation === "resume" && next === session.head.step;
   const counted = !stays && next !== FINISH && stepOf(structure, next)?.maxVisits !== undefined;
   const command = {
-    ...{
-      type: "decide" as const,
-      pending: pending.version,
-      next,
-      status,
-      contextUpdates,
-      milliseconds,
-      notes,
-      counted,
-      stays,
-    },
+    type: "decide" as const,
+    pending: pending.version,
+    next,
+    status,
+    contextUpdates,
     context: decided.context,
+    milliseconds,
+    notes,
+    counted,
+    stays,
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(usage === undefined ? {} : { usage }),
   };
