@@ -2,14 +2,14 @@
  * A report taken and decided, without the decider's own time: in memory against one phase completed, and on SQLite against
  * bare transactions of the same bytes.
  */
-import { mkdtemp, rm, utimes } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemoryStorage } from "phasegate";
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { SqliteStorage } from "phasegate/sqlite";
 import { batchesInTurn, pairedMedians, row, time } from "./measure.mjs";
-import { bareTransaction, commitBytes } from "./sqlite.mjs";
+import { bareTransaction, commitBytes, settle } from "./sqlite.mjs";
 import { benchTool, evidenceOf, phasesToComplete } from "./workflow.mjs";
 
 const PHASES = 8;
@@ -67,9 +67,7 @@ async function onSqlite() {
     await advance.fn();
   }
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
-  // In a folder that has just changed, each commit looks all files of the database up.
-  const aMinuteAgo = new Date(Date.now() - 60_000);
-  await utimes(folder, aMinuteAgo, aMinuteAgo);
+  await settle(folder);
   const twice = () => {
     bare.fn();
     bare.fn();

@@ -53,6 +53,12 @@ export function commitBytes(file) {
   return bytes;
 }
 
+/** Makes a folder look unchanged for a minute: in one that has just changed, each commit looks all files of the database up. */
+export async function settle(folder) {
+  const aMinuteAgo = new Date(Date.now() - 60_000);
+  await utimes(folder, aMinuteAgo, aMinuteAgo);
+}
+
 async function transition(folder) {
   const file = join(folder, "transition.db");
   const storage = await SqliteStorage.open(file);
@@ -63,9 +69,7 @@ async function transition(folder) {
     await complete.fn();
   }
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
-  // In a folder that has just changed, each commit looks all files of the database up.
-  const aMinuteAgo = new Date(Date.now() - 60_000);
-  await utimes(folder, aMinuteAgo, aMinuteAgo);
+  await settle(folder);
   const found = await pairedMedians({ bare: { fn: bare.fn }, complete });
   bare.close();
   await host.engine.close();

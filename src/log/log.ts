@@ -81,7 +81,7 @@ export type Prepare<Command, Head, Answer = never> = (
 export type Admits = (summary: SessionSummary) => boolean;
 
 /** How a command is executed. */
-export interface Execution {
+export interface ExecuteOptions {
   /** Overrides the kernel's option for one command that follows another one of the same caller. */
   readonly trustsHead?: boolean;
   /** True if the id was just made: a session that has it all the same is found by the append. */
@@ -160,19 +160,19 @@ export class Kernel<Command, Event, Head> {
     id: SessionId,
     prepare: Prepare<Command, Head>,
     request?: KeyedRequest,
-    options?: Execution,
+    options?: ExecuteOptions,
   ): Promise<Executed<Event, Head>>;
   execute<Answer>(
     id: SessionId,
     prepare: Prepare<Command, Head, Answer>,
     request?: KeyedRequest,
-    options?: Execution,
+    options?: ExecuteOptions,
   ): Promise<Executed<Event, Head> | Unwritten<Answer>>;
   async execute<Answer>(
     id: SessionId,
     prepare: Prepare<Command, Head, Answer>,
     request?: KeyedRequest,
-    { trustsHead = this.#options.trustsHeads === true, isNew = false }: Execution = {},
+    { trustsHead = this.#options.trustsHeads === true, isNew = false }: ExecuteOptions = {},
   ): Promise<Executed<Event, Head> | Unwritten<Answer>> {
     const seen = trustsHead ? this.#admitted(this.#heads.get(id)) : undefined;
     let before: Newest<Head> | undefined;

@@ -14,14 +14,14 @@ import type { Statements } from "./rows.js";
 
 /** How many statements are under way before commits wait: while the server writes one group, this process makes the next. */
 const UNDER_WAY_MAX = 2;
-/**
- * The most commits in a statement, and characters of their bodies: others go with the next one. If there are more than a few, a
- * group has half of those that are sent or wait. One with all of them would keep the server waiting for this process, and then
- * this process for the server.
- */
+/** The most commits in a statement, and characters of their bodies: others go with the next one. */
 const COMMITS_MAX = 256;
-const FEW = 16;
 const CHARACTERS_MAX = 1024 * 1024;
+/**
+ * If there are more commits than this, a group has half of those that are sent or wait. One with all of them would keep the
+ * server waiting for this process, and then this process for the server.
+ */
+const FEW = 16;
 
 /** What came of a sent commit; `unconfirmed` if the server did not wait for its standbys. */
 export type Sent = "written" | "unconfirmed" | "refused";
