@@ -100,8 +100,8 @@ interface Deadline {
   readonly signal: AbortSignal;
   /** That of those who wait. */
   readonly waiting: AbortSignal;
-  /** Returns what an answer comes to; rejects at the deadline, or when nobody waits, if that is before. */
-  before<T>(answer: Promise<T>): Promise<T>;
+  /** Asks, and returns what the answer comes to; rejects at the deadline, or when nobody waits, if that is before. */
+  before<T>(ask: () => Promise<T>): Promise<T>;
   clear(): void;
 }
 
@@ -121,10 +121,12 @@ function deadline(clock: FullClock, milliseconds: number, waiting: AbortSignal):
   return {
     signal: controller.signal,
     waiting,
-    before: (answer) =>
+    before: (ask) =>
       new Promise((resolve, reject) => {
+        // Before it is asked: who asks may end the wait at once.
         refuse = reject;
-        answer.then(resolve, reject);
+        // A host's decider in plain JavaScript may give no promise.
+        Promise.resolve(ask()).then(resolve, reject);
       }),
     clear: () => {
       cancel();
@@ -150,8 +152,7 @@ function failed(
 async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
   end.waiting.throwIfAborted();
   try {
-    // A host's decider in plain JavaScript may give no promise.
-    const answer: unknown = await end.before(Promise.resolve(decider.decide(request, { signal: end.signal })));
+    const answer: unknown = await end.before(() => decider.decide(request, { signal: end.signal }));
     if (isAnswer(answer)) return answer;
   } catch (error) {
     // A decider that was stopped has not failed.

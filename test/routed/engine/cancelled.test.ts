@@ -59,6 +59,19 @@ class Ending extends MemoryStorage {
 }
 
 describe("a report that its caller follows", () => {
+  it("ends at once, even if the caller ends it while the decider is being asked", async () => {
+    const controller = new AbortController();
+    const { engine, id } = await started([
+      () => {
+        controller.abort();
+        return new Promise(() => {});
+      },
+    ]);
+    expect(await failure(engine.advance(id, { ...DONE, signal: controller.signal }))).toMatchObject({
+      code: "CANCELLED",
+    });
+  });
+
   const quick = { verify: async () => ({ ok: true, message: "fine" }) };
   const gate = { ...DEPTH_GATE, verify: [{ verifier: "bed", params: {} }] };
   const workflows = gardenWith(gate);
