@@ -10,8 +10,9 @@ import { ratio, time } from "./measure.mjs";
 const PROCESSES = 8;
 const TRANSITIONS = 500;
 const SESSIONS = [1, 100];
-/** The sessions of each process that has its own. */
+/** The sessions of each process that has its own, and its transitions: with 500, most of the time is the compiler's. */
 const OWN = 100;
+const OWN_TRANSITIONS = 5000;
 
 async function startSessions(adapter, place, count) {
   const storage = await adapter.open(place);
@@ -42,14 +43,14 @@ function startWorker(args) {
 }
 
 /** Has workers make transitions, each on its sessions, and gives how many a second they made, with conflicts and the longest. */
-async function race(name, place, whose, sessions) {
-  const workers = sessions.map((ids) => startWorker([name, place, String(TRANSITIONS), whose, ...ids]));
+async function race(name, place, whose, sessions, transitions) {
+  const workers = sessions.map((ids) => startWorker([name, place, String(transitions), whose, ...ids]));
   await Promise.all(workers.map(({ ready }) => ready));
   const begun = performance.now();
   for (const { child } of workers) child.stdin.end();
   const results = await Promise.all(workers.map(({ ended }) => ended));
   const seconds = (performance.now() - begun) / 1000;
-  const total = sessions.length * TRANSITIONS;
+  const total = sessions.length * transitions;
   return {
     perSecond: total / seconds,
     conflicts: results.reduce((sum, one) => sum + one.conflicts, 0) / total,
@@ -70,7 +71,8 @@ async function inNewPlace(name, work) {
 function onShared(name, count) {
   return inNewPlace(name, async (adapter, place) => {
     const ids = await startSessions(adapter, place, count);
-    const { perSecond, conflicts, refused, longest } = await race(name, place, "shared", Array(PROCESSES).fill(ids));
+    const sessions = Array(PROCESSES).fill(ids);
+    const { perSecond, conflicts, refused, longest } = await race(name, place, "shared", sessions, TRANSITIONS);
     return `| ${name} | ${count} | ${Math.round(perSecond)} | ${conflicts.toFixed(2)} | ${refused} | ${time(longest * 1000)} |`;
   });
 }
@@ -80,8 +82,8 @@ function onOwn(name) {
   return inNewPlace(name, async (adapter, place) => {
     const ids = await startSessions(adapter, place, PROCESSES * OWN);
     const shares = Array.from({ length: PROCESSES }, (_, index) => ids.slice(index * OWN, (index + 1) * OWN));
-    const alone = await race(name, place, "own", shares.slice(0, 1));
-    const all = await race(name, place, "own", shares);
+    const alone = await race(name, place, "own", shares.slice(0, 1), OWN_TRANSITIONS);
+    const all = await race(name, place, "own", shares, OWN_TRANSITIONS);
     const figures = [alone.perSecond, all.perSecond].map(Math.round);
     return `| ${name} | ${figures.join(" | ")} | ${ratio(alone.perSecond, all.perSecond)} | ${time(all.longest * 1000)} |`;
   });
@@ -103,8 +105,8 @@ counts these. MemoryStorage belongs to one process, and has no line.
 |---|---|---|---|---|---|
 ${shared.join("\n")}
 
-Each process on ${OWN} sessions of its own, all at the same time, ${TRANSITIONS} transitions a process: one process alone, and ${PROCESSES}
-processes together.
+Each process on ${OWN} sessions of its own, all at the same time, ${OWN_TRANSITIONS} transitions a process: one process alone, and
+${PROCESSES} processes together.
 
 | adapter | one process, transitions a second | ${PROCESSES} processes, transitions a second | ratio (bar 1) | longest transition |
 |---|---|---|---|---|

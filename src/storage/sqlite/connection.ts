@@ -113,13 +113,14 @@ const PAUSE_MAX = 20;
 export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #busyTimeout: number;
+  /** How long a lock is waited for, in milliseconds. */
+  readonly busyTimeout: number;
   #file: OpenFile | undefined;
   #closed = false;
 
   constructor(database: DatabaseSync, busyTimeout: number) {
     this.database = database;
-    this.#busyTimeout = busyTimeout;
+    this.busyTimeout = busyTimeout;
   }
 
   /** Makes each write check that the database's files are still these. */
@@ -154,7 +155,7 @@ export class Connection {
    * Runs an action that may meet a lock, and retries it until the busy timeout. The event loop continues between the
    * attempts, which SQLite's own waiting would block. The first attempt is synchronous. Throws `BUSY`.
    */
-  async withRetry<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
+  async withRetry<T>(operation: string, work: () => T, timeout = this.busyTimeout): Promise<T> {
     let begun: number | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -170,7 +171,7 @@ export class Connection {
   }
 
   /** Runs an action in a transaction that holds the write lock from its beginning. */
-  write<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
+  write<T>(operation: string, work: () => T, timeout = this.busyTimeout): Promise<T> {
     return this.withRetry(operation, () => this.transaction(operation, work), timeout);
   }
 

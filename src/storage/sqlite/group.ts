@@ -9,6 +9,7 @@ import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { CommitWriter } from "./append.js";
 import type { Connection } from "./connection.js";
+import { asStorageFailure, isLocked } from "./failures.js";
 import type { KnownSessions } from "./read.js";
 import type { PackedPayload } from "./rows.js";
 
@@ -24,8 +25,12 @@ interface Item {
   readonly packed: readonly PackedPayload[];
 }
 
-/** A commit that waits for the end of the turn. */
+/** A commit that waits for the end of the turn, or for a lock. */
 interface Waiting extends Item {
+  /** When it came. */
+  readonly since: number;
+  /** True if it was in a transaction that failed: it gets one of its own. */
+  readonly isAlone: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -40,6 +45,8 @@ export class CommitGroups {
   readonly #known: KnownSessions;
   #waiting: Waiting[] = [];
   #isScheduled = false;
+  /** True while another process holds the lock. */
+  #isHeldUp = false;
   /** True if several commits came together the last time. */
   #isBusy = false;
   #alone = 0;
@@ -51,16 +58,16 @@ export class CommitGroups {
   }
 
   /** Writes a commit: at once, or with others at the end of the turn. Rejects as if it were alone. */
-  async append(item: Item): Promise<void> {
-    if (!this.#isScheduled && this.#alone > 0) {
-      this.#alone -= 1;
-      return this.#writeAlone(item);
-    }
-    const isFirst = !this.#isScheduled && !this.#isBusy;
-    this.#schedule();
-    if (isFirst) return this.#writeAlone(item);
+  append(item: Item): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...item, resolve, reject });
+      this.#waiting.push({ ...item, since: performance.now(), isAlone: false, resolve, reject });
+      // One that comes while others wait for a lock goes into their transaction. If each waited for itself, those of a busy
+      // process would never meet again: eight processes wrote a fifth of what one did.
+      if (this.#isHeldUp || this.#isScheduled) return;
+      const isExpectedAlone = this.#alone > 0;
+      if (isExpectedAlone) this.#alone -= 1;
+      else this.#schedule();
+      if (isExpectedAlone || !this.#isBusy) this.#write();
     });
   }
 
@@ -69,7 +76,7 @@ export class CommitGroups {
     this.#isScheduled = false;
     this.#isBusy = this.#waiting.length > 1;
     if (!this.#isBusy) this.#alone = ALONE;
-    while (this.#waiting.length > 0) void this.#writeGroup(this.#takeGroup());
+    if (!this.#isHeldUp && this.#waiting.length > 0) this.#write();
   }
 
   #schedule(): void {
@@ -78,29 +85,59 @@ export class CommitGroups {
     setImmediate(() => this.flush());
   }
 
-  /** Takes the commits of the next transaction, at most one of a session: the next one follows it. */
+  /** Writes all that waits: at once if no other process holds the lock, or when it is free. */
+  #write(timeout = this.#connection.busyTimeout): void {
+    this.#isHeldUp = true;
+    const writeAll = () => {
+      while (this.#waiting.length > 0) this.#writeGroup();
+      this.#isHeldUp = false;
+    };
+    this.#connection.withRetry("append", writeAll, timeout).catch((error: unknown) => this.#giveUp(error));
+  }
+
+  /** Refuses the commits that have waited long enough, and lets later ones wait on. */
+  #giveUp(error: unknown): void {
+    const now = performance.now();
+    const left = (item: Waiting) => item.since + this.#connection.busyTimeout - now;
+    const late = this.#waiting.filter((item) => left(item) <= 0);
+    this.#waiting = this.#waiting.filter((item) => left(item) > 0);
+    for (const { reject } of late) reject(error);
+    const [next] = this.#waiting;
+    if (next === undefined) this.#isHeldUp = false;
+    else this.#write(left(next));
+  }
+
+  /**
+   * Takes the commits of the next transaction, at most one of a session: the next one follows it. One whose transaction has
+   * failed is taken alone.
+   */
   #takeGroup(): Waiting[] {
     const group = new Map<string, Waiting>();
     const left: Waiting[] = [];
     let characters = 0;
+    let isFull = false;
     for (const item of this.#waiting) {
       const { sessionId, body } = item.commit;
-      const isFull = group.size === COMMITS_MAX || (group.size > 0 && characters + body.length > CHARACTERS_MAX);
-      if (isFull || group.has(sessionId)) left.push(item);
+      isFull ||= group.size === COMMITS_MAX || (group.size > 0 && characters + body.length > CHARACTERS_MAX);
+      if (isFull || group.has(sessionId) || (group.size > 0 && item.isAlone)) left.push(item);
       else {
         group.set(sessionId, item);
         characters += body.length;
+        isFull = item.isAlone;
       }
     }
     this.#waiting = left;
     return [...group.values()];
   }
 
-  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+  /** Writes a transaction. Throws only SQLite's error if another process holds the lock: then all of it waits on. */
+  #writeGroup(): void {
+    let group: readonly Waiting[] = [];
     let isUndone = false;
     try {
-      const outcomes = await this.#write(() => {
-        isUndone = false;
+      const outcomes = this.#transaction(() => {
+        group = this.#takeGroup();
+        if (group.length > 1) [this.#isBusy, this.#alone] = [true, 0];
         try {
           return group.map((item) => this.#appendOrRefuse(item));
         } catch (error) {
@@ -115,12 +152,20 @@ export class CommitGroups {
         else reject(refused);
       }
     } catch (error) {
-      // One that can't be written must not take the others with it.
-      for (const item of group) {
-        if (isUndone && group.length > 1) await this.#writeAlone(item).then(item.resolve, item.reject);
-        else item.reject(error);
+      if (isLocked(error)) {
+        this.#waiting.unshift(...group);
+        throw error;
       }
+      // One that can't be written must not take the others with it.
+      if (isUndone && group.length > 1) this.#waiting.unshift(...group.map((item) => ({ ...item, isAlone: true })));
+      else this.#fail(group, error);
     }
+  }
+
+  /** Rejects a transaction's commits; if it did not even begin, all that wait for one. */
+  #fail(group: readonly Waiting[], error: unknown): void {
+    const failed = group.length > 0 ? group : this.#waiting.splice(0);
+    for (const { reject } of failed) reject(asStorageFailure("append", error));
   }
 
   #appendOrRefuse(item: Item): Outcome {
@@ -134,27 +179,21 @@ export class CommitGroups {
     }
   }
 
-  async #writeAlone(item: Item): Promise<void> {
-    await this.#write(() => this.#append(item));
-  }
-
   #append({ commit, packed }: Item): void {
     const { number, seq } = this.#writer.append(commit, packed);
     // The next one in this transaction counts on it. What is not committed after all is forgotten below.
     this.#known.set(commit, number, seq);
   }
 
-  #write<T>(work: () => T): Promise<T> {
-    return this.#connection.withRetry("append", () => {
-      try {
-        return this.#connection.transaction("append", () => {
-          this.#known.clearIfChanged();
-          return work();
-        });
-      } catch (error) {
-        this.#known.clear();
-        throw error;
-      }
-    });
+  #transaction<T>(work: () => T): T {
+    try {
+      return this.#connection.transaction("append", () => {
+        this.#known.clearIfChanged();
+        return work();
+      });
+    } catch (error) {
+      this.#known.clear();
+      throw error;
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
+import { DatabaseSync, StatementSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
@@ -117,6 +118,65 @@ describe("commits of the same time", () => {
     );
     expect(new Set(await together(storage, commits))).toEqual(new Set(["written"]));
     expect((await storage.read(idOf(7)))?.body).toBe(body);
+  });
+});
+
+describe("commits while another process holds the lock", () => {
+  /** Holds the lock until the returned function is called. */
+  function hold(file: string): () => void {
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    return () => {
+      other.exec("ROLLBACK");
+      other.close();
+    };
+  }
+
+  it("that come one after the other are written in one transaction once it is free", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    const release = hold(file);
+    const run = vi.spyOn(StatementSync.prototype, "run");
+    onTestFinished(() => run.mockRestore());
+    const appending: Promise<void>[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      appending.push(storage.append(makeCommit({ sessionId: idOf(index) })));
+      await delay(2);
+    }
+    release();
+    await Promise.all(appending);
+    const ended = run.mock.contexts.filter((statement) => Object(statement).sourceSQL === "COMMIT");
+    expect(ended).toHaveLength(1);
+    await storage.close();
+  });
+
+  it("are refused when they have waited as long as is allowed, and one that came later is written", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file, { busyTimeout: 100 });
+    const release = hold(file);
+    const first = together(
+      storage,
+      [0, 1].map((index) => makeCommit({ sessionId: idOf(index) })),
+    );
+    await delay(50);
+    const later = together(storage, [makeCommit({ sessionId: idOf(2) })]);
+    expect(await first).toEqual(["BUSY", "BUSY"]);
+    // It has waited for half of the time.
+    release();
+    expect(await later).toEqual(["written"]);
+    expect(await together(storage, [makeCommit({ sessionId: idOf(0) })])).toEqual(["written"]);
+    await storage.close();
+  });
+
+  it("are refused when the storage is closed", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    const release = hold(file);
+    const appending = together(storage, [makeCommit({ sessionId: idOf(0) })]);
+    await storage.close();
+    release();
+    expect(await appending).toEqual(["STORAGE_FAILED"]);
+    expect(query(file, "SELECT count(*) AS n FROM phasegate_sessions")).toEqual([{ n: 0 }]);
   });
 });
 
