@@ -161,8 +161,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "commit-not-synced",
     what: "FileStorage gives a commit its version before its text is on the disk.",
     file: "storage/files/disk.ts",
-    from: "        await file.sync();\n",
-    to: "",
+    from: "      await write(file);\n      await file.sync();\n",
+    to: "      await write(file);\n",
     world: ON_FILES,
   },
   {

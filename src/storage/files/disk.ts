@@ -115,16 +115,15 @@ export class Disk {
   async fill(path: string, write: (file: NewFile) => Promise<void>): Promise<void> {
     const file = await this.fs.open(path, CREATE, FILE_MODE);
     try {
-      try {
-        await write(file);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await write(file);
+      await file.sync();
     } catch (error) {
+      await file.close().catch(ignore);
       await this.drop(path);
       throw error;
     }
+    // It is on the disk: nothing depends on the close, so it is not awaited.
+    void file.close().catch(ignore);
   }
 
   /** Writes a file that may be lost in a power failure. */
