@@ -93,6 +93,17 @@ export async function pairedMedians(tasks, rounds = 9, options = {}) {
   return { [baseline]: first.median, [measured]: second.median, ratio: second.ratio };
 }
 
+/**
+ * Calls a task for some seconds, which are not measured: by then its code is compiled. A durable call waits for the disk most
+ * of the time, so that this takes seconds, and not the few thousand calls that one in memory needs.
+ */
+export async function warmUp({ fn, beforeEach }, seconds = 4) {
+  for (const begun = performance.now(); performance.now() - begun < seconds * 1000; ) {
+    await beforeEach?.();
+    await fn();
+  }
+}
+
 /** The median of numbers. */
 export function median(numbers) {
   const sorted = [...numbers].sort((one, other) => one - other);

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { startPostgres } from "../test/support/postgres-server.ts";
-import { pairedMedians, row, time } from "./measure.mjs";
+import { pairedMedians, row, time, warmUp } from "./measure.mjs";
 import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
@@ -41,10 +41,7 @@ async function commitBytes(pool) {
 async function transition(pool, storage) {
   const host = benchTool(PHASES, storage);
   const complete = completing(host, PHASES, EVIDENCE);
-  for (let warm = 0; warm < 20; warm += 1) {
-    await complete.beforeEach();
-    await complete.fn();
-  }
+  await warmUp(complete);
   const found = await pairedMedians({ bare: { fn: await bareCommit(pool, await commitBytes(pool)) }, complete });
   return row(
     "engine.completePhase, PostgreSQL",

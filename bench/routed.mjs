@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { MemoryStorage } from "phasegate";
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { SqliteStorage } from "phasegate/sqlite";
-import { batchesInTurn, pairedMedians, row, time } from "./measure.mjs";
+import { batchesInTurn, pairedMedians, row, time, warmUp } from "./measure.mjs";
 import { bareTransaction, commitBytes, settle } from "./sqlite.mjs";
 import { benchTool, evidenceOf, phasesToComplete } from "./workflow.mjs";
 
@@ -62,10 +62,7 @@ async function onSqlite() {
   const file = join(folder, "routed.db");
   const storage = await SqliteStorage.open(file);
   const advance = advancing(routed(storage));
-  for (let warm = 0; warm < 20; warm += 1) {
-    await advance.beforeEach();
-    await advance.fn();
-  }
+  await warmUp(advance);
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
   await settle(folder);
   const twice = () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SqliteStorage } from "phasegate/sqlite";
-import { pairedMedians, row, time } from "./measure.mjs";
+import { pairedMedians, row, time, warmUp } from "./measure.mjs";
 import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
@@ -64,10 +64,7 @@ async function transition(folder) {
   const storage = await SqliteStorage.open(file);
   const host = benchTool(PHASES, storage);
   const complete = completing(host, PHASES, EVIDENCE);
-  for (let warm = 0; warm < 20; warm += 1) {
-    await complete.beforeEach();
-    await complete.fn();
-  }
+  await warmUp(complete);
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
   await settle(folder);
   const found = await pairedMedians({ bare: { fn: bare.fn }, complete });
