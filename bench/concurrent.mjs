@@ -5,12 +5,11 @@
 import { createEngine, MemoryContent } from "phasegate";
 import { ADAPTERS } from "./adapters.mjs";
 import { refusingWorkflow } from "./contention-workflow.mjs";
-import { median, ratio, row, time } from "./measure.mjs";
+import { median, ratio, row, time, warmUp } from "./measure.mjs";
 
 const SESSIONS = 100;
 const TRANSITIONS = 12;
-/** The first round is for the compiler, and is not counted. */
-const ROUNDS = 6;
+const ROUNDS = 5;
 const BARS = { SqliteStorage: 0.125, PostgresStorage: 0.167, FileStorage: 0.167 };
 
 async function measure(name) {
@@ -36,13 +35,12 @@ async function measure(name) {
   const inTurn = async () => {
     for (const id of ids) await chain(id);
   };
+  const atOnce = () => Promise.all(ids.map(chain));
+  await warmUp({ fn: atOnce });
   const times = { together: [], inTurn: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
-    const together = await timed(() => Promise.all(ids.map(chain)));
-    const alone = await timed(inTurn);
-    if (round === 0) continue;
-    times.together.push(together);
-    times.inTurn.push(alone);
+    times.together.push(await timed(atOnce));
+    times.inTurn.push(await timed(inTurn));
   }
   await engine.close();
   await adapter.dropPlace(place);

@@ -17,7 +17,7 @@ import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../w
 import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";
-import type { DecisionRequest, StepReport } from "./decision/request.js";
+import type { DecisionRequest, RoutedHistoryEntry, StepReport } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
 import {
   allowedNext,
@@ -143,11 +143,14 @@ async function decide(
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(usage === undefined ? {} : { usage }),
   };
-  const prepare = async (current: RoutedSession | undefined) => {
-    if (!isPending(current?.head, pending)) return ANSWERED;
-    if (stays) return { command };
+  const begin = async () => {
     const { payloads, ...begun } = await beginStep(context, session, structure, next);
     return { command: { ...command, ...begun }, payloads };
+  };
+  const begins = !stays && stepOf(structure, next)?.gate !== undefined;
+  const prepare = (current: RoutedSession | undefined) => {
+    if (!isPending(current?.head, pending)) return ANSWERED;
+    return begins ? begin() : { command };
   };
   // This engine read or wrote the question itself: the append detects if it is outdated.
   const commit = await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
@@ -173,15 +176,17 @@ async function requestFor(
   workflow: RoutedDefinition,
 ): Promise<DecisionRequest> {
   const { head, sessionId } = session;
-  const entries = await context.histories.recent(session);
+  const recent = context.histories.recent(session);
+  const entries = recent instanceof Promise ? await recent : recent;
   const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
   const shown = context.options.historyShown;
   const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");
-  const following = new Set(allowedNext(structure, head.step, head.visits));
+  const following = allowedNext(structure, head.step, head.visits);
   // A client that comes back may stay on its step, even if `next` does not allow it.
-  if (pending.operation === "resume" && head.step !== undefined) following.add(head.step);
-  const existing = new Set([FINISH, ...workflow.steps.map(({ name }) => name)]);
-  const allowed = [...following].filter((name) => existing.has(name));
+  const staysOn = pending.operation === "resume" ? head.step : undefined;
+  if (staysOn !== undefined && !following.includes(staysOn)) following.push(staysOn);
+  const exists = (name: string) => name === FINISH || workflow.steps.some((step) => step.name === name);
+  const allowed = following.filter(exists);
   if (allowed.length === 0) throw nowhere(head);
   return {
     operation: pending.operation,
@@ -211,18 +216,19 @@ function assumedStepOf(assumed: string, steps: readonly RoutedStep[]): string {
   return others.length === 0 ? meant : line;
 }
 
-function asHistory(entry: RoutedEntry, steps: readonly RoutedStep[]) {
+function asHistory(entry: RoutedEntry, steps: readonly RoutedStep[]): RoutedHistoryEntry {
   const { timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep } = entry;
-  const assumed = assumedStep === undefined ? undefined : assumedStepOf(assumedStep, steps);
-  return {
+  const shown: { -readonly [Key in keyof RoutedHistoryEntry]: RoutedHistoryEntry[Key] } = {
     timestamp,
     stepName,
-    // A client's own words are not repeated.
-    ...(assumed !== undefined && steps.some(({ name }) => name === assumed) ? { assumedStep: assumed } : {}),
     outcomeStatus,
-    ...(report === undefined ? {} : { report }),
-    ...(determinedNextStep === undefined ? {} : { determinedNextStep }),
   };
+  const assumed = assumedStep === undefined ? undefined : assumedStepOf(assumedStep, steps);
+  // A client's own words are not repeated.
+  if (assumed !== undefined && steps.some(({ name }) => name === assumed)) shown.assumedStep = assumed;
+  if (report !== undefined) shown.report = report;
+  if (determinedNextStep !== undefined) shown.determinedNextStep = determinedNextStep;
+  return shown;
 }
 
 function reportOf(entry: Pick<RoutedEntry, "report"> | undefined): { report?: StepReport } {

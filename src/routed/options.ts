@@ -247,14 +247,18 @@ export class Histories {
     this.#tails.set(sessionId, { version, hash, entries: this.#after(tail.entries, commit) });
   }
 
-  /** Returns the last entries up to the session's current version, oldest first. */
-  async recent({
-    sessionId,
-    version,
-    hash,
-  }: Pick<RoutedCommit, "sessionId" | "version" | "hash">): Promise<readonly RoutedEntry[]> {
-    const known = this.#tails.get(sessionId);
-    if (known?.version === version && known.hash === hash) return known.entries;
+  /** Returns the last entries up to the session's current version, oldest first; not a promise if they are cached. */
+  recent(
+    at: Pick<RoutedCommit, "sessionId" | "version" | "hash">,
+  ): readonly RoutedEntry[] | Promise<readonly RoutedEntry[]> {
+    const known = this.#tails.get(at.sessionId);
+    return known?.version === at.version && known.hash === at.hash ? known.entries : this.#read(at, known);
+  }
+
+  async #read(
+    { sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">,
+    known: Tail | undefined,
+  ): Promise<readonly RoutedEntry[]> {
     const isPrefix = known !== undefined && known.version < version && (await this.#isIn(sessionId, known));
     let tail = isPrefix ? known : await this.#begin(sessionId, version);
     const after = tail.version === 0 ? undefined : tail;
