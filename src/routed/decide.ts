@@ -181,12 +181,11 @@ async function requestFor(
   const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
   const shown = context.options.historyShown;
   const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");
-  const following = allowedNext(structure, head.step, head.visits);
+  const following = new Set(allowedNext(structure, head.step, head.visits));
   // A client that comes back may stay on its step, even if `next` does not allow it.
-  const staysOn = pending.operation === "resume" ? head.step : undefined;
-  if (staysOn !== undefined && !following.includes(staysOn)) following.push(staysOn);
+  if (pending.operation === "resume" && head.step !== undefined) following.add(head.step);
   const exists = (name: string) => name === FINISH || workflow.steps.some((step) => step.name === name);
-  const allowed = following.filter(exists);
+  const allowed = [...following].filter(exists);
   if (allowed.length === 0) throw nowhere(head);
   return {
     operation: pending.operation,

@@ -122,8 +122,9 @@ export class Disk {
       await this.drop(path);
       throw error;
     }
-    // It is on the disk: nothing depends on the close, so it is not awaited.
-    void file.close().catch(ignore);
+    // What it holds is on the disk, so nothing depends on the close. But Windows renames no folder with an open file in it.
+    const closing = file.close().catch(ignore);
+    if (this.#windows) await closing;
   }
 
   /** Writes a file that may be lost in a power failure. */

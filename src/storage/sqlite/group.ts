@@ -1,6 +1,7 @@
 /**
  * Commits of concurrent sessions share a transaction, and so the sync of the disk, which takes longest. A commit that comes
- * alone is never kept waiting: one in 32 is, for a turn of the event loop, to see whether others come.
+ * alone is written at once; one in 32 shows, at the end of its turn of the event loop, whether others come by now. Commits that
+ * wait for another process's lock share a transaction, too.
  *
  * The idea is group commit, as databases have it for their own transactions (DeWitt et al., Implementation techniques for
  * main memory database systems, 1984).
@@ -9,11 +10,11 @@ import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { CommitWriter } from "./append.js";
 import type { Connection } from "./connection.js";
-import { asStorageFailure, isLocked } from "./failures.js";
+import { asStorageFailure, isLocked, locked } from "./failures.js";
 import type { KnownSessions } from "./read.js";
 import type { PackedPayload } from "./rows.js";
 
-/** The most commits in a transaction, and characters of their bodies: others wait for its lock. */
+/** The most commits in a transaction, and characters of their bodies: while it is written, other processes wait. */
 const COMMITS_MAX = 256;
 const CHARACTERS_MAX = 8 * 1024 * 1024;
 /** How many commits are written at once after one that came alone. */
@@ -30,7 +31,7 @@ interface Waiting extends Item {
   /** When it came. */
   readonly since: number;
   /** True if it was in a transaction that failed: it gets one of its own. */
-  readonly isAlone: boolean;
+  readonly isRetried: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -45,8 +46,8 @@ export class CommitGroups {
   readonly #known: KnownSessions;
   #waiting: Waiting[] = [];
   #isScheduled = false;
-  /** True while another process holds the lock. */
-  #isHeldUp = false;
+  /** True from the first attempt to write until nothing waits any more. */
+  #isWriting = false;
   /** True if several commits came together the last time. */
   #isBusy = false;
   #alone = 0;
@@ -60,23 +61,30 @@ export class CommitGroups {
   /** Writes a commit: at once, or with others at the end of the turn. Rejects as if it were alone. */
   append(item: Item): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...item, since: performance.now(), isAlone: false, resolve, reject });
+      this.#waiting.push({ ...item, since: performance.now(), isRetried: false, resolve, reject });
       // One that comes while others wait for a lock goes into their transaction. If each waited for itself, those of a busy
-      // process would never meet again: eight processes wrote a fifth of what one did.
-      if (this.#isHeldUp || this.#isScheduled) return;
-      const isExpectedAlone = this.#alone > 0;
+      // process would never meet again: eight processes wrote an eighth of what one did.
+      const isFirst = !this.#isWriting && !this.#isScheduled;
+      const isExpectedAlone = isFirst && this.#alone > 0;
       if (isExpectedAlone) this.#alone -= 1;
       else this.#schedule();
-      if (isExpectedAlone || !this.#isBusy) this.#write();
+      if (isExpectedAlone || (isFirst && !this.#isBusy)) this.#write();
     });
   }
 
-  /** Writes what waits now. */
+  /** Tries to write what waits now. */
   flush(): void {
     this.#isScheduled = false;
     this.#isBusy = this.#waiting.length > 1;
     if (!this.#isBusy) this.#alone = ALONE;
-    if (!this.#isHeldUp && this.#waiting.length > 0) this.#write();
+    if (this.#waiting.length === 0) return;
+    if (!this.#isWriting) return this.#write();
+    try {
+      // The lock may be free before it is tried again.
+      this.#writeAll();
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+    }
   }
 
   #schedule(): void {
@@ -87,10 +95,10 @@ export class CommitGroups {
 
   /** Writes all that waits: at once if no other process holds the lock, or when it is free. */
   #write(timeout = this.#connection.busyTimeout): void {
-    this.#isHeldUp = true;
+    this.#isWriting = true;
     const writeAll = () => {
-      while (this.#waiting.length > 0) this.#writeGroup();
-      this.#isHeldUp = false;
+      this.#writeAll();
+      this.#isWriting = false;
     };
     this.#connection.withRetry("append", writeAll, timeout).catch((error: unknown) => this.#giveUp(error));
   }
@@ -98,20 +106,22 @@ export class CommitGroups {
   /** Refuses the commits that have waited long enough, and lets later ones wait on. */
   #giveUp(error: unknown): void {
     const now = performance.now();
-    const left = (item: Waiting) => item.since + this.#connection.busyTimeout - now;
+    const left = ({ since }: Waiting) => since + this.#connection.busyTimeout - now;
     const late = this.#waiting.filter((item) => left(item) <= 0);
     this.#waiting = this.#waiting.filter((item) => left(item) > 0);
-    for (const { reject } of late) reject(error);
-    const [next] = this.#waiting;
-    if (next === undefined) this.#isHeldUp = false;
-    else this.#write(left(next));
+    const cause = error instanceof Error ? error.cause : error;
+    for (const { since, reject } of late) reject(locked("append", Math.round(now - since), cause));
+    if (this.#waiting.length === 0) this.#isWriting = false;
+    else this.#write(this.#waiting.reduce((least, item) => Math.min(least, left(item)), Number.POSITIVE_INFINITY));
   }
 
-  /**
-   * Takes the commits of the next transaction, at most one of a session: the next one follows it. One whose transaction has
-   * failed is taken alone.
-   */
+  /** Takes the commits of the next transaction, at most one of a session: the next one follows it. */
   #takeGroup(): Waiting[] {
+    const [first, ...others] = this.#waiting;
+    if (first?.isRetried) {
+      this.#waiting = others;
+      return [first];
+    }
     const group = new Map<string, Waiting>();
     const left: Waiting[] = [];
     let characters = 0;
@@ -119,18 +129,21 @@ export class CommitGroups {
     for (const item of this.#waiting) {
       const { sessionId, body } = item.commit;
       isFull ||= group.size === COMMITS_MAX || (group.size > 0 && characters + body.length > CHARACTERS_MAX);
-      if (isFull || group.has(sessionId) || (group.size > 0 && item.isAlone)) left.push(item);
+      if (isFull || item.isRetried || group.has(sessionId)) left.push(item);
       else {
         group.set(sessionId, item);
         characters += body.length;
-        isFull = item.isAlone;
       }
     }
     this.#waiting = left;
     return [...group.values()];
   }
 
-  /** Writes a transaction. Throws only SQLite's error if another process holds the lock: then all of it waits on. */
+  /** Writes one transaction after the other. Throws only SQLite's error of a lock: what is left waits on. */
+  #writeAll(): void {
+    while (this.#waiting.length > 0) this.#writeGroup();
+  }
+
   #writeGroup(): void {
     let group: readonly Waiting[] = [];
     let isUndone = false;
@@ -152,20 +165,25 @@ export class CommitGroups {
         else reject(refused);
       }
     } catch (error) {
-      if (isLocked(error)) {
-        this.#waiting.unshift(...group);
-        throw error;
-      }
-      // One that can't be written must not take the others with it.
-      if (isUndone && group.length > 1) this.#waiting.unshift(...group.map((item) => ({ ...item, isAlone: true })));
-      else this.#fail(group, error);
+      this.#undone(group, error, isUndone);
     }
   }
 
-  /** Rejects a transaction's commits; if it did not even begin, all that wait for one. */
-  #fail(group: readonly Waiting[], error: unknown): void {
-    const failed = group.length > 0 ? group : this.#waiting.splice(0);
-    for (const { reject } of failed) reject(asStorageFailure("append", error));
+  /** Rejects the commits of a failed transaction, or has them wait on. `isUndone` is true if one of them made it fail. */
+  #undone(group: readonly Waiting[], error: unknown, isUndone: boolean): void {
+    if (isUndone && group.length > 1) {
+      // One that can't be written must not take the others with it.
+      this.#waiting.unshift(...group.map((item) => ({ ...item, isRetried: true })));
+    } else if (isLocked(error)) {
+      // One that meets a lock by itself lets the others pass.
+      if (isUndone) this.#waiting.push(...group);
+      else this.#waiting.unshift(...group);
+      throw error;
+    } else {
+      // If the transaction did not even begin, none of those that wait can have one.
+      const failed = group.length > 0 ? group : this.#waiting.splice(0);
+      for (const { reject } of failed) reject(asStorageFailure("append", error));
+    }
   }
 
   #appendOrRefuse(item: Item): Outcome {

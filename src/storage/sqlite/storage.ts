@@ -6,7 +6,7 @@
  * - open.ts: how a database is opened and secured against power failures; migrations, which are never changed once released.
  * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
  * - rows.ts: the tables, and how commits, texts and payloads become rows.
- * - group.ts: commits of the same time share a transaction; append.ts: a commit must follow the newest one; a removed id is never used again.
+ * - group.ts: commits of the same time, and those that wait for a lock together, share a transaction; append.ts: a commit must follow the newest one; a removed id is never used again.
  * - views.ts: what people see at a SQL prompt.
  * - read.ts: a cache is valid only while no other connection has written; each query of a list uses one index.
  * - watch.ts: watching is polling by sequence number.

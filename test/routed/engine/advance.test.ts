@@ -79,6 +79,22 @@ describe("a routed workflow", () => {
     expect(decider.requests[0]?.history).toEqual([]);
   });
 
+  it("names a step that may follow once, however often the workflow names it", async () => {
+    const decider = new Script("b");
+    const texts = { guidance: "Go on.", instructions: "Work." };
+    const twice = defineRoutedWorkflow({
+      name: "TWICE",
+      steps: [
+        { name: "a", ...texts, next: ["b", "b", "FINISH"] },
+        { name: "b", ...texts },
+      ],
+    });
+    const { engine } = routed(decider, { workflows: routedWorkflows(twice) });
+    const { instanceId } = await engine.start({ workflow: "TWICE" });
+    await engine.advance(instanceId, DONE);
+    expect(decider.requests[0]?.allowed).toEqual(["b", "FINISH"]);
+  });
+
   it("accepts a name that differs in case and punctuation, and records it", async () => {
     const { engine, id } = await started("  wa_TER ");
     expect((await engine.advance(id, DONE)).nextStep.name).toBe("Water");

@@ -1,5 +1,6 @@
 import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { Disk } from "../../../src/storage/files/disk.js";
 import type { FileSystem } from "../../../src/storage/files/file-system.js";
@@ -166,6 +167,25 @@ describe("on Windows", () => {
     await expect(FileStorage.open(await newRoot(), { fs, platform: "linux" })).rejects.toMatchObject({
       details: { cause: "EPERM" },
     });
+  });
+
+  // Its folder may be renamed next, which Windows refuses while a file in it is open.
+  it("a new file is closed before it counts as written", async () => {
+    const events: string[] = [];
+    const slow: typeof nodeFs.open = async (path, flags, mode) => {
+      const file = await nodeFs.open(path, flags, mode);
+      const close = file.close.bind(file);
+      file.close = async () => {
+        await delay(20);
+        await close();
+        events.push("closed");
+      };
+      return file;
+    };
+    const disk = new Disk({ ...nodeFs, open: slow }, "win32");
+    await disk.writeNew(join(await newRoot(), "one"), "text");
+    events.push("written");
+    expect(events).toEqual(["closed", "written"]);
   });
 
   it("a rename over an open file is repeated, up to a limit", async () => {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
@@ -165,6 +165,72 @@ describe("commits while another process holds the lock", () => {
     release();
     expect(await later).toEqual(["written"]);
     expect(await together(storage, [makeCommit({ sessionId: idOf(0) })])).toEqual(["written"]);
+    await storage.close();
+  });
+
+  it("are told how long each of them has waited", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file, { busyTimeout: 100 });
+    const release = hold(file);
+    const refused: Promise<unknown>[] = [];
+    for (const index of [0, 1]) {
+      refused.push(storage.append(makeCommit({ sessionId: idOf(index) })).catch((error) => error.message));
+      await delay(60);
+    }
+    for (const message of await Promise.all(refused)) {
+      const [, waited] = /was locked for (\d+) ms/.exec(String(message)) ?? [];
+      expect(Number(waited)).toBeGreaterThanOrEqual(100);
+    }
+    release();
+    await storage.close();
+  });
+
+  it("are written with the next one that comes, if the lock is free by then", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    const release = hold(file);
+    const written: number[] = [];
+    const append = (index: number) =>
+      storage.append(makeCommit({ sessionId: idOf(index) })).then(() => written.push(index));
+    const first = append(0);
+    // By now, the pause until the next attempt is some milliseconds.
+    await delay(40);
+    release();
+    const second = append(1);
+    await nextTurn();
+    await nextTurn();
+    expect(written).toEqual([0, 1]);
+    await Promise.all([first, second]);
+    await storage.close();
+  });
+
+  it("are written by close, if the lock is free by then", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    const release = hold(file);
+    const appending = together(
+      storage,
+      [0, 1].map((index) => makeCommit({ sessionId: idOf(index) })),
+    );
+    await delay(40);
+    release();
+    await storage.close();
+    expect(await appending).toEqual(["written", "written"]);
+  });
+
+  it("let others pass if only one of them meets a lock", async () => {
+    const storage = await SqliteStorage.open(await newDatabase(), { busyTimeout: 50 });
+    await warmUp(storage);
+    const run = StatementSync.prototype.run;
+    const spy = vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (this: StatementSync, ...values) {
+      if (values.includes("locked")) throw Object.assign(new Error("database table is locked"), { errcode: 6 });
+      return Reflect.apply(run, this, values);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const commits = [0, 1, 2].map((index) =>
+      makeCommit({ sessionId: idOf(index), ...(index === 1 ? { body: "locked" } : {}) }),
+    );
+    expect(await together(storage, commits)).toEqual(["written", "BUSY", "written"]);
     await storage.close();
   });
 
