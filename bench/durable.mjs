@@ -13,9 +13,9 @@ const EVIDENCE = evidenceOf(1024);
 const COMMIT_BYTES = 2200;
 
 /**
- * write + fsync + link + fsync of the folder: what any durable commit of a file costs. In folders of as many files as those of
- * the sessions: in a group of inodes of which many were deleted within the last minutes, ext4 needs half a millisecond to make
- * a file, and folders of different parents are in different groups.
+ * write + fsync + link + fsync of the folder, each call awaited, the closes too. In folders of as many files as those of the
+ * sessions: in a group of inodes of which many were deleted within the last minutes, ext4 needs half a millisecond to make a
+ * file, and folders of different parents are in different groups.
  */
 function bareCommit(root, bytes) {
   let [number, folder] = [0, ""];

@@ -227,14 +227,28 @@ function startOf(yaml: Yaml, node: unknown): number {
   return range?.[0] ?? 0;
 }
 
-/** Checks that every alias refers to an anchor before it. */
+/** The parser takes a no-break space for a part of an anchor, and can't write it again. */
+const ODD_ANCHOR = /[\s\p{Cc}]/u;
+
+/** Checks that every alias refers to an anchor before it, and that no anchor has an odd name. */
 function hasKnownAliases(reading: YamlReading): boolean {
+  const { yaml, document, report, at } = reading;
   const anchors = new Set<string>();
   let known = true;
-  reading.yaml.visit(reading.document, {
+  yaml.visit(document, {
     Node(_, node) {
-      if (!reading.yaml.isAlias(node)) {
-        if (node.anchor !== undefined) anchors.add(node.anchor);
+      if (!yaml.isAlias(node)) {
+        if (node.anchor === undefined) return;
+        anchors.add(node.anchor);
+        if (!ODD_ANCHOR.test(node.anchor)) return;
+        known = false;
+        const message = `the anchor ${shown(node.anchor)} has a space or a control character in its name`;
+        report.error(
+          "YAML_SYNTAX",
+          at(startOf(yaml, node)),
+          message,
+          "Name it with letters and digits, or remove '&'.",
+        );
       } else if (!anchors.has(node.source)) {
         known = false;
         const hint = "Write the value itself, or in double quotes if it is a text that begins with '*'.";

@@ -68,6 +68,7 @@ describe("a gate file", () => {
     ["is YAML 1.1", `%YAML 1.1\n---\n${gateFile("a: {type: bool}")}`, "YAML_VERSION 1:1"],
     ["merges", `x: &x {type: bool}\n${gateFile("a: {<<: *x}")}`, "YAML_MERGE 3:7"],
     ["merges into the prototype", "x: &x {__proto__: {required: false}}\n<<: *x", "NAME_RESERVED 1:8"],
+    ["names an anchor with a no-break space", gateFile("a: &\u00a0 {type: bool}"), "YAML_SYNTAX 2:9"],
     ["refers to a missing anchor", gateFile("a: *nothing"), "YAML_ALIASES 2:6"],
     ["names what comes later", gateFile("a: *later", "b: &later {type: bool}"), "YAML_ALIASES 2:6"],
     ["holds itself", gateFile("a: &a {type: bool, example: *a}"), "VALUE_NOT_JSON 2:22"],

@@ -117,11 +117,7 @@ export class CommitGroups {
 
   /** Takes the commits of the next transaction, at most one of a session: the next one follows it. */
   #takeGroup(): Waiting[] {
-    const [first, ...others] = this.#waiting;
-    if (first?.isRetried) {
-      this.#waiting = others;
-      return [first];
-    }
+    if (this.#waiting[0]?.isRetried) return this.#waiting.splice(0, 1);
     const group = new Map<string, Waiting>();
     const left: Waiting[] = [];
     let characters = 0;
