@@ -28,7 +28,7 @@ export async function readYaml(file: string, text: string, report: Report): Prom
     yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" }),
   );
   const reading = { yaml, document, text, report, at };
-  if (!isSound(reading) || !hasPlainKeys(reading) || !hasKnownAliases(reading)) return undefined;
+  if (!isSound(reading) || !hasPlainKeys(reading) || !hasSoundAnchors(reading)) return undefined;
   const place = placesOf(reading);
   const value = plainValue(reading, place);
   return value === undefined ? undefined : { value, place };
@@ -231,32 +231,28 @@ function startOf(yaml: Yaml, node: unknown): number {
 const ODD_ANCHOR = /[\s\p{Cc}]/u;
 
 /** Checks that every alias refers to an anchor before it, and that no anchor has an odd name. */
-function hasKnownAliases(reading: YamlReading): boolean {
+function hasSoundAnchors(reading: YamlReading): boolean {
   const { yaml, document, report, at } = reading;
   const anchors = new Set<string>();
-  let known = true;
+  let sound = true;
   yaml.visit(document, {
     Node(_, node) {
       if (!yaml.isAlias(node)) {
         if (node.anchor === undefined) return;
         anchors.add(node.anchor);
         if (!ODD_ANCHOR.test(node.anchor)) return;
-        known = false;
+        sound = false;
         const message = `the anchor ${shown(node.anchor)} has a space or a control character in its name`;
-        report.error(
-          "YAML_SYNTAX",
-          at(startOf(yaml, node)),
-          message,
-          "Name it with letters and digits, or remove '&'.",
-        );
+        const hint = "Name it with letters and digits, or remove '&'.";
+        report.error("YAML_SYNTAX", at(startOf(yaml, node)), message, hint);
       } else if (!anchors.has(node.source)) {
-        known = false;
+        sound = false;
         const hint = "Write the value itself, or in double quotes if it is a text that begins with '*'.";
         reportAlias(reading, node, `no anchor before it is called ${shown(node.source)}`, hint);
       }
     },
   });
-  return known;
+  return sound;
 }
 
 function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined, message: string, hint: string) {
