@@ -6,7 +6,7 @@
 import type { PgQuery, PgRow } from "phasegate/postgres";
 import type { Commit } from "../../src/ports/storage-adapter.js";
 import { type CommitRow, commitOf, createStatements } from "../../src/storage/postgres/rows.js";
-import { MIGRATIONS } from "../../src/storage/postgres/schema.js";
+import { IS_OPEN, MIGRATIONS, OPEN } from "../../src/storage/postgres/schema.js";
 
 /** The result of a statement. */
 export interface Result {
@@ -69,7 +69,7 @@ export class SimPostgres {
 
   /** Returns what a statement does while the row of its first session is locked: only one for several skips it. */
   withoutLocked(query: PgQuery): PgQuery {
-    const skips = this.nameOf(query) === "followAll";
+    const skips = this.nameOf(query) === "appendAll";
     return skips ? { ...query, values: transposed(transposed(query.values ?? []).slice(1)) } : query;
   }
 
@@ -101,12 +101,12 @@ export class SimPostgres {
         return [];
       case "begin":
       case "beginWithPayloads":
-        return newest === undefined ? this.#append(values) : [];
+        return this.#begin(values);
       case "follow":
       case "followWithPayloads":
         return this.#follow(values);
-      case "followAll":
-        return transposed(values).flatMap((row) => this.#follow(row));
+      case "appendAll":
+        return transposed(values).flatMap((row) => (row[1] === 1 ? this.#begin(row) : this.#follow(row)));
       case "list":
         return this.#list(text, values);
       case "news":
@@ -120,6 +120,11 @@ export class SimPostgres {
 
   #rows(id: string): readonly StoredRow[] {
     return this.#commits.get(id) ?? [];
+  }
+
+  /** Writes a first commit if there is none. */
+  #begin(values: readonly unknown[]): PgRow[] {
+    return this.#rows(String(values[0])).length === 0 ? this.#append(values) : [];
   }
 
   /** Writes a commit if it follows the newest one. */
@@ -210,6 +215,7 @@ function endOf(snapshot: string): bigint {
 function meets(session: SessionRow, condition: string, values: readonly unknown[]): boolean {
   // No session is removed here; and an indexed beginning is followed by the whole text.
   if (condition === "removed_at IS NULL" || condition === "owner <> ''" || condition.startsWith("left(")) return true;
+  if (condition === IS_OPEN) return OPEN.some((status) => status === session.status);
   const [, column = "", operator, number] = /^(\w+) (=|<|>=) \$(\d+)(?:::text)?$/.exec(condition) ?? [];
   const [stored, given] = [String(session[column]), String(values[Number(number) - 1])];
   if (operator === "=") return stored === given;

@@ -44,6 +44,15 @@ export async function queryStandby(url: string, text: string): ReturnType<typeof
   return runSql(url, text);
 }
 
+/** Returns how many rows of sessions, and entries of their indexes, the server has read on this connection, and on others some time ago. */
+export async function sessionRowsRead(client: Pick<Client, "query">, schema: string): Promise<number> {
+  await client.query("SELECT pg_stat_force_next_flush()");
+  const { rows } = await client.query(`SELECT sum(idx_tup_read) + (SELECT seq_tup_read FROM pg_stat_user_tables
+      WHERE schemaname = '${schema}' AND relname = 'sessions') AS found
+    FROM pg_stat_user_indexes WHERE schemaname = '${schema}' AND relname = 'sessions'`);
+  return Number(rows[0].found);
+}
+
 /** Returns the URL of an empty database. */
 export async function emptyDatabase(): Promise<string> {
   const url = await postgresUrl();

@@ -43,7 +43,7 @@ export class CommitAppender {
     this.#connections = connections;
     this.#retrier = retrier;
     this.#statements = statements;
-    this.#groups = new CommitGroups(connections, statements.followAll, (sending) => this.#send(sending));
+    this.#groups = new CommitGroups(connections, statements.appendAll, (sending) => this.#send(sending));
     this.#isCounting = isCounting;
   }
 
@@ -85,8 +85,8 @@ export class CommitAppender {
   }
 
   /** Returns true if a commit may be written together with others. On a host's own client, each has its own statement. */
-  #mayJoin({ version, hasPayloads }: Sending): boolean {
-    return version > 1 && !hasPayloads && !this.#isCounting && this.#connections.canReconnect;
+  #mayJoin({ hasPayloads }: Sending): boolean {
+    return !hasPayloads && !this.#isCounting && this.#connections.canReconnect;
   }
 
   async #send(sending: Sending): Promise<Sent> {

@@ -2,8 +2,9 @@
  * Commits of concurrent sessions share a statement, and so its round trip and the server's sync. A commit that comes alone
  * is sent at once. Those that come while others are under way wait until one of these is answered, and go together.
  *
- * A group never waits for a row that somebody else has locked. So groups can't wait for each other in a circle, and a
- * session that is held up does not hold up the others. What a group has not written is sent alone, which tells why.
+ * A group never waits for a row that somebody else has locked, so a session that is held up does not hold up the others. Only
+ * for somebody who is just now beginning the same session it waits; first commits are in the order of their ids, so that two
+ * groups can't wait for each other. What a group has not written is sent alone, which tells why.
  */
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import type { SessionId } from "../../workflow/names.js";
@@ -41,10 +42,10 @@ interface Waiting<Item> {
   reject(error: unknown): void;
 }
 
-/** Sends commits that follow others, those of the same time together. */
+/** Sends commits, those of the same time together. */
 export class CommitGroups<Item extends Outgoing> {
   readonly #connections: Connections;
-  readonly #followAll: Statements["followAll"];
+  readonly #appendAll: Statements["appendAll"];
   readonly #sendAlone: (item: Item) => Promise<Sent>;
   /** Empty unless as many statements are under way as may be. */
   #waiting: Waiting<Item>[] = [];
@@ -53,9 +54,9 @@ export class CommitGroups<Item extends Outgoing> {
   #sent = 0;
   readonly #onSettled: (() => void)[] = [];
 
-  constructor(connections: Connections, followAll: Statements["followAll"], sendAlone: (item: Item) => Promise<Sent>) {
+  constructor(connections: Connections, appendAll: Statements["appendAll"], sendAlone: (item: Item) => Promise<Sent>) {
     this.#connections = connections;
-    this.#followAll = followAll;
+    this.#appendAll = appendAll;
     this.#sendAlone = sendAlone;
   }
 
@@ -119,7 +120,7 @@ export class CommitGroups<Item extends Outgoing> {
   /** Sends commits together. Never rejects. */
   async #sendGroup(group: readonly Waiting<Item>[]): Promise<void> {
     const columns = group[0]?.item.values.map((_, index) => group.map(({ item }) => item.values[index]));
-    const query = this.#followAll(columns ?? []);
+    const query = this.#appendAll(columns ?? []);
     const write = (client: PgClient) => withStandby(client, () => client.query<{ session_id: SessionId }>(query));
     try {
       const { result, waited } = await this.#connections.use(write);

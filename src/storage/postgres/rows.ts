@@ -1,14 +1,14 @@
 /**
- * The statements of a schema, how commits and texts are stored in rows, and how sessions are listed.
+ * The frequent statements of a schema, and how commits and texts are stored in rows.
  *
  * PostgreSQL's `text` cannot contain U+0000 or lone surrogates. Each of them is stored as U+001A ("substitute") and
  * its four hexadecimal digits, and so is U+001A itself, so that the text can be restored. Any other text, including
  * all output of `JSON.stringify`, is stored unchanged.
  */
 import { PhasegateError } from "../../errors.js";
-import type { Commit, Page, SessionQuery, SessionStatus, SessionSummary } from "../../ports/storage-adapter.js";
+import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
-import { decodeCursor, isSummary, pageLimit, pageOf } from "../common/session-query.js";
+import { isSummary } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
 
 /** A row with a commit. Numbers that may be large are texts. */
@@ -68,7 +68,7 @@ export function valuesOf(commit: Commit): unknown[] {
 }
 
 /** Parses a summary; undefined if it is not one of this session. */
-function readSummary(sessionId: string, json: string): SessionSummary | undefined {
+export function readSummary(sessionId: string, json: string): SessionSummary | undefined {
   const value = parse(json);
   return isSummary(value) && value.sessionId === sessionId ? value : undefined;
 }
@@ -115,22 +115,32 @@ export type Statements = ReturnType<typeof createStatements>;
 /** Builds a query from parameters. */
 type Statement = (values: unknown[]) => PgQuery;
 
-/** Creates the statements for a schema. Prepared ones are named by a hash of their text, so that names are unique. */
+/** Returns the name of a prepared statement: a hash of its text, so that names are unique. */
+export function preparedName(text: string): string {
+  return `phasegate_${digest(text).slice(0, 16)}`;
+}
+
+/**
+ * Creates the frequent statements for a schema.
+ *
+ * The server plans them once, perhaps while the tables are new and have no statistics. It then takes sessions that are not
+ * removed for rare, and goes through all of them for each call. So a removed session is told by its empty hash.
+ */
 export function createStatements(schema: string, prepared: boolean) {
   const s = `"${schema}"`;
   const statement = (text: string): Statement => {
-    const name = `phasegate_${digest(text).slice(0, 16)}`;
+    const name = preparedName(text);
     return (values) => (prepared ? { text, values, name } : { text, values });
   };
   return {
     /** Reads the newest commit of a session. */
     read: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
-      WHERE s.session_id = $1 AND s.removed_at IS NULL`),
+      WHERE s.session_id = $1 AND s.hash <> ''`),
     /** Reads a number of commits of a session above a version. */
     log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id
-      WHERE s.session_id = $1 AND s.removed_at IS NULL AND c.version > $2 ORDER BY c.version LIMIT $3`),
+      WHERE s.session_id = $1 AND s.hash <> '' AND c.version > $2 ORDER BY c.version LIMIT $3`),
     /** Finds a version with this hash. */
     has: statement(`SELECT 1 AS found FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3`),
     /** Reads a session's state after a commit was refused. */
@@ -150,13 +160,13 @@ export function createStatements(schema: string, prepared: boolean) {
     size: statement(`SELECT s.version, coalesce((SELECT sum(pg_column_size(c.body) + pg_column_size(c.summary))
         FROM ${s}.commits c WHERE c.session_id = s.session_id), 0)
       + coalesce((SELECT sum(pg_column_size(p.body)) FROM ${s}.payloads p WHERE p.session_id = s.session_id), 0)
-      AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.removed_at IS NULL`),
+      AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.hash <> ''`),
     /** Writes a first commit if the id was never used; one row on success. */
     begin: statement(appending(s, BEGIN(s))),
     /** Writes a commit if its predecessor is the newest; one row on success. */
     follow: statement(appending(s, FOLLOW(s))),
-    /** Writes commits of several sessions: see {@link followingAll}. */
-    followAll: statement(followingAll(s)),
+    /** Writes commits of several sessions: see {@link appendingAll}. */
+    appendAll: statement(appendingAll(s)),
     /** Do the same and count the rows: see {@link counting}. */
     beginCounted: statement(counting(s, BEGIN(s), false)),
     followCounted: statement(counting(s, FOLLOW(s), false)),
@@ -177,11 +187,12 @@ const BEGIN = (s: string) => `INSERT INTO ${s}.sessions (session_id, version, ha
   VALUES ($1, $2, $6, $9, $10, $11, $12, $13, $14, $15, $16, $17)
   ON CONFLICT (session_id) DO NOTHING RETURNING session_id`;
 
-// After waiting for another transaction, the server checks the row again, so one of several writers succeeds.
+// After waiting for another transaction, the server checks the row again, so one of several writers succeeds. No commit
+// follows one without a hash, which is that of a removed session.
 const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6, status = $9, kind = $10,
     workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16,
     owner = $17
-  WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL RETURNING session_id`;
+  WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 RETURNING session_id`;
 
 /** The text that the server's error quotes if a row was not written. */
 export const NOT_WRITTEN = "phasegate: a row was not written";
@@ -202,23 +213,32 @@ function appending(s: string, moving: string): string {
 /**
  * Builds the statement for commits of several sessions. Each parameter is a column of the one for a single commit. Returns the
  * ids of the sessions whose commits are written. The others don't follow the newest one, or somebody else has locked their row
- * just now.
+ * just now. Rows are found one by one through the key, and not by a join, for which the server may read all of them.
  */
-function followingAll(s: string): string {
-  return `WITH free AS (SELECT g.* FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[],
+function appendingAll(s: string): string {
+  return `WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[],
         $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
         $16::text[], $17::text[]) AS g (session_id, version, at, schema, previous_hash, hash, summary, body, status, kind,
-        workflow_type, target, current_step, created_at, updated_at, completed_at, owner)
-      JOIN ${s}.sessions s ON s.session_id = g.session_id AND s.version = g.version - 1 AND s.hash = g.previous_hash
-        AND s.removed_at IS NULL
-      FOR NO KEY UPDATE OF s SKIP LOCKED),
-    moved AS (UPDATE ${s}.sessions s SET version = g.version, hash = g.hash, status = g.status, kind = g.kind,
-        workflow_type = g.workflow_type, target = g.target, current_step = g.current_step, created_at = g.created_at,
-        updated_at = g.updated_at, completed_at = g.completed_at, owner = g.owner
-      FROM free g WHERE s.session_id = g.session_id RETURNING g.*)
+        workflow_type, target, current_step, created_at, updated_at, completed_at, owner)),
+    free AS (SELECT g.* FROM given g
+        CROSS JOIN LATERAL (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id AND s.version = g.version - 1
+          AND s.hash = g.previous_hash FOR NO KEY UPDATE SKIP LOCKED) s
+      UNION ALL SELECT g.* FROM given g
+        WHERE g.version = 1 AND NOT EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id)),
+    moved AS (INSERT INTO ${s}.sessions AS s (session_id, version, hash, status, kind, workflow_type, target,
+        current_step, created_at, updated_at, completed_at, owner)
+      SELECT session_id, version, hash, status, kind, workflow_type, target, current_step, created_at, updated_at,
+        completed_at, owner FROM free ORDER BY session_id
+      ON CONFLICT (session_id) DO UPDATE SET version = excluded.version, hash = excluded.hash, status = excluded.status,
+        kind = excluded.kind, workflow_type = excluded.workflow_type, target = excluded.target,
+        current_step = excluded.current_step, created_at = excluded.created_at, updated_at = excluded.updated_at,
+        completed_at = excluded.completed_at, owner = excluded.owner
+      WHERE s.version = excluded.version - 1
+      RETURNING s.session_id)
     INSERT INTO ${s}.commits
       (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
-    SELECT session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step FROM moved
+    SELECT session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step
+    FROM free JOIN moved USING (session_id)
     RETURNING session_id`;
 }
 
@@ -237,87 +257,4 @@ function counting(s: string, moving: string, payloads: boolean): string {
   return `WITH moved AS (${moving})${payloads ? stored : ""}, written AS (${INSERT(s)} RETURNING session_id)
     SELECT (CASE WHEN EXISTS (SELECT FROM written) ${payloads ? allStored : ""} THEN '1' ELSE '${NOT_WRITTEN}' END)::integer
     FROM moved`;
-}
-
-/** Sorts after every character of a session id. */
-const LAST_CHARACTER = "\u{10ffff}";
-
-type ListRow = Pick<CommitRow, "session_id" | "hash" | "summary"> & { readonly created_at: string };
-
-/** Runs reading statements, and repeats them after a lost connection. */
-interface RowReader {
-  rows<R extends Record<string, unknown>>(operation: string, query: PgQuery): Promise<R[]>;
-}
-
-/** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
-export async function listSessions(
-  reader: RowReader,
-  schema: string,
-  query: SessionQuery,
-): Promise<Page<SessionSummary>> {
-  const limit = pageLimit(query);
-  const statement = listStatement(schema, query, limit + 1);
-  if (statement === undefined) return { items: [] };
-  const rows = await reader.rows<ListRow>("list", statement);
-  const found = rows.map(({ session_id: sessionId, created_at: createdAt, summary }) => {
-    return readSummary(sessionId, summary) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const);
-  });
-  const hashes = new Map(rows.map(({ session_id, hash }) => [session_id, decodeText(hash)]));
-  return pageOf(found, limit, hashes);
-}
-
-/**
- * Builds the statement for a page; undefined if no session can match. It is not prepared: the server then plans it
- * for these values, and chooses the index by the selectivity of each filter.
- */
-function listStatement(schema: string, query: SessionQuery, limit: number): PgQuery | undefined {
-  const values: unknown[] = [limit];
-  const value = (given: unknown) => `$${values.push(given)}`;
-  const conditions = [...filters(query, value), ...position(query, value)];
-  const statuses: (SessionStatus | undefined)[] = query.status === undefined ? [undefined] : [...new Set(query.status)];
-  // One branch per status: each comes from the index in list order, which several in one condition would not.
-  const branches = statuses.map((status) => {
-    const own = status === undefined ? [] : [`status = ${value(status)}`];
-    const where = ["removed_at IS NULL", ...own, ...conditions].join(" AND ");
-    return `(SELECT session_id, version, created_at FROM "${schema}".sessions WHERE ${where} ${ORDER} LIMIT $1)`;
-  });
-  if (branches.length === 0) return undefined;
-  const text = `SELECT c.session_id, page.created_at, c.hash, c.summary
-    FROM (SELECT * FROM (${branches.join(" UNION ALL ")}) AS each ${ORDER} LIMIT $1) AS page
-    JOIN "${schema}".commits c USING (session_id, version) ORDER BY page.created_at DESC, page.session_id`;
-  return { text, values };
-}
-
-const ORDER = "ORDER BY created_at DESC, session_id";
-
-function filters(query: SessionQuery, value: (given: unknown) => string): string[] {
-  const { workflowType, target, owner, kind, idPrefix, updatedBefore } = query;
-  const conditions: string[] = [];
-  // The index contains only the beginning of a long text.
-  const equals = (column: string, text: string | undefined) => {
-    if (text === undefined) return;
-    const parameter = `${value(encodeText(text))}::text`;
-    conditions.push(`left(${column}, 256) = left(${parameter}, 256) AND ${column} = ${parameter}`);
-  };
-  equals("workflow_type", workflowType);
-  equals("target", target);
-  equals("kind", kind);
-  // The index has the sessions with an owner only.
-  if (owner !== undefined) conditions.push(`owner <> '' AND owner = ${value(encodeText(owner))}`);
-  if (idPrefix !== undefined && idPrefix !== "") {
-    const prefix = encodeText(idPrefix);
-    conditions.push(`session_id >= ${value(prefix)} AND session_id < ${value(prefix + LAST_CHARACTER)}`);
-  }
-  if (updatedBefore !== undefined) {
-    const time = `${value(encodeText(updatedBefore))}::text`;
-    conditions.push(`updated_day <= left(${time}, 10) AND updated_at < ${time}`);
-  }
-  return conditions;
-}
-
-function position({ cursor }: SessionQuery, value: (given: unknown) => string): string[] {
-  if (cursor === undefined) return [];
-  const { createdAt, sessionId } = decodeCursor(cursor);
-  const time = value(createdAt);
-  return [`created_at <= ${time} AND (created_at < ${time} OR session_id > ${value(sessionId)})`];
 }

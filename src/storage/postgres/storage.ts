@@ -32,6 +32,7 @@ import { ClientConnections, type Connections, loadPg, PoolConnections, Retrier, 
 import { asStorageFailure, NotReplicated, notWritten, WrongRole } from "./failures.js";
 import { CommitFeed, type FeedPosition, readLog } from "./feed.js";
 import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
+import { listSessions } from "./list.js";
 import {
   type PgClient,
   type PostgresPlace,
@@ -39,15 +40,7 @@ import {
   type PostgresStorageOptions,
   readOptions,
 } from "./options.js";
-import {
-  type CommitRow,
-  commitOf,
-  createStatements,
-  decodeText,
-  encodeText,
-  listSessions,
-  type Statements,
-} from "./rows.js";
+import { type CommitRow, commitOf, createStatements, decodeText, encodeText, type Statements } from "./rows.js";
 import { inTransaction, type PreparedSchema, prepareSchema } from "./schema.js";
 import { Channel, watchCommits } from "./watch.js";
 
@@ -168,12 +161,12 @@ export class PostgresStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when the limit is not valid.
    */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return listSessions(this.#retrier, this.#settings.schema, query);
+    return listSessions(this.#retrier, this.#settings, query);
   }
 
   /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
   damaged(): AsyncGenerator<SessionId> {
-    return damagedIn((query) => listSessions(this.#retrier, this.#settings.schema, query));
+    return damagedIn((query) => listSessions(this.#retrier, this.#settings, query));
   }
 
   /**

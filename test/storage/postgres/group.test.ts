@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as endOfTurn } from "node:timers/promises";
 import { Client, type ClientBase, Pool, type QueryResult } from "pg";
 import { type PgQuery, PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -15,13 +15,17 @@ import { checkSessions } from "./check-sessions.ts";
 
 /** How many commits are under way, each by its own statement, before others wait. */
 const ALONE = 2;
+const CONNECTIONS = 10;
 
 let url = "";
 let pool: Pool;
 beforeAll(async () => {
   url = await postgresUrl();
-  pool = new Pool({ connectionString: `${url}?application_name=groups`, max: 10 });
+  // All connections are there before the tests: a statement that waits for a new one is sent after later ones.
+  pool = new Pool({ connectionString: `${url}?application_name=groups`, max: CONNECTIONS, idleTimeoutMillis: 0 });
   pool.on("connect", noteStatements);
+  const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => pool.connect()));
+  for (const client of clients) client.release();
 }, 60_000);
 afterAll(() => pool.end());
 
@@ -61,6 +65,8 @@ async function openWith(count: number, options: { readonly retryMs?: number } = 
   const storage = await PostgresStorage.open({ pool, schema, ...options });
   const firsts = Array.from({ length: count }, (_, index) => makeCommit({ sessionId: `s${index}` }));
   await Promise.all(firsts.map((commit) => storage.append(commit)));
+  // Until then, the last group is under way.
+  await endOfTurn();
   sent.length = 0;
   return { schema, storage, firsts, nexts: firsts.map((commit) => nextCommit(commit)) };
 }
@@ -125,6 +131,22 @@ describe("commits of the same time", () => {
     expect(sent).toEqual([...alone(ALONE), "group", ...alone(3)]);
     await expectNewest(storage, [...nexts.filter((_, index) => !wrong.has(index)), other, at(firsts, 8)]);
     expect(await storage.read(parseSessionId("s10"))).toEqual(firsts[10]);
+  });
+
+  it("begin and continue sessions in one statement, but none that is there already, or was removed", async () => {
+    const { storage, nexts } = await openWith(12);
+    for (const removed of ["s10", "s11"]) await storage.remove(parseSessionId(removed));
+    const begin = (...ids: string[]) => ids.map((sessionId) => makeCommit({ sessionId }));
+    const written = [...nexts.slice(0, 6), ...begin("new0", "new1", "new2", "new3")];
+    const refused = [...nexts.slice(10, 11), ...begin("s7", "s11")];
+    sent.length = 0;
+    expect(await together(storage, [...written, ...refused])).toEqual([
+      ...written.map(() => "written"),
+      ...refused.map(() => "CONFLICT"),
+    ]);
+    expect(sent).toEqual([...alone(ALONE), "group", ...alone(refused.length)]);
+    await expectNewest(storage, written);
+    expect(await storage.read(parseSessionId("s11"))).toBeUndefined();
   });
 
   it("of one session are in different groups", async () => {
