@@ -17,7 +17,7 @@ const COMMIT_BYTES = 2200;
  * sessions: in a group of inodes of which many were deleted within the last minutes, ext4 needs half a millisecond to make a
  * file, and folders of different parents are in different groups.
  */
-function bareCommit(root, bytes) {
+export function bareCommit(root, bytes) {
   let [number, folder] = [0, ""];
   const data = "x".repeat(bytes);
   return {

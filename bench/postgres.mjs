@@ -8,12 +8,12 @@ import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
 /** A server as it is installed: every commit is synced. */
-const SETTINGS = ["unix_socket_directories=", "max_connections=20"];
+export const SETTINGS = ["unix_socket_directories=", "max_connections=20"];
 /** A connection as the storage makes it: nobody wants one that waits for ever where a network is cut. */
-const CONNECTION = { keepAlive: true, statement_timeout: 30_000, query_timeout: 35_000 };
+export const CONNECTION = { keepAlive: true, statement_timeout: 30_000, query_timeout: 35_000 };
 
 /** Update where the hash matches and insert, in one prepared statement: what any such commit costs. */
-async function bareCommit(pool, bytes) {
+export async function bareCommit(pool, bytes) {
   await pool.query(`CREATE TABLE bare_heads (id text PRIMARY KEY, version int NOT NULL, hash text NOT NULL);
     CREATE TABLE bare_log (id text, version int, hash text NOT NULL, body text NOT NULL, PRIMARY KEY (id, version));
     INSERT INTO bare_heads VALUES ('one', 0, '0')`);

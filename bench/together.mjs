@@ -14,12 +14,12 @@ import { langgraphInSqlite, linearRun as langgraphRun } from "./linear-langgraph
 import { openworkflowIn, sqliteBackend } from "./linear-openworkflow.mjs";
 import { phasegateInSqlite, linearRun as phasegateRun } from "./linear-phasegate.mjs";
 import { linearStates } from "./linear-states.mjs";
-import { median, ratio, row, time } from "./measure.mjs";
+import { median, ratio, row, time, warmUp } from "./measure.mjs";
 
 const RUNS = 100;
 const STEPS = 10;
 const CHARACTERS = 1024;
-const ROUNDS = 3;
+const ROUNDS = 5;
 const BAR = 1 / 5;
 
 /** Each runs all at once when it is called. */
@@ -53,12 +53,12 @@ async function measure(products, place) {
   const open = {};
   for (const [name, one] of Object.entries(products)) open[name] = await one(states, place);
   const times = Object.fromEntries(Object.keys(products).map((name) => [name, []]));
-  // The first round is a warm-up.
-  for (let round = 0; round <= ROUNDS; round += 1) {
+  for (const { run } of Object.values(open)) await warmUp({ fn: run });
+  for (let round = 0; round < ROUNDS; round += 1) {
     for (const [name, one] of Object.entries(open)) {
       const begun = performance.now();
       await one.run();
-      if (round > 0) times[name].push(((performance.now() - begun) * 1000) / (RUNS * STEPS));
+      times[name].push(((performance.now() - begun) * 1000) / (RUNS * STEPS));
     }
   }
   for (const { close } of Object.values(open)) await close();

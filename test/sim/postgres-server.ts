@@ -5,7 +5,7 @@
  */
 import type { PgQuery, PgRow } from "phasegate/postgres";
 import type { Commit } from "../../src/ports/storage-adapter.js";
-import { type CommitRow, commitOf, createStatements } from "../../src/storage/postgres/rows.js";
+import { type CommitRow, commitOf, createStatements, Preparation } from "../../src/storage/postgres/rows.js";
 import { IS_OPEN, MIGRATIONS, OPEN } from "../../src/storage/postgres/schema.js";
 
 /** The result of a statement. */
@@ -26,8 +26,8 @@ interface SessionRow extends PgRow {
 
 /** The columns of a session's row that statements set, in the order of their parameters from the ninth on. */
 const COLUMNS = ["status", "kind", "workflow_type", "target", "current_step", "created_at", "updated_at", "", "owner"];
-const STATEMENTS = Object.entries(createStatements("phasegate", true));
-const NAMES = new Map(STATEMENTS.map(([name, statement]) => [statement([]).name, name]));
+const STATEMENTS = Object.entries(createStatements("phasegate", new Preparation(true)));
+const NAMES = new Map(STATEMENTS.map(([name, statement]) => [baseOf(statement([])), name]));
 
 /** What a statement that is not prepared is recognized by, and what it returns. */
 const FIXED: readonly (readonly [part: string, row: PgRow])[] = [
@@ -56,8 +56,11 @@ export class SimPostgres {
   }
 
   /** Returns the name of a statement, for the trace. */
-  nameOf({ name, text }: PgQuery): string {
-    return NAMES.get(name) ?? (text.includes("page.xid") ? "news" : text.includes("AS each") ? "list" : "look");
+  nameOf(query: PgQuery): string {
+    const { text } = query;
+    return (
+      NAMES.get(baseOf(query)) ?? (text.includes("page.xid") ? "news" : text.includes("AS each") ? "list" : "look")
+    );
   }
 
   /** Carries out a statement. */
@@ -199,6 +202,11 @@ export class SimPostgres {
     }
     throw new Error(`the simulated server does not know ${text}`);
   }
+}
+
+/** Returns the name that a statement has without the number of its plan. */
+function baseOf({ name = "" }: PgQuery): string {
+  return name.slice(0, name.lastIndexOf("_"));
 }
 
 /** Returns the rows of columns, or the columns of rows. */

@@ -164,6 +164,8 @@ function sendingOf(commit: Commit): Sending {
 /** Refuses a commit that the tables, or the views on them, cannot represent. Throws `INVALID_INPUT` and `TOO_LARGE`. */
 export function checkRowCommit(commit: Commit, maxBytes: number): void {
   const { schema, at, summary } = commit;
+  // An empty one is that of a removed session.
+  if (commit.hash === "") throw invalidCommit("hash", commit.hash);
   if (!Number.isInteger(schema) || Math.abs(schema) >= 2 ** 31) throw invalidCommit("schema", schema);
   if (!isIsoTime(at)) throw invalidCommit("at", at);
   const { updatedAt, completedAt } = summary;

@@ -2,9 +2,8 @@
  * Commits of concurrent sessions share a statement, and so its round trip and the server's sync. A commit that comes alone
  * is sent at once. Those that come while others are under way wait until one of these is answered, and go together.
  *
- * A group never waits for a row that somebody else has locked, so a session that is held up does not hold up the others. Only
- * for somebody who is just now beginning the same session it waits; first commits are in the order of their ids, so that two
- * groups can't wait for each other. What a group has not written is sent alone, which tells why.
+ * A group does not wait for rows that somebody else has locked, so a session that is held up does not hold up the others. It
+ * waits only for somebody who is just now beginning one of its sessions. What it has not written is sent alone, which tells why.
  */
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import type { SessionId } from "../../workflow/names.js";

@@ -115,32 +115,57 @@ export type Statements = ReturnType<typeof createStatements>;
 /** Builds a query from parameters. */
 type Statement = (values: unknown[]) => PgQuery;
 
-/** Returns the name of a prepared statement: a hash of its text, so that names are unique. */
-export function preparedName(text: string): string {
-  return `phasegate_${digest(text).slice(0, 16)}`;
+/** Commits of a storage after which statements are first planned anew, as a power of two, and how often that is done. */
+const FIRST_ROUND = 6;
+const ROUNDS = 12;
+
+/**
+ * Prepares statements, under names with a hash of their text.
+ *
+ * The server keeps the plan of a prepared statement until it has analyzed the table again, a minute later or never. A plan for
+ * a few sessions goes through all of them, which is slow when there are many. So each time the commits of this storage have
+ * doubled, statements have new names, and are planned anew.
+ */
+export class Preparation {
+  readonly #isOn: boolean;
+  #written = 0;
+
+  constructor(isOn: boolean) {
+    this.#isOn = isOn;
+  }
+
+  /** Notes that a commit was written. */
+  wrote(): void {
+    this.#written += 1;
+  }
+
+  statement(text: string): Statement {
+    const name = `phasegate_${digest(text).slice(0, 16)}`;
+    return (values) => (this.#isOn ? { text, values, name: `${name}_${this.#round}` } : { text, values });
+  }
+
+  get #round(): number {
+    return Math.min(Math.floor(Math.log2(Math.max(this.#written, 2 ** FIRST_ROUND))) - FIRST_ROUND, ROUNDS);
+  }
 }
 
 /**
  * Creates the frequent statements for a schema.
  *
- * The server plans them once, perhaps while the tables are new and have no statistics. It then takes sessions that are not
- * removed for rare, and goes through all of them for each call. So a removed session is told by its empty hash.
+ * They may be planned while the tables are new and have no statistics. The server then takes sessions that are not removed for
+ * rare, and goes through all of them for each call. So a removed session is told by its empty hash.
  */
-export function createStatements(schema: string, prepared: boolean) {
+export function createStatements(schema: string, preparation: Preparation) {
   const s = `"${schema}"`;
-  const statement = (text: string): Statement => {
-    const name = preparedName(text);
-    return (values) => (prepared ? { text, values, name } : { text, values });
-  };
+  const statement = (text: string) => preparation.statement(text);
   return {
     /** Reads the newest commit of a session. */
     read: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
       WHERE s.session_id = $1 AND s.hash <> ''`),
     /** Reads a number of commits of a session above a version. */
-    log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
-      JOIN ${s}.commits c ON c.session_id = s.session_id
-      WHERE s.session_id = $1 AND s.hash <> '' AND c.version > $2 ORDER BY c.version LIMIT $3`),
+    log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.commits c WHERE c.session_id = $1 AND c.version > $2
+      AND EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = $1 AND s.hash <> '') ORDER BY c.version LIMIT $3`),
     /** Finds a version with this hash. */
     has: statement(`SELECT 1 AS found FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3`),
     /** Reads a session's state after a commit was refused. */
@@ -213,32 +238,36 @@ function appending(s: string, moving: string): string {
 /**
  * Builds the statement for commits of several sessions. Each parameter is a column of the one for a single commit. Returns the
  * ids of the sessions whose commits are written. The others don't follow the newest one, or somebody else has locked their row
- * just now. Rows are found one by one through the key, and not by a join, for which the server may read all of them.
+ * just now. No row is found by a join, for which the server would go through all sessions in a new database.
+ *
+ * Two such statements can't wait for each other in a circle. One waits only while it begins sessions: for others that begin the
+ * same ones, in the order of their ids, or that already follow them, and then wait for nobody.
  */
 function appendingAll(s: string): string {
+  const columns = `session_id, version, hash, status, kind, workflow_type, target, current_step, created_at, updated_at,
+        completed_at, owner`;
   return `WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[],
         $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
         $16::text[], $17::text[]) AS g (session_id, version, at, schema, previous_hash, hash, summary, body, status, kind,
         workflow_type, target, current_step, created_at, updated_at, completed_at, owner)),
-    free AS (SELECT g.* FROM given g
-        CROSS JOIN LATERAL (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id AND s.version = g.version - 1
-          AND s.hash = g.previous_hash FOR NO KEY UPDATE SKIP LOCKED) s
-      UNION ALL SELECT g.* FROM given g
-        WHERE g.version = 1 AND NOT EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id)),
-    moved AS (INSERT INTO ${s}.sessions AS s (session_id, version, hash, status, kind, workflow_type, target,
-        current_step, created_at, updated_at, completed_at, owner)
-      SELECT session_id, version, hash, status, kind, workflow_type, target, current_step, created_at, updated_at,
-        completed_at, owner FROM free ORDER BY session_id
+    begun AS (INSERT INTO ${s}.sessions (${columns}) SELECT ${columns} FROM given g
+      WHERE version = 1 AND NOT EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id) ORDER BY session_id
+      ON CONFLICT (session_id) DO NOTHING RETURNING session_id),
+    free AS (SELECT session_id, version, hash FROM ${s}.sessions WHERE session_id = ANY($1::text[])
+      FOR NO KEY UPDATE SKIP LOCKED),
+    next AS (SELECT g.* FROM given g JOIN free f ON f.session_id = g.session_id AND f.version = g.version - 1
+        AND f.hash = g.previous_hash
+      WHERE (SELECT count(*) FROM begun) IS NOT NULL),
+    followed AS (INSERT INTO ${s}.sessions AS s (${columns}) SELECT ${columns} FROM next
       ON CONFLICT (session_id) DO UPDATE SET version = excluded.version, hash = excluded.hash, status = excluded.status,
         kind = excluded.kind, workflow_type = excluded.workflow_type, target = excluded.target,
         current_step = excluded.current_step, created_at = excluded.created_at, updated_at = excluded.updated_at,
         completed_at = excluded.completed_at, owner = excluded.owner
-      WHERE s.version = excluded.version - 1
       RETURNING s.session_id)
     INSERT INTO ${s}.commits
       (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
     SELECT session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step
-    FROM free JOIN moved USING (session_id)
+    FROM given JOIN (SELECT session_id FROM begun UNION ALL SELECT session_id FROM followed) AS moved USING (session_id)
     RETURNING session_id`;
 }
 

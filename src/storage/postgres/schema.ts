@@ -153,6 +153,11 @@ function notMigrated(schema: string, found: number): PhasegateError {
   );
 }
 
+/** The statuses of sessions that are open. A removed session has another one. */
+export const OPEN = ["active", "paused", "failed"] as const satisfies readonly SessionStatus[];
+/** The condition of the index of open sessions. */
+export const IS_OPEN = `status IN (${OPEN.map((status) => `'${status}'`).join(", ")})`;
+
 /**
  * The migrations in order; `s` is the quoted schema.
  *
@@ -163,11 +168,6 @@ function notMigrated(schema: string, found: number): PhasegateError {
  * Most transitions change no indexed column: of the time of the last commit only the day has an index. So the row is replaced
  * on its page, in the free space of the fill factor, and only the log's index is updated.
  */
-/** The statuses of sessions that are open. A removed session has another one. */
-export const OPEN = ["active", "paused", "failed"] as const satisfies readonly SessionStatus[];
-/** The condition of the index of open sessions. */
-export const IS_OPEN = `status IN (${OPEN.map((status) => `'${status}'`).join(", ")})`;
-
 export const MIGRATIONS: readonly ((s: string) => string)[] = [
   (s) => `
 CREATE TABLE ${s}.sessions (

@@ -40,7 +40,15 @@ import {
   type PostgresStorageOptions,
   readOptions,
 } from "./options.js";
-import { type CommitRow, commitOf, createStatements, decodeText, encodeText, type Statements } from "./rows.js";
+import {
+  type CommitRow,
+  commitOf,
+  createStatements,
+  decodeText,
+  encodeText,
+  Preparation,
+  type Statements,
+} from "./rows.js";
 import { inTransaction, type PreparedSchema, prepareSchema } from "./schema.js";
 import { Channel, watchCommits } from "./watch.js";
 
@@ -59,6 +67,7 @@ export class PostgresStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #connections: Connections;
   readonly #settings: PostgresSettings;
+  readonly #preparation: Preparation;
   readonly #statements: Statements;
   readonly #retrier: Retrier;
   readonly #appender: CommitAppender;
@@ -74,7 +83,8 @@ export class PostgresStorage implements StorageAdapter {
     this.capabilities = { durability, multiProcess: true, maxCommitBytes, remote: true };
     this.#connections = connections;
     this.#settings = settings;
-    this.#statements = createStatements(schema, settings.preparedStatements);
+    this.#preparation = new Preparation(settings.preparedStatements);
+    this.#statements = createStatements(schema, this.#preparation);
     this.#retrier = new Retrier(connections, settings.retryMs);
     this.#appender = new CommitAppender(connections, this.#retrier, this.#statements, hasTriggers);
     this.#remover = new SessionRemover(this.#retrier, schema);
@@ -123,6 +133,7 @@ export class PostgresStorage implements StorageAdapter {
     checkRowCommit(commit, this.capabilities.maxCommitBytes);
     if (this.#startingWatches.size > 0) await Promise.all(this.#startingWatches);
     await this.#appender.append(commit);
+    this.#preparation.wrote();
     // After the call a client belongs to the host again: a later statement could run in a transaction of the host.
     if (this.#connections.canReconnect) this.#channel.notify();
     else await this.#channel.now();
@@ -161,12 +172,12 @@ export class PostgresStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when the limit is not valid.
    */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return listSessions(this.#retrier, this.#settings, query);
+    return listSessions(this.#retrier, this.#settings.schema, this.#preparation, query);
   }
 
   /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
   damaged(): AsyncGenerator<SessionId> {
-    return damagedIn((query) => listSessions(this.#retrier, this.#settings, query));
+    return damagedIn((query) => listSessions(this.#retrier, this.#settings.schema, this.#preparation, query));
   }
 
   /**

@@ -4,6 +4,7 @@ import { type PgQuery, PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../../src/errors.js";
 import type { Commit, StorageAdapter } from "../../../src/ports/storage-adapter.js";
+import { createStatements, Preparation, valuesOf } from "../../../src/storage/postgres/rows.js";
 import { appendAll, collect, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { type Acknowledged, acknowledgedIn } from "../../support/acknowledged.js";
@@ -314,7 +315,7 @@ describe("a group that gets no answer, or a refusal", () => {
     const locker = new Client({ connectionString: url });
     await locker.connect();
     const waiting = `FROM pg_stat_activity WHERE application_name = 'groups' AND wait_event_type = 'Lock'
-      AND query LIKE '%"${schema}"%SKIP LOCKED%'`;
+      AND query LIKE 'WITH given %"${schema}"%'`;
     disturb = async (write) => {
       await locker.query(`BEGIN; LOCK TABLE ${schema}.commits IN SHARE MODE`);
       const writing = write();
@@ -333,6 +334,7 @@ describe("a group that gets no answer, or a refusal", () => {
   });
 });
 
+const COLUMNS = "session_id, version, hash, status, kind, workflow_type, target, current_step, created_at, updated_at";
 const IDS = Array.from({ length: 40 }, (_, index) => `common_${index}`);
 const [APPENDS, CUTS] = howOften([6, 4], [60, 100]);
 
@@ -384,6 +386,41 @@ describe("several storages that append to the same sessions in groups", () => {
     expect(await checkSessions(database, schema, acknowledged)).toBe(acknowledged.length);
     expect(await deadlocks()).toEqual(before);
     await Promise.all(storages.map((storage) => storage.close()));
+  });
+});
+
+describe("two groups that begin the same sessions", () => {
+  it("do not wait for each other in a circle if one follows a session that the other is about to begin", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ pool, schema });
+    const names = ["holder", "first", "second"].map((name) => `${name}_${schema}`);
+    const clients = names.map((name) => new Client({ connectionString: `${url}?application_name=${name}` }));
+    const [holder, first, second] = clients;
+    await Promise.all(clients.map((client) => client.connect()));
+    const { appendAll: appendingAll } = createStatements(schema, new Preparation(false));
+    const group = async (client: Client | undefined, ...commits: readonly Commit[]) => {
+      const rows = commits.map(valuesOf);
+      const columns = rows[0]?.map((_, index) => rows.map((row) => row[index])) ?? [];
+      const written = (await client?.query(appendingAll(columns)))?.rows ?? [];
+      return written.map(({ session_id }) => session_id).sort();
+    };
+    const waits = async (name: string | undefined) => {
+      const text = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = '${name}'`;
+      while ((await runSql(url, text)).length === 0) await delay(5);
+    };
+    const begin = (sessionId: string, body: string) => makeCommit({ sessionId, body });
+    const held = `${schema}.sessions (${COLUMNS}) VALUES ('m', 1, 'hash', 'active', '', '', '', '', '', '')`;
+    await holder?.query(`BEGIN; INSERT INTO ${held}`);
+    // It has begun b, and waits for m; x comes after that.
+    const waiting = group(second, begin("b", "second"), begin("m", ""), begin("x", "second"));
+    await waits(names[2]);
+    const x = begin("x", "");
+    await storage.append(x);
+    const following = group(first, nextCommit(x), begin("b", "first"));
+    await waits(names[1]);
+    await holder?.query("ROLLBACK");
+    expect(await Promise.all([waiting, following])).toEqual([["b", "m"], ["x"]]);
+    await Promise.all(clients.map((client) => client.end()));
   });
 });
 
