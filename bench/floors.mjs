@@ -1,15 +1,13 @@
 /**
- * What a completed phase costs at least on a disk: the bare operation, and then the same call on MemoryStorage. The engine is
- * the same in both columns, but after a wait for the disk the processor has other things in its caches.
+ * What a completed phase costs at least on a disk: the bare operation, and then the same call on MemoryStorage. After a wait for
+ * the disk, the same engine takes several times as long as without one.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
-import { startPostgres } from "../test/support/postgres-server.ts";
 import { bareCommit as bareWrite } from "./durable.mjs";
 import { median, ratio, time } from "./measure.mjs";
-import { bareCommit as bareStatement, CONNECTION, SETTINGS } from "./postgres.mjs";
+import { bareCommit as bareStatement, withServer } from "./postgres.mjs";
 import { bareTransaction } from "./sqlite.mjs";
 import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
@@ -57,16 +55,7 @@ const AFTER = {
       return found;
     }),
   "a file, synced and linked": () => inFolder((folder) => afterEach(bareWrite(folder, BYTES))),
-  "a statement in PostgreSQL": async () => {
-    const server = await startPostgres(SETTINGS);
-    const pool = new pg.Pool({ connectionString: server.url, max: 2, ...CONNECTION });
-    const found = await afterEach({ fn: await bareStatement(pool, BYTES) });
-    // `end` does not wait until the connections are closed, and the server may end first.
-    pool.on("error", (error) => console.error(`while the pool ended: ${error.message}`));
-    await pool.end();
-    await server.remove();
-    return found;
-  },
+  "a statement in PostgreSQL": () => withServer(async (pool) => afterEach({ fn: await bareStatement(pool, BYTES) })),
 };
 
 /** The section of RESULTS.md. */

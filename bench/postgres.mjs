@@ -8,9 +8,9 @@ import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
 /** A server as it is installed: every commit is synced. */
-export const SETTINGS = ["unix_socket_directories=", "max_connections=20"];
+const SETTINGS = ["unix_socket_directories=", "max_connections=20"];
 /** A connection as the storage makes it: nobody wants one that waits for ever where a network is cut. */
-export const CONNECTION = { keepAlive: true, statement_timeout: 30_000, query_timeout: 35_000 };
+const CONNECTION = { keepAlive: true, statement_timeout: 30_000, query_timeout: 35_000 };
 
 /** Update where the hash matches and insert, in one prepared statement: what any such commit costs. */
 export async function bareCommit(pool, bytes) {
@@ -52,17 +52,27 @@ async function transition(pool, storage) {
   );
 }
 
-export async function run() {
+/** Works with a new server and a pool on it. */
+export async function withServer(work) {
   const server = await startPostgres(SETTINGS);
   const pool = new pg.Pool({ connectionString: server.url, max: 2, ...CONNECTION });
-  const storage = await PostgresStorage.open({ url: server.url });
   try {
-    return [await transition(pool, storage)];
+    return await work(pool, server.url);
   } finally {
-    await storage.close();
     // `end` does not wait until the connections are closed, and the server may end first.
     pool.on("error", (error) => console.error(`while the pool ended: ${error.message}`));
     await pool.end();
     await server.remove();
   }
+}
+
+export function run() {
+  return withServer(async (pool, url) => {
+    const storage = await PostgresStorage.open({ url });
+    try {
+      return [await transition(pool, storage)];
+    } finally {
+      await storage.close();
+    }
+  });
 }

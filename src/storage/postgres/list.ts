@@ -15,7 +15,7 @@ interface RowReader {
   rows<R extends Record<string, unknown>>(operation: string, query: PgQuery): Promise<R[]>;
 }
 
-/** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
+/** Returns a page of sessions, newest first. */
 export async function listSessions(
   reader: RowReader,
   schema: string,

@@ -207,8 +207,13 @@ export function createStatements(schema: string, preparation: Preparation) {
   };
 }
 
-const BEGIN = (s: string) => `INSERT INTO ${s}.sessions (session_id, version, hash, status, kind, workflow_type, target,
-    current_step, created_at, updated_at, completed_at, owner)
+/** The columns of a session's row that each commit sets. */
+const SET_COLUMNS =
+  "version, hash, status, kind, workflow_type, target, current_step, created_at, updated_at, completed_at, owner";
+const SESSION_COLUMNS = `session_id, ${SET_COLUMNS}`;
+const LOG_COLUMNS = "session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step";
+
+const BEGIN = (s: string) => `INSERT INTO ${s}.sessions (${SESSION_COLUMNS})
   VALUES ($1, $2, $6, $9, $10, $11, $12, $13, $14, $15, $16, $17)
   ON CONFLICT (session_id) DO NOTHING RETURNING session_id`;
 
@@ -226,8 +231,7 @@ export const NOT_WRITTEN = "phasegate: a row was not written";
 const DROPPED = (s: string) => `s.session_id = $1 AND s.version = $2 AND s.hash = $3
   AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2)`;
 
-const INSERT = (s: string) => `INSERT INTO ${s}.commits
-    (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
+const INSERT = (s: string) => `INSERT INTO ${s}.commits (${LOG_COLUMNS})
   SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved`;
 
 /** Builds one statement that writes the session's row and, if that succeeded, the commit. */
@@ -244,13 +248,14 @@ function appending(s: string, moving: string): string {
  * same ones, in the order of their ids, or that already follow them, and then wait for nobody.
  */
 function appendingAll(s: string): string {
-  const columns = `session_id, version, hash, status, kind, workflow_type, target, current_step, created_at, updated_at,
-        completed_at, owner`;
+  const set = SET_COLUMNS.split(", ")
+    .map((column) => `${column} = excluded.${column}`)
+    .join(", ");
   return `WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[],
         $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
         $16::text[], $17::text[]) AS g (session_id, version, at, schema, previous_hash, hash, summary, body, status, kind,
         workflow_type, target, current_step, created_at, updated_at, completed_at, owner)),
-    begun AS (INSERT INTO ${s}.sessions (${columns}) SELECT ${columns} FROM given g
+    begun AS (INSERT INTO ${s}.sessions (${SESSION_COLUMNS}) SELECT ${SESSION_COLUMNS} FROM given g
       WHERE version = 1 AND NOT EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id) ORDER BY session_id
       ON CONFLICT (session_id) DO NOTHING RETURNING session_id),
     free AS (SELECT session_id, version, hash FROM ${s}.sessions WHERE session_id = ANY($1::text[])
@@ -258,15 +263,10 @@ function appendingAll(s: string): string {
     next AS (SELECT g.* FROM given g JOIN free f ON f.session_id = g.session_id AND f.version = g.version - 1
         AND f.hash = g.previous_hash
       WHERE (SELECT count(*) FROM begun) IS NOT NULL),
-    followed AS (INSERT INTO ${s}.sessions AS s (${columns}) SELECT ${columns} FROM next
-      ON CONFLICT (session_id) DO UPDATE SET version = excluded.version, hash = excluded.hash, status = excluded.status,
-        kind = excluded.kind, workflow_type = excluded.workflow_type, target = excluded.target,
-        current_step = excluded.current_step, created_at = excluded.created_at, updated_at = excluded.updated_at,
-        completed_at = excluded.completed_at, owner = excluded.owner
+    followed AS (INSERT INTO ${s}.sessions AS s (${SESSION_COLUMNS}) SELECT ${SESSION_COLUMNS} FROM next
+      ON CONFLICT (session_id) DO UPDATE SET ${set}
       RETURNING s.session_id)
-    INSERT INTO ${s}.commits
-      (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
-    SELECT session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step
+    INSERT INTO ${s}.commits (${LOG_COLUMNS}) SELECT ${LOG_COLUMNS}
     FROM given JOIN (SELECT session_id FROM begun UNION ALL SELECT session_id FROM followed) AS moved USING (session_id)
     RETURNING session_id`;
 }
