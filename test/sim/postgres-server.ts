@@ -211,8 +211,21 @@ function baseOf({ name = "" }: PgQuery): string {
 
 /** Returns the rows of columns, or the columns of rows. */
 function transposed(lists: readonly unknown[]): unknown[][] {
-  const all = lists.map((list): readonly unknown[] => (Array.isArray(list) ? list : []));
+  const all = lists.map((list): readonly unknown[] =>
+    Buffer.isBuffer(list) ? textsIn(list) : Array.isArray(list) ? list : [],
+  );
   return (all[0] ?? []).map((_, index) => all.map((list) => list[index]));
+}
+
+/** Decodes an array of texts in PostgreSQL's binary format. */
+function textsIn(array: Buffer): (string | null)[] {
+  let at = 20;
+  return Array.from({ length: array.readInt32BE(12) }, () => {
+    const length = array.readInt32BE(at);
+    const start = at + 4;
+    at = start + Math.max(length, 0);
+    return length < 0 ? null : array.toString("utf8", start, at);
+  });
 }
 
 function endOf(snapshot: string): bigint {

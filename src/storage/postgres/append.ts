@@ -24,7 +24,8 @@ import { decodeText, encodeText, type Statements, valuesOf } from "./rows.js";
 
 /** A commit on its way: a copy, since its caller may change it meanwhile. */
 interface Sending extends Outgoing, Pick<Commit, "version" | "previousHash" | "hash"> {
-  readonly hasPayloads: boolean;
+  /** The hashes and the bodies of its payloads; undefined if it has none. */
+  readonly payloads: readonly [string[], string[]] | undefined;
 }
 
 /** The reason of a conflict: the statement does not tell which of the two it is. */
@@ -85,8 +86,8 @@ export class CommitAppender {
   }
 
   /** Returns true if a commit may be written together with others. On a host's own client, each has its own statement. */
-  #mayJoin({ hasPayloads }: Sending): boolean {
-    return !hasPayloads && !this.#isCounting && this.#connections.canReconnect;
+  #mayJoin({ payloads }: Sending): boolean {
+    return payloads === undefined && !this.#isCounting && this.#connections.canReconnect;
   }
 
   async #send(sending: Sending): Promise<Sent> {
@@ -140,25 +141,21 @@ export class CommitAppender {
     return undone.rowCount === 1;
   }
 
-  #statement({ version, hasPayloads, values }: Sending): PgQuery {
+  #statement({ version, payloads, values }: Sending): PgQuery {
     const { begin, beginCounted, beginWithPayloads, follow, followCounted, followWithPayloads } = this.#statements;
-    const counted = hasPayloads
-      ? ([beginWithPayloads, followWithPayloads] as const)
-      : ([beginCounted, followCounted] as const);
-    const [first, next] = hasPayloads || this.#isCounting ? counted : [begin, follow];
-    return (version === 1 ? first : next)(values);
+    const isFirst = version === 1;
+    if (payloads !== undefined) return (isFirst ? beginWithPayloads : followWithPayloads)([...values, ...payloads]);
+    const [first, next] = this.#isCounting ? [beginCounted, followCounted] : [begin, follow];
+    return (isFirst ? first : next)([...values]);
   }
 }
 
 function sendingOf(commit: Commit): Sending {
   const { sessionId, version, previousHash, hash, body, payloads = [] } = commit;
-  const values = valuesOf(commit);
-  const hasPayloads = payloads.length > 0;
-  if (hasPayloads) {
-    const texts = (part: "hash" | "body") => payloads.map((payload) => encodeText(payload[part]));
-    values.push(texts("hash"), texts("body"));
-  }
-  return { sessionId, version, previousHash, hash, characters: body.length, hasPayloads, values };
+  const texts = (part: "hash" | "body") => payloads.map((payload) => encodeText(payload[part]));
+  const copied = payloads.length === 0 ? undefined : ([texts("hash"), texts("body")] as const);
+  const [values, characters] = [valuesOf(commit), body.length];
+  return { sessionId, version, previousHash, hash, characters, payloads: copied, values };
 }
 
 /** Refuses a commit that the tables, or the views on them, cannot represent. Throws `INVALID_INPUT` and `TOO_LARGE`. */

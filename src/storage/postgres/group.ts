@@ -10,7 +10,7 @@ import type { SessionId } from "../../workflow/names.js";
 import { type Connections, withStandby } from "./connections.js";
 import { isAnswered } from "./failures.js";
 import type { PgClient } from "./options.js";
-import type { Statements } from "./rows.js";
+import type { ColumnValue, Statements } from "./rows.js";
 
 /** How many statements are under way before commits wait: while the server writes one group, this process makes the next. */
 const UNDER_WAY_MAX = 2;
@@ -31,7 +31,7 @@ export interface Outgoing {
   readonly sessionId: SessionId;
   /** The number of characters of its body. */
   readonly characters: number;
-  readonly values: unknown[];
+  readonly values: readonly ColumnValue[];
 }
 
 /** A commit that waits. */
@@ -118,8 +118,7 @@ export class CommitGroups<Item extends Outgoing> {
 
   /** Sends commits together. Never rejects. */
   async #sendGroup(group: readonly Waiting<Item>[]): Promise<void> {
-    const columns = group[0]?.item.values.map((_, index) => group.map(({ item }) => item.values[index]));
-    const query = this.#appendAll(columns ?? []);
+    const query = this.#appendAll(columnsOf(group.map(({ item }) => item.values)));
     const write = (client: PgClient) => withStandby(client, () => client.query<{ session_id: SessionId }>(query));
     try {
       const { result, waited } = await this.#connections.use(write);
@@ -134,4 +133,37 @@ export class CommitGroups<Item extends Outgoing> {
     // Who was answered goes on in this turn: what they append next goes together again.
     await endOfTurn();
   }
+}
+
+/** Returns the columns of rows as parameters: an array of numbers as the driver sends it, and one of texts in binary. */
+function columnsOf(rows: readonly (readonly ColumnValue[])[]): unknown[] {
+  const [first = []] = rows;
+  return first.map((value, index) => {
+    const column = rows.map((row) => row[index] ?? null);
+    return typeof value === "number" ? column : binaryArray(column.map((text) => (text === null ? null : `${text}`)));
+  });
+}
+
+/** The number of the type `text` in PostgreSQL's catalog. */
+const TEXT_OID = 25;
+/** Five numbers come before the elements of an array, and one before each: of 4 bytes. */
+const [ARRAY_HEAD, ELEMENT_HEAD] = [20, 4];
+
+/**
+ * Encodes an array of texts as PostgreSQL's `array_recv` reads it: the number of dimensions, whether there are NULLs, the type
+ * of the elements, how many they are, the number of the first, and each element after its length, which is -1 for NULL.
+ * The driver would write the array as a text with escaped elements: both sides together then take a tenth longer for a commit.
+ */
+function binaryArray(texts: readonly (string | null)[]): Buffer {
+  const lengths = texts.map((text) => (text === null ? -1 : Buffer.byteLength(text)));
+  const bytes = lengths.reduce((sum, length) => sum + ELEMENT_HEAD + Math.max(length, 0), ARRAY_HEAD);
+  const buffer = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const number of [1, lengths.includes(-1) ? 1 : 0, TEXT_OID, texts.length, 1])
+    at = buffer.writeInt32BE(number, at);
+  for (const [index, length] of lengths.entries()) {
+    at = buffer.writeInt32BE(length, at);
+    at += buffer.write(texts[index] ?? "", at);
+  }
+  return buffer;
 }

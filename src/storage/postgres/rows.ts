@@ -42,8 +42,11 @@ export function commitOf(row: CommitRow): Commit {
   };
 }
 
+/** A value in a column of the tables. */
+export type ColumnValue = string | number | null;
+
 /** Returns the parameters of the appending statements. */
-export function valuesOf(commit: Commit): unknown[] {
+export function valuesOf(commit: Commit): ColumnValue[] {
   const { sessionId, version, at, schema, previousHash, hash, summary, body } = commit;
   return [
     sessionId,

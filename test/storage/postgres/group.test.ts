@@ -169,6 +169,23 @@ describe("commits of the same time", () => {
     await expectNewest(storage, nexts);
   });
 
+  it("keep every character, and what only some of them have", async () => {
+    const odd = ['{"a"}, NULL', "back\\slash\r\n\t", "\u0000 and \u001a0000", "a \ud800 b", "ä 漢 😀", "", "NULL", "'"];
+    const { storage, firsts } = await openWith(ALONE + odd.length);
+    const nexts = firsts.map((commit, index) => {
+      const body = odd[index - ALONE] ?? "plain";
+      const ended = index % 2 === 0 ? {} : { status: "completed" as const, completedAt: commit.at };
+      return nextCommit(commit, { body, summary: { ...commit.summary, target: body, ...ended } });
+    });
+    expect(await together(storage, nexts)).toEqual(all(nexts.length));
+    expect(sent).toEqual([...alone(ALONE), "group"]);
+    await expectNewest(storage, nexts);
+    const { items } = await storage.list({ status: ["completed"] });
+    expect(items.map(({ target }) => target).sort()).toEqual(
+      nexts.flatMap(({ summary }) => (summary.status === "completed" ? [summary.target] : [])).sort(),
+    );
+  });
+
   it("are in several statements if they are many or large", async () => {
     const { storage, firsts } = await openWith(300);
     const nexts = firsts.map((commit, index) => nextCommit(commit, { body: "x".repeat(index < 10 ? 400_000 : 100) }));
