@@ -1,41 +1,51 @@
 /**
- * What a completed phase costs at least on a disk: the bare operation, and then the same call on MemoryStorage. After a wait for
- * the disk, the same engine takes several times as long as without one.
+ * What a call costs at least on a disk: the storage is in memory, and does a bare operation before each append. The same engine
+ * takes several times as long then as without a wait for the disk.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { MemoryStorage } from "phasegate";
 import { bareCommit as bareWrite } from "./durable.mjs";
-import { median, ratio, time } from "./measure.mjs";
+import { pairedMedians, time, warmUp } from "./measure.mjs";
 import { bareCommit as bareStatement, withServer } from "./postgres.mjs";
+import { advancing, routed } from "./routed.mjs";
 import { bareTransaction } from "./sqlite.mjs";
 import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
-const BYTES = 2200;
-/** Seconds that are not measured, as the code is compiled then, and those that are. */
-const [WARM_UP, MEASURED] = [4, 5];
+/** How long a commit is with 1 KiB of evidence, and with the report of a routed step. */
+const [BYTES, ROUTED_BYTES] = [2200, 950];
 
-/** Medians of an operation and of a completed phase in memory after it, in turn. */
-async function afterEach({ fn, beforeEach }) {
-  const host = benchTool(PHASES);
-  const complete = completing(host, PHASES, evidenceOf(1024));
-  const times = { bare: [], engine: [] };
-  const begun = performance.now();
-  for (let spent = 0; spent < WARM_UP + MEASURED; spent = (performance.now() - begun) / 1000) {
+/** A storage in memory whose appends take as long as the bare operation. */
+function storageOn({ fn, beforeEach }) {
+  const storage = new MemoryStorage();
+  const append = storage.append.bind(storage);
+  storage.append = async (commit) => {
     await beforeEach?.();
-    await complete.beforeEach();
-    const start = performance.now();
     await fn();
-    const middle = performance.now();
-    await complete.fn();
-    const end = performance.now();
-    if (spent < WARM_UP) continue;
-    times.bare.push((middle - start) * 1000);
-    times.engine.push((end - middle) * 1000);
-  }
-  await host.engine.close();
-  return { bare: median(times.bare), engine: median(times.engine) };
+    await append(commit);
+  };
+  return storage;
+}
+
+function completed(bare) {
+  return completing(benchTool(PHASES, storageOn(bare)), PHASES, evidenceOf(1024));
+}
+
+function advanced(bare) {
+  return advancing(routed(storageOn(bare)));
+}
+
+/** The bare operation as often as the call commits, and the call on it. */
+async function compare(bare, call, commits = 1) {
+  const task = call(bare);
+  const bareTimes = async () => {
+    for (let commit = 0; commit < commits; commit += 1) await bare.fn();
+  };
+  await warmUp(task);
+  const beforeEach = bare.beforeEach === undefined ? {} : { beforeEach: bare.beforeEach };
+  return pairedMedians({ bare: { fn: bareTimes, ...beforeEach }, call: task });
 }
 
 async function inFolder(work) {
@@ -45,33 +55,36 @@ async function inFolder(work) {
   return found;
 }
 
-const AFTER = {
-  nothing: () => afterEach({ fn: () => {} }),
-  "a transaction in SQLite": () =>
-    inFolder(async (folder) => {
-      const { fn, close } = bareTransaction(join(folder, "bare.db"), BYTES);
-      const found = await afterEach({ fn });
-      close();
-      return found;
-    }),
-  "a file, synced and linked": () => inFolder((folder) => afterEach(bareWrite(folder, BYTES))),
-  "a statement in PostgreSQL": () => withServer(async (pool) => afterEach({ fn: await bareStatement(pool, BYTES) })),
+function inSqlite(bytes, call, commits) {
+  return inFolder(async (folder) => {
+    const { fn, close } = bareTransaction(join(folder, "bare.db"), bytes);
+    const found = await compare({ fn }, call, commits);
+    close();
+    return found;
+  });
+}
+
+const FLOORS = {
+  "a completed phase, a transaction in SQLite": () => inSqlite(BYTES, completed),
+  "advance, two transactions in SQLite": () => inSqlite(ROUTED_BYTES, advanced, 2),
+  "a completed phase, a file, synced and linked": () =>
+    inFolder((folder) => compare(bareWrite(folder, BYTES), completed)),
+  "a completed phase, a statement in PostgreSQL": () =>
+    withServer(async (pool) => compare({ fn: await bareStatement(pool, BYTES) }, completed)),
 };
 
 /** The section of RESULTS.md. */
 export async function section() {
   const rows = [];
-  for (const [what, measure] of Object.entries(AFTER)) {
-    const { bare, engine } = await measure();
-    const floor = bare < 1 ? "" : ratio(bare + engine, bare);
-    rows.push(`| ${what} | ${bare < 1 ? "" : time(bare)} | ${time(engine)} | ${floor} |`);
+  for (const [what, measure] of Object.entries(FLOORS)) {
+    const { bare, call, ratio } = await measure();
+    rows.push(`| ${what} | ${time(bare)} | ${time(call)} | ${ratio} |`);
   }
   return `## Floors
 
-A phase is completed in memory, each time after something else. The ratio is what a completed phase would have on a storage
-that takes no more than the bare operation.
+Calls on a storage that takes no more than the bare operation: it does this for each commit, and keeps the commit in memory.
 
-| after | which takes | the engine in memory | both, against the bare operation |
+| what | the bare operation | with the engine | ratio |
 |---|---|---|---|
 ${rows.join("\n")}
 `;

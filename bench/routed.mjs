@@ -23,7 +23,7 @@ const workflow = defineRoutedWorkflow({
 });
 
 /** An engine with a decider that answers at once, and the report that it is given. */
-function routed(storage) {
+export function routed(storage) {
   const decider = { decide: async () => ({ nextStep: "Two", contextUpdates: {} }) };
   const limits = { maxActiveSessions: Number.POSITIVE_INFINITY };
   const engine = createRoutedEngine({ storage, workflows: routedWorkflows(workflow), decider, limits });
@@ -31,7 +31,7 @@ function routed(storage) {
 }
 
 /** An instance that can always be advanced. */
-function advancing({ engine, report }) {
+export function advancing({ engine, report }) {
   const place = { id: "", reports: REPORTS };
   return {
     beforeEach: async () => {
