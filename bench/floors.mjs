@@ -1,7 +1,4 @@
-/**
- * What a call costs at least on a disk: the storage is in memory, and does a bare operation before each append. The same engine
- * takes several times as long then as without a wait for the disk.
- */
+/** What a call costs at least on a disk: the storage is in memory, and does a bare operation before each append. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,12 +7,12 @@ import { bareCommit as bareWrite } from "./durable.mjs";
 import { pairedMedians, time, warmUp } from "./measure.mjs";
 import { bareCommit as bareStatement, withServer } from "./postgres.mjs";
 import { advancing, routed } from "./routed.mjs";
-import { bareTransaction } from "./sqlite.mjs";
+import { bareTransaction, settle } from "./sqlite.mjs";
 import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
-/** How long a commit is with 1 KiB of evidence, and with the report of a routed step. */
-const [BYTES, ROUTED_BYTES] = [2200, 950];
+/** The bytes of a commit with 1 KiB of evidence, and of one of a routed step. */
+const [BYTES, ROUTED_BYTES] = [2000, 1000];
 
 /** A storage in memory whose appends take as long as the bare operation. */
 function storageOn({ fn, beforeEach }) {
@@ -58,6 +55,7 @@ async function inFolder(work) {
 function inSqlite(bytes, call, commits) {
   return inFolder(async (folder) => {
     const { fn, close } = bareTransaction(join(folder, "bare.db"), bytes);
+    await settle(folder);
     const found = await compare({ fn }, call, commits);
     close();
     return found;

@@ -12,14 +12,15 @@ const SETTINGS = ["unix_socket_directories=", "max_connections=20"];
 /** A connection as the storage makes it: nobody wants one that waits for ever where a network is cut. */
 const CONNECTION = { keepAlive: true, statement_timeout: 30_000, query_timeout: 35_000 };
 
-/** Update where the hash matches and insert, in one prepared statement: what any such commit costs. */
+/** Update where the hash matches and insert, in one prepared statement, on tables as the storage sets them. */
 export async function bareCommit(pool, bytes) {
   await pool.query(`CREATE TABLE bare_heads (id text PRIMARY KEY, version int NOT NULL, hash text NOT NULL);
-    CREATE TABLE bare_log (id text, version int, hash text NOT NULL, body text NOT NULL, PRIMARY KEY (id, version));
+    CREATE TABLE bare_log (id text, version int, hash text NOT NULL, body text NOT NULL, PRIMARY KEY (id, version))
+      WITH (toast_tuple_target = 2712);
     INSERT INTO bare_heads VALUES ('one', 0, '0')`);
   const text = `WITH moved AS (UPDATE bare_heads SET version = $2, hash = $3 WHERE id = $1 AND hash = $4 RETURNING id)
     INSERT INTO bare_log SELECT id, $2, $3, $5 FROM moved`;
-  // Text that compresses as a commit's does.
+  // Text that compresses as a commit's does, if the server compresses it.
   const body = JSON.stringify({ ...EVIDENCE, summary: "" }).padEnd(bytes - 1024, "0123456789abcdef") + "x".repeat(1024);
   let version = 0;
   return async () => {

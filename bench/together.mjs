@@ -19,8 +19,8 @@ import { median, ratio, row, time, warmUp } from "./measure.mjs";
 const RUNS = 100;
 const STEPS = 10;
 const CHARACTERS = 1024;
-/** Each has several turns, and several times in each: the first one may collect the garbage of the others. */
-const [TURNS, TIMES] = [3, 3];
+/** Each product has so many turns, of so many measures in a row: the first of a turn may collect the garbage of the others. */
+const [TURNS, MEASURES] = [3, 3];
 const BAR = 1 / 5;
 
 /** Each runs all at once when it is called. */
@@ -55,9 +55,9 @@ async function measure(products, place) {
   for (const [name, one] of Object.entries(products)) open[name] = await one(states, place);
   const times = Object.fromEntries(Object.keys(products).map((name) => [name, []]));
   for (const { run } of Object.values(open)) await warmUp({ fn: run });
-  const turns = Object.entries(open).flatMap((one) => Array.from({ length: TIMES }, () => one));
+  const measured = Object.entries(open).flatMap((one) => Array.from({ length: MEASURES }, () => one));
   for (let turn = 0; turn < TURNS; turn += 1) {
-    for (const [name, one] of turns) {
+    for (const [name, one] of measured) {
       const begun = performance.now();
       await one.run();
       times[name].push(((performance.now() - begun) * 1000) / (RUNS * STEPS));

@@ -154,8 +154,8 @@ function sendingOf(commit: Commit): Sending {
   const { sessionId, version, previousHash, hash, body, payloads = [] } = commit;
   const texts = (part: "hash" | "body") => payloads.map((payload) => encodeText(payload[part]));
   const copied = payloads.length === 0 ? undefined : ([texts("hash"), texts("body")] as const);
-  const [values, characters] = [valuesOf(commit), body.length];
-  return { sessionId, version, previousHash, hash, characters, payloads: copied, values };
+  const values = valuesOf(commit);
+  return { sessionId, version, previousHash, hash, characters: body.length, payloads: copied, values };
 }
 
 /** Refuses a commit that the tables, or the views on them, cannot represent. Throws `INVALID_INPUT` and `TOO_LARGE`. */

@@ -118,9 +118,9 @@ export class CommitGroups<Item extends Outgoing> {
 
   /** Sends commits together. Never rejects. */
   async #sendGroup(group: readonly Waiting<Item>[]): Promise<void> {
-    const query = this.#appendAll(columnsOf(group.map(({ item }) => item.values)));
-    const write = (client: PgClient) => withStandby(client, () => client.query<{ session_id: SessionId }>(query));
     try {
+      const query = this.#appendAll(columnsOf(group.map(({ item }) => item.values)));
+      const write = (client: PgClient) => withStandby(client, () => client.query<{ session_id: SessionId }>(query));
       const { result, waited } = await this.#connections.use(write);
       const written = new Set(result.rows.map(({ session_id }) => session_id));
       for (const { item, resolve } of group) {
@@ -146,7 +146,7 @@ function columnsOf(rows: readonly (readonly ColumnValue[])[]): unknown[] {
 
 /** The number of the type `text` in PostgreSQL's catalog. */
 const TEXT_OID = 25;
-/** Five numbers come before the elements of an array, and one before each: of 4 bytes. */
+/** The bytes before all elements of an array, and before each one. */
 const [ARRAY_HEAD, ELEMENT_HEAD] = [20, 4];
 
 /**

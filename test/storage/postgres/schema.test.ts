@@ -60,6 +60,17 @@ describe("a database with thousands of sessions that is brought up to date", { t
     await storage.close();
   });
 
+  it("compresses no commit of which a page has three", async () => {
+    const storage = await PostgresStorage.open({ client, schema });
+    for (const length of [2200, 3000]) {
+      await storage.append(makeCommit({ sessionId: `of-${length}`, body: "text ".repeat(length / 5) }));
+    }
+    const { rows } = await client.query(`SELECT octet_length(body) AS bytes FROM ${schema}.commits
+      WHERE pg_column_compression(body) IS NOT NULL`);
+    expect(rows).toEqual([{ bytes: 3000 }]);
+    await storage.close();
+  });
+
   it("is waited for, however long a statement may take", async () => {
     await client.query(`BEGIN; SELECT FROM ${schema}.sessions LIMIT 1`);
     const opened = PostgresStorage.open({ url, schema, statementTimeoutMs: 1000 });
