@@ -19,8 +19,8 @@ import { median, ratio, row, time, warmUp } from "./measure.mjs";
 const RUNS = 100;
 const STEPS = 10;
 const CHARACTERS = 1024;
-/** Each product has so many turns, of so many measures in a row: the first of a turn may collect the garbage of the others. */
-const [TURNS, MEASURES] = [3, 3];
+/** Each product has as many turns, of at least as many milliseconds: its first runs in a turn may collect the others' garbage. */
+const [TURNS, TURN_MS] = [5, 1000];
 const BAR = 1 / 5;
 
 /** Each runs all at once when it is called. */
@@ -55,12 +55,14 @@ async function measure(products, place) {
   for (const [name, one] of Object.entries(products)) open[name] = await one(states, place);
   const times = Object.fromEntries(Object.keys(products).map((name) => [name, []]));
   for (const { run } of Object.values(open)) await warmUp({ fn: run });
-  const measured = Object.entries(open).flatMap((one) => Array.from({ length: MEASURES }, () => one));
   for (let turn = 0; turn < TURNS; turn += 1) {
-    for (const [name, one] of measured) {
-      const begun = performance.now();
-      await one.run();
-      times[name].push(((performance.now() - begun) * 1000) / (RUNS * STEPS));
+    for (const [name, { run }] of Object.entries(open)) {
+      const end = performance.now() + TURN_MS;
+      do {
+        const begun = performance.now();
+        await run();
+        times[name].push(((performance.now() - begun) * 1000) / (RUNS * STEPS));
+      } while (performance.now() < end);
     }
   }
   for (const { close } of Object.values(open)) await close();
