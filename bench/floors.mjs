@@ -1,13 +1,11 @@
 /** What a call costs at least on a disk: the storage is in memory, and does a bare operation before each append. */
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { MemoryStorage } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { bareCommit as bareWrite } from "./durable.mjs";
-import { pairedMedians, time, warmUp } from "./measure.mjs";
+import { inFolder, pairedMedians, time, warmUp } from "./measure.mjs";
 import { bareCommit as bareStatement, withServer } from "./postgres.mjs";
 import { advancing, routed } from "./routed.mjs";
 import { bareTransaction, settle } from "./sqlite.mjs";
@@ -46,15 +44,7 @@ async function compare(bare, call, { commits = 1, on = bare } = {}) {
     for (let commit = 0; commit < commits; commit += 1) await bare.fn();
   };
   await warmUp(task);
-  const beforeEach = bare.beforeEach === undefined ? {} : { beforeEach: bare.beforeEach };
-  return pairedMedians({ bare: { fn: bareTimes, ...beforeEach }, call: task });
-}
-
-async function inFolder(work) {
-  const folder = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
-  const found = await work(folder);
-  await rm(folder, { recursive: true, force: true });
-  return found;
+  return pairedMedians({ bare: { ...bare, fn: bareTimes }, call: task });
 }
 
 function inSqlite(bytes, call, commits) {
@@ -84,6 +74,7 @@ async function ownStatement(url) {
     await complete.beforeEach();
     await complete.fn();
   }
+  await host.engine.close();
   const statement = { ...sent, values: [...sent.values] };
   const { values } = statement;
   const fn = async () => {
@@ -98,7 +89,7 @@ async function ownStatement(url) {
   return { fn, close: () => pool.end() };
 }
 
-async function inPostgres(call) {
+function inPostgres(call) {
   return withServer(async (pool, url) => {
     const own = await ownStatement(url);
     const found = await call({ fn: await bareStatement(pool, BYTES) }, own);

@@ -1,4 +1,7 @@
 /** Medians of several tasks in one run, and ratios between them: with tinybench, or in batches for calls of microseconds. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Bench } from "tinybench";
 
 /** Does something with each number from one up to another, so many at the same time. */
@@ -8,6 +11,16 @@ export async function atOnce(count, from, to, work) {
     for (let index = next++; index < to; index = next++) await work(index);
   };
   await Promise.all(Array.from({ length: count }, lane));
+}
+
+/** Works with a new folder, which is gone afterwards. */
+export async function inFolder(work) {
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** A row of the table. */

@@ -1,10 +1,8 @@
 /** Two that do the same linear run, measured in turn: time and bytes per step, and whether bytes grow with the steps. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { linearStates } from "./linear-states.mjs";
-import { pairedMedians, ratio, row, size, time } from "./measure.mjs";
+import { inFolder, pairedMedians, ratio, row, size, time } from "./measure.mjs";
 
 const STEPS = 5;
 const MANY_STEPS = 50;
@@ -43,16 +41,6 @@ async function bytesInSqlite(open, states, folder) {
   const runs = Math.max(RUNS_MIN, Math.round(RUNS_BYTES / states[0].length));
   const empty = await bytesOfDatabase(open, states, join(folder, "empty.db"), 0);
   return ((await bytesOfDatabase(open, states, join(folder, "full.db"), runs)) - empty) / runs;
-}
-
-/** `use` with a new folder, which is gone afterwards. */
-async function inFolder(use) {
-  const folder = await mkdtemp(join(tmpdir(), "phasegate-linear-"));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 async function bytesOfRun(open, steps, characters) {

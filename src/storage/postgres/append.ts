@@ -146,7 +146,7 @@ export class CommitAppender {
     const isFirst = version === 1;
     if (payloads !== undefined) return (isFirst ? beginWithPayloads : followWithPayloads)([...values, ...payloads]);
     const [first, next] = this.#isCounting ? [beginCounted, followCounted] : [begin, follow];
-    return (isFirst ? first : next)([...values]);
+    return (isFirst ? first : next)(values);
   }
 }
 

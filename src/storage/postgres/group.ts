@@ -31,7 +31,7 @@ export interface Outgoing {
   readonly sessionId: SessionId;
   /** The number of characters of its body. */
   readonly characters: number;
-  readonly values: readonly ColumnValue[];
+  readonly values: ColumnValue[];
 }
 
 /** A commit that waits. */
@@ -136,11 +136,11 @@ export class CommitGroups<Item extends Outgoing> {
 }
 
 /** Returns the columns of rows as parameters: an array of numbers as the driver sends it, and one of texts in binary. */
-function columnsOf(rows: readonly (readonly ColumnValue[])[]): unknown[] {
+function columnsOf(rows: readonly ColumnValue[][]): unknown[] {
   const [first = []] = rows;
   return first.map((value, index) => {
     const column = rows.map((row) => row[index] ?? null);
-    return typeof value === "number" ? column : binaryArray(column.map((text) => (text === null ? null : `${text}`)));
+    return typeof value === "number" ? column : binaryArray(column);
   });
 }
 
@@ -154,8 +154,8 @@ const [ARRAY_HEAD, ELEMENT_HEAD] = [20, 4];
  * of the elements, how many they are, the number of the first, and each element after its length, which is -1 for NULL.
  * The driver would write the array as a text with escaped elements: both sides together then take a tenth longer for a commit.
  */
-function binaryArray(texts: readonly (string | null)[]): Buffer {
-  const lengths = texts.map((text) => (text === null ? -1 : Buffer.byteLength(text)));
+function binaryArray(texts: readonly ColumnValue[]): Buffer {
+  const lengths = texts.map((text) => (text === null ? -1 : Buffer.byteLength(`${text}`)));
   const bytes = lengths.reduce((sum, length) => sum + ELEMENT_HEAD + Math.max(length, 0), ARRAY_HEAD);
   const buffer = Buffer.allocUnsafe(bytes);
   let at = 0;
@@ -163,7 +163,7 @@ function binaryArray(texts: readonly (string | null)[]): Buffer {
     at = buffer.writeInt32BE(number, at);
   for (const [index, length] of lengths.entries()) {
     at = buffer.writeInt32BE(length, at);
-    at += buffer.write(texts[index] ?? "", at);
+    at += buffer.write(`${texts[index] ?? ""}`, at);
   }
   return buffer;
 }
