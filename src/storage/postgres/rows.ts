@@ -245,7 +245,10 @@ function appending(s: string, moving: string): string {
 /**
  * Builds the statement for commits of several sessions. Each parameter is a column of the one for a single commit. Returns the
  * ids of the sessions whose commits are written. The others don't follow the newest one, or somebody else has locked their row
- * just now. No row is found by a join, for which the server would go through all sessions in a new database.
+ * just now.
+ *
+ * In a new database the server would go through all sessions to find rows by a join, or by their ids alone. The conditions on
+ * versions and hashes, which the join then checks for each commit, make that cost more than the index does.
  *
  * Two such statements can't wait for each other in a circle. One waits only while it begins sessions: for others that begin the
  * same ones, in the order of their ids, or that already follow them, and then wait for nobody.
@@ -262,6 +265,7 @@ function appendingAll(s: string): string {
       WHERE version = 1 AND NOT EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id) ORDER BY session_id
       ON CONFLICT (session_id) DO NOTHING RETURNING session_id),
     free AS (SELECT session_id, version, hash FROM ${s}.sessions WHERE session_id = ANY($1::text[])
+        AND version + 1 = ANY($2::bigint[]) AND hash = ANY($5::text[])
       FOR NO KEY UPDATE SKIP LOCKED),
     next AS (SELECT g.* FROM given g JOIN free f ON f.session_id = g.session_id AND f.version = g.version - 1
         AND f.hash = g.previous_hash
