@@ -43,7 +43,7 @@ export function pageText(
   const rest = text.slice(from);
   // The JSON of a text is no shorter than the text.
   if (rest.length <= maxChars && fits(rest, maxChars)) return { text: rest, from, to: text.length, total: text.length };
-  const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200));
+  const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200), kind);
   const to = from + part.text.length;
   const page = { ...part, from, to, total: text.length };
   return to === text.length ? page : { ...page, cursor: cursorAt(kind, to, revisionOf(text), inner) };
@@ -167,21 +167,21 @@ function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
 }
 
 /** Returns at most `maxChars` characters of JSON, up to the last complete line, without splitting a character. */
-function cut(text: string, maxChars: number): Pick<TextPage, "text" | "json"> {
+function cut(text: string, maxChars: number, kind: TextOf["kind"]): Pick<TextPage, "text" | "json"> {
   const { length, json } = partWithin(text, maxChars);
-  const line = text.lastIndexOf("\n", length - 1);
+  // JSON has no lines.
+  const line = kind === "json" ? -1 : text.lastIndexOf("\n", length - 1);
   return line > length * 0.7 ? { text: text.slice(0, line + 1) } : { text: text.slice(0, length), json };
 }
-
-/** Characters that are counted at once, by the serialiser itself: it takes a fraction of the time of a look at each. */
-const COUNTED_AT_ONCE = 1024;
 
 /** Returns how many characters of a text have at most so many characters of JSON, and that JSON. Splits no pair of surrogates. */
 export function partWithin(text: string, maxChars: number): { readonly length: number; readonly json: string } {
   const written: string[] = [];
   let left = maxChars - 2;
   let index = 0;
-  for (let step = COUNTED_AT_ONCE; step >= 1 && index < text.length; ) {
+  // The serialiser itself counts characters, in a fraction of the time of a look at each.
+  for (let step = left; step >= 1 && index < text.length; ) {
+    step = Math.min(step, Math.max(Math.ceil(left / 2), 1));
     const end = index + step;
     const isInPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
     const part = text.slice(index, isInPair ? end + 1 : end);
@@ -190,7 +190,7 @@ export function partWithin(text: string, maxChars: number): { readonly length: n
       left -= json.length;
       index += part.length;
       written.push(json);
-    } else step /= 2;
+    } else step = Math.floor(step / 2);
   }
   return { length: index, json: `"${written.join("")}"` };
 }
