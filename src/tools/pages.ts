@@ -166,10 +166,10 @@ function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
   return parsed.data[1];
 }
 
-/** Returns at most `maxChars` characters of JSON, up to the last complete line, without splitting a character. */
+/** Returns at most `maxChars` characters of JSON, up to the last complete line of a text, without splitting a character. */
 function cut(text: string, maxChars: number, kind: TextOf["kind"]): Pick<TextPage, "text" | "json"> {
   const { length, json } = partWithin(text, maxChars);
-  // JSON has no lines.
+  // The JSON of an answer is one line.
   const line = kind === "json" ? -1 : text.lastIndexOf("\n", length - 1);
   return line > length * 0.7 ? { text: text.slice(0, line + 1) } : { text: text.slice(0, length), json };
 }
@@ -179,7 +179,8 @@ export function partWithin(text: string, maxChars: number): { readonly length: n
   const written: string[] = [];
   let left = maxChars - 2;
   let index = 0;
-  // The serialiser itself counts characters, in a fraction of the time of a look at each.
+  // The serialiser itself counts characters, in a fraction of the time of a look at each. Most JSON is less than twice as long
+  // as its text: the half of what is left fits, and after some halves little is left.
   for (let step = left; step >= 1 && index < text.length; ) {
     step = Math.min(step, Math.max(Math.ceil(left / 2), 1));
     const end = index + step;

@@ -118,19 +118,22 @@ export type Statements = ReturnType<typeof createStatements>;
 /** Builds a query from parameters. */
 type Statement = (values: unknown[]) => PgQuery;
 
-/** Commits of a storage after which statements are first planned anew, as a power of two, and how often that is done. */
-const FIRST_ROUND = 6;
-const ROUNDS = 12;
+/** The commits of a storage, and the seconds that it is open, from which on statements are planned anew at each doubling. */
+const [COMMITS_FIRST, SECONDS_FIRST] = [64, 4];
+/** After so many doublings of either, statements are not planned anew for it. */
+const DOUBLINGS_MAX = 12;
 
 /**
  * Prepares statements, under names with a hash of their text.
  *
  * The server keeps the plan of a prepared statement until it has analyzed the table again, a minute later or never. A plan for
  * a few sessions goes through all of them, which is slow when there are many. So each time the commits of this storage have
- * doubled, statements have new names, and are planned anew.
+ * doubled, statements have new names, and are planned anew. Others may begin sessions, too: so statements are also planned anew
+ * each time that the storage has been open for twice as long.
  */
 export class Preparation {
   readonly #isOn: boolean;
+  readonly #opened = performance.now();
   #written = 0;
 
   constructor(isOn: boolean) {
@@ -148,8 +151,14 @@ export class Preparation {
   }
 
   get #round(): number {
-    return Math.min(Math.floor(Math.log2(Math.max(this.#written, 2 ** FIRST_ROUND))) - FIRST_ROUND, ROUNDS);
+    const seconds = (performance.now() - this.#opened) / 1000;
+    return doublings(this.#written, COMMITS_FIRST) + doublings(seconds, SECONDS_FIRST);
   }
+}
+
+/** How often a number has doubled, from a first one on. */
+function doublings(number: number, first: number): number {
+  return Math.min(Math.max(Math.floor(Math.log2(number / first)), 0), DOUBLINGS_MAX);
 }
 
 /**
@@ -245,10 +254,7 @@ function appending(s: string, moving: string): string {
 /**
  * Builds the statement for commits of several sessions. Each parameter is a column of the one for a single commit. Returns the
  * ids of the sessions whose commits are written. The others don't follow the newest one, or somebody else has locked their row
- * just now.
- *
- * In a new database the server would go through all sessions to find rows by a join, or by their ids alone. The conditions on
- * versions and hashes, which the join then checks for each commit, make that cost more than the index does.
+ * just now. No row is found by a join, for which the server would go through all sessions in a new database.
  *
  * Two such statements can't wait for each other in a circle. One waits only while it begins sessions: for others that begin the
  * same ones, in the order of their ids, or that already follow them, and then wait for nobody.
@@ -265,7 +271,6 @@ function appendingAll(s: string): string {
       WHERE version = 1 AND NOT EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = g.session_id) ORDER BY session_id
       ON CONFLICT (session_id) DO NOTHING RETURNING session_id),
     free AS (SELECT session_id, version, hash FROM ${s}.sessions WHERE session_id = ANY($1::text[])
-        AND version + 1 = ANY($2::bigint[]) AND hash = ANY($5::text[])
       FOR NO KEY UPDATE SKIP LOCKED),
     next AS (SELECT g.* FROM given g JOIN free f ON f.session_id = g.session_id AND f.version = g.version - 1
         AND f.hash = g.previous_hash
