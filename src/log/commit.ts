@@ -198,8 +198,12 @@ export function freeze<T>(value: T): T {
   // What is no object counts as frozen.
   if (Object.isFrozen(value)) return value;
   Object.freeze(value);
-  // Most values are no objects: a call for each would take longer than the rest.
-  for (const key in value) if (typeof value[key] === "object") freeze(value[key]);
+  // Most values inside are no objects: a call for each would take longer than the rest. So does `for … in` on an array.
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object") freeze(item);
+  } else {
+    for (const key in value) if (typeof value[key] === "object") freeze(value[key]);
+  }
   return value;
 }
 

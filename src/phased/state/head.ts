@@ -321,7 +321,8 @@ function passed(facts: HeadFacts, position: number) {
     completed: addToRanges(facts.completed, position),
     attempts: 0,
     tasks: undefined,
-    spent: facts.spent.filter(([place]) => place !== position),
+    // Mostly there are none, and that they are frozen need not be done again.
+    spent: facts.spent.length === 0 ? facts.spent : facts.spent.filter(([place]) => place !== position),
     ...NO_WAIVERS,
   };
 }
