@@ -181,8 +181,8 @@ export function partWithin(text: string, maxChars: number): { readonly length: n
   let index = 0;
   // The serialiser itself counts characters, in a fraction of the time of a look at each. Most JSON is less than twice as long
   // as its text: the half of what is left fits, and after some halves little is left.
-  for (let step = left; step >= 1 && index < text.length; ) {
-    step = Math.min(step, Math.max(Math.ceil(left / 2), 1));
+  for (let step = left; step >= 1 && left >= 1 && index < text.length; ) {
+    step = Math.min(step, Math.ceil(left / 2));
     const end = index + step;
     const isInPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
     const part = text.slice(index, isInPair ? end + 1 : end);

@@ -321,7 +321,7 @@ function passed(facts: HeadFacts, position: number) {
     completed: addToRanges(facts.completed, position),
     attempts: 0,
     tasks: undefined,
-    // Mostly there are none, and that they are frozen need not be done again.
+    // Mostly there are none: the empty list is frozen already, and a new one would be frozen again.
     spent: facts.spent.length === 0 ? facts.spent : facts.spent.filter(([place]) => place !== position),
     ...NO_WAIVERS,
   };
