@@ -10,6 +10,7 @@ import type {
   WorkflowDocument,
   WorkflowListing,
 } from "../ports/content-provider.js";
+import { ENTRY_WEIGHT, RecentMap } from "../runtime/cache.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads, withoutMark } from "../workflow/files/workflow-files.js";
 import { canonicalJson, digest } from "../workflow/json.js";
@@ -33,17 +34,29 @@ export interface MemoryContentOptions {
 }
 
 /** A workflow in code, as `defineWorkflow` returns it. */
-type RegisteredWorkflow = Pick<Workflow, "definition" | "text"> & Partial<Pick<Workflow, "documents">>;
+type WorkflowInCode = NonNullable<MemoryContentOptions["workflows"]>[number];
+
+/** One revision of a workflow in code. */
+interface Registered {
+  readonly workflow: WorkflowInCode;
+  /** What its texts name as their source. */
+  readonly source: string;
+  /** Its texts as they are answered: the digest is the most expensive part of showing a phase, so it is made once. */
+  readonly contents: RecentMap<string, Content>;
+}
+
+/** Limits the texts that are kept of each revision, in characters: a function may give another one with each call. */
+const TEXTS_WEIGHT = 4 * 1024 * 1024;
 
 /** Workflows from code and from texts in memory, for tests and hosts without a file system. */
 export class MemoryContent implements ContentProvider {
-  private readonly registered = new Map<string, Map<string, RegisteredWorkflow>>();
+  /** The revisions of each type, the newest first. */
+  private readonly registered = new Map<string, readonly Registered[]>();
   private readonly sources: ReadonlyMap<string, Readonly<Record<string, string>>>;
   private readonly reads = new Map<string, Promise<ReadWorkflow>>();
   private readonly timed = new TimedReads<WorkflowListing>((type, diagnostic) => {
     return { status: "broken", type, diagnostics: [diagnostic] };
   });
-  private readonly contents = new Map<string, Content>();
 
   /**
    * Registers the workflows.
@@ -68,8 +81,8 @@ export class MemoryContent implements ContentProvider {
    * @throws {PhasegateError} `DEFINITION_INVALID` when the texts of the workflow have errors.
    */
   async definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
-    const workflow = revision === undefined ? this.newest(type) : this.registered.get(type)?.get(revision);
-    if (workflow !== undefined) return workflow.definition;
+    const known = this.revisions(type).find(({ workflow }) => revision === undefined || revision === revisionIn(workflow));
+    if (known !== undefined) return known.workflow.definition;
     const read = await this.readSource(type);
     if (read === undefined) return undefined;
     if (read.definition === undefined) throw definitionInvalid(type, read.diagnostics);
@@ -84,19 +97,24 @@ export class MemoryContent implements ContentProvider {
    * @throws {PhasegateError} `TEMPLATE` when there is no such template.
    */
   async text(type: string, part: ContentPart): Promise<Content> {
-    const revisions = [...(this.registered.get(type)?.values() ?? [])].reverse();
+    const revisions = this.revisions(type);
     if (revisions.length === 0) return this.sourceText(type, part);
-    for (const workflow of revisions) {
+    for (const { workflow, source, contents } of revisions) {
       const text = await textOf(workflow, type, part);
-      if (text !== undefined) return this.contentOf(text, part, `${type}@${workflow.definition.structure.revision}`);
+      if (text === undefined) continue;
+      const known = contents.get(text);
+      if (known !== undefined) return known;
+      const content = contentOf(text, source);
+      contents.set(text, content);
+      return content;
     }
     throw contentUnavailable(type, part, "there is none");
   }
 
   /** Returns the documents of a workflow; for one in code, those of all its revisions, the newest first. */
   async documents(type: string): Promise<readonly WorkflowDocument[]> {
-    const revisions = [...(this.registered.get(type)?.values() ?? [])].reverse();
-    const texts = revisions.length === 0 ? [this.sources.get(type)] : revisions.map(({ documents }) => documents);
+    const revisions = this.revisions(type);
+    const texts = revisions.length === 0 ? [this.sources.get(type)] : revisions.map(({ workflow }) => workflow.documents);
     const found = new Map<string, WorkflowDocument>();
     for (const [path, text] of texts.flatMap((some) => Object.entries(some ?? {}))) {
       const read = async () => contentOf(withoutMark(await readInput(text)), path);
@@ -105,21 +123,15 @@ export class MemoryContent implements ContentProvider {
     return [...found.values()];
   }
 
-  /** The digest is the most expensive part of showing a phase, so it is computed once. */
-  private contentOf(text: string, part: ContentPart, source: string): Content {
-    const key = "template" in part ? `${source} ${part.template}` : `${source} ${part.phase} ${part.task}`;
-    const known = this.contents.get(key);
-    if (known?.text === text) return known;
-    const content = contentOf(text, source);
-    this.contents.set(key, content);
-    return content;
+  private revisions(type: string): readonly Registered[] {
+    return this.registered.get(type) ?? [];
   }
 
-  private register(workflow: RegisteredWorkflow): void {
+  private register(workflow: WorkflowInCode): void {
     const { type, revision } = workflow.definition.structure;
-    const revisions = this.registered.get(type) ?? new Map<string, RegisteredWorkflow>();
-    const other = revisions.get(revision);
-    if (other !== undefined && !isSame(other, workflow)) {
+    const others = this.revisions(type);
+    const same = others.find((other) => revisionIn(other.workflow) === revision);
+    if (same !== undefined && !isSame(same.workflow, workflow)) {
       throw new PhasegateError(
         "INVALID_INPUT",
         `two different workflows have the type ${shown(type)} and the revision ${shown(revision)}`,
@@ -129,17 +141,12 @@ export class MemoryContent implements ContentProvider {
         },
       );
     }
-    // Deleted first, so that the last given revision is the last one in the map.
-    revisions.delete(revision);
-    this.registered.set(type, revisions.set(revision, workflow));
-  }
-
-  private newest(type: string): RegisteredWorkflow | undefined {
-    return [...(this.registered.get(type)?.values() ?? [])].at(-1);
+    const added = { workflow, source: `${type}@${revision}`, contents: new RecentMap<string, Content>(TEXTS_WEIGHT, weigh) };
+    this.registered.set(type, [added, ...others.filter((other) => other !== same)]);
   }
 
   private async listing(type: string): Promise<WorkflowListing> {
-    const definition = this.newest(type)?.definition;
+    const definition = this.revisions(type)[0]?.workflow.definition;
     if (definition !== undefined) return { status: "ready", type, definition, diagnostics: [] };
     return listingOf(type, (await this.readSource(type)) ?? { diagnostics: [] });
   }
@@ -172,11 +179,19 @@ async function readFiles(type: string, files: readonly SourceText[]): Promise<Re
   return readWorkflow(type, files);
 }
 
-function isSame(a: RegisteredWorkflow, b: RegisteredWorkflow): boolean {
+function weigh({ text }: Content): number {
+  return text.length + ENTRY_WEIGHT;
+}
+
+function revisionIn({ definition }: WorkflowInCode): string {
+  return definition.structure.revision;
+}
+
+function isSame(a: WorkflowInCode, b: WorkflowInCode): boolean {
   return a === b || canonicalJson(a.definition.structure) === canonicalJson(b.definition.structure);
 }
 
-async function textOf(workflow: RegisteredWorkflow, type: string, part: ContentPart): Promise<string | undefined> {
+async function textOf(workflow: WorkflowInCode, type: string, part: ContentPart): Promise<string | undefined> {
   try {
     return await workflow.text(part);
   } catch (error) {

@@ -7,7 +7,7 @@ import { PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, speakerOf } from "../runtime/access.js";
-import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
+import { type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
 import { phaseNow } from "./approval/waivers.js";
@@ -155,7 +155,7 @@ export interface DeleteResult {
  */
 export async function completeTask(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   request: TaskRequest & { readonly phase: number; readonly task: number },
 ): Promise<TaskResult> {
   const { phase, task, note, outcome = "done", idempotencyKey } = request;
@@ -204,7 +204,7 @@ function isNoted(
 
 export async function pause(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   { idempotencyKey, ...said }: Keyed & OperatorNote,
 ): Promise<PauseResult> {
   const word = wordOf(said);
@@ -226,7 +226,7 @@ function wordOf({ operator, note }: OperatorNote): OperatorNote {
 
 export async function resume(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   { idempotencyKey, ...said }: Keyed & OperatorNote,
 ): Promise<ResumeResult> {
   const { head } = await checkReadable(context, id);
@@ -244,7 +244,7 @@ export async function resume(
 
 export async function retryPhase(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
   const { phase, resetEvidence = false, idempotencyKey } = request;
@@ -264,7 +264,7 @@ export async function retryPhase(
 
 export async function rollback(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   { to, by: given, idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
 ): Promise<RollbackResult> {
   const { summary } = await checkReadable(context, id, to);
@@ -278,7 +278,7 @@ export async function rollback(
 
 export async function movePast(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   type: "overrideGate" | "skipPhase",
   request: MoveRequest & { readonly phase: number },
 ): Promise<MoveResult> {
@@ -292,7 +292,7 @@ export async function movePast(
 
 export async function assign(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   owner: Owner,
   { by, note, idempotencyKey }: AssignRequest,
 ): Promise<StateView> {
@@ -303,7 +303,7 @@ export async function assign(
 
 export async function migrate(
   context: EngineContext,
-  id: string,
+  id: SessionId,
   { by, idempotencyKey }: Keyed & { readonly by: string },
 ): Promise<StateView> {
   const { session, structure: pinned, unapproved } = await loadSession(context, id);
@@ -322,12 +322,11 @@ export async function migrate(
  */
 export async function deleteSession(
   context: EngineContext,
-  id: string,
+  sessionId: SessionId,
   { reason, operator }: { readonly reason?: string; readonly operator?: string },
 ): Promise<DeleteResult> {
-  const sessionId = parseSessionId(id);
   const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
-  const tombstone = () => executeCommand(context, id, { type: "delete", ...said });
+  const tombstone = () => executeCommand(context, sessionId, { type: "delete", ...said });
   await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));
   return { sessionId };
 }
@@ -336,7 +335,7 @@ export async function deleteSession(
  * Checks that the phase in the answer may be seen and that its text can be read: otherwise the call would
  * change the session and then fail. A phase that does not exist is left for the transition to refuse.
  */
-async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<PhasedSession> {
+async function checkReadable(context: EngineContext, id: SessionId, phase?: number): Promise<PhasedSession> {
   const { session, structure, unapproved } = await loadSession(context, id, { snapshotsFirst: false });
   const number = phase ?? session.head.phase;
   const place = structure.phases.findIndex((candidate) => candidate.number === number);

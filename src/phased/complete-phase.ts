@@ -119,13 +119,13 @@ function createJudge(
     const dependsOn = dependenciesOf(session, phase);
     if (evaluation?.dependsOn !== dependsOn) {
       const submitted = { session, structure, phase, submission, followed };
-      evaluation = { dependsOn, ...(await evaluate(context, submitted, confirm)) };
+      evaluation = { ...(await evaluate(context, submitted, confirm)), dependsOn };
     }
     if (followed.signal?.aborted) throw cancelled("completePhase");
     const { judged, payloads, snapshots, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = ticks && (await ticks.tickedBefore(context, session, structure, phase));
-    const command = { type: "completePhase", phase: number, ...judged, ...tickedBefore, waived } as const;
+    const command = { ...judged, type: "completePhase", phase: number, waived, ...tickedBefore } as const;
     return { command: { command, structure, limits: context.options.limits, snapshots, skips }, payloads };
   };
 }

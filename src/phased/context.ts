@@ -10,7 +10,7 @@ import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { listSeen } from "../runtime/access.js";
-import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
+import { nearest, type SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
@@ -22,16 +22,14 @@ import type { Gap } from "./verify/run-verifiers.js";
 import { begunBy, withBegun } from "./verify/snapshots.js";
 
 /**
- * Loads a session by an id from a caller, up to the first approval that this host does not accept, after
- * writing the ticks that are due in its plan, and taking the snapshots that nobody has taken. Throws `INVALID_INPUT` or
- * `SESSION_NOT_FOUND`.
+ * Loads a session, up to the first approval that this host does not accept, after writing the ticks that are due in its
+ * plan, and taking the snapshots that nobody has taken. Throws `SESSION_NOT_FOUND`.
  */
 export async function loadSession(
   context: EngineContext,
-  sessionId: string,
+  id: SessionId,
   { snapshotsFirst = true }: Pick<Execution, "snapshotsFirst"> = {},
 ): Promise<LoadedSession> {
-  const id = parseSessionId(sessionId);
   const session = await context.kernel.find(id);
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
@@ -128,26 +126,25 @@ type PlainCommand = Exclude<SessionCommand, { type: "start" }>;
 /** Executes a command that depends on nothing but the state; once per key, if it has one. */
 export function executeCommand(
   context: EngineContext,
-  sessionId: string,
+  id: SessionId,
   command: PlainCommand,
   idempotencyKey?: string,
 ): Promise<PhasedOutcome>;
 /** The same, unless `isMeant` is false for the state: then undefined, and nothing is written. */
 export function executeCommand(
   context: EngineContext,
-  sessionId: string,
+  id: SessionId,
   command: PlainCommand,
   idempotencyKey: string | undefined,
   isMeant: (session: PhasedSession) => boolean,
 ): Promise<PhasedOutcome | undefined>;
 export async function executeCommand(
   context: EngineContext,
-  sessionId: string,
+  id: SessionId,
   command: PlainCommand,
   idempotencyKey?: string,
   isMeant: (session: PhasedSession) => boolean = () => true,
 ): Promise<PhasedOutcome | undefined> {
-  const id = parseSessionId(sessionId);
   const request = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
   const prepare = async (session: PhasedSession | undefined) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);

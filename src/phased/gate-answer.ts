@@ -115,16 +115,17 @@ export function describe(
     const nextPhase = entered?.type === "phase_entered" ? (structure.phases[entered.position] ?? null) : null;
     // The log has not all names of large evidence, so the submitted names are used where they are known.
     const names = "inline" in evidence ? Object.keys(evidence.inline) : (submitted ?? evidence.names);
-    const passed = {
-      passed: true,
+    return {
       ...answered(outcome, structure, event),
+      passed: true,
       evidenceAccepted:
         waived === undefined ? names : withoutWaived(names, requirePhase(structure, event.phase), waived),
       warnings,
       nextPhase,
-    } as const;
-    const written = { ...(ticks === undefined ? {} : { ticks }), ...(waived === undefined ? {} : { waived }) };
-    return { ...passed, ...skippedIn(events, structure), ...written };
+      ...skippedIn(events, structure),
+      ...(ticks === undefined ? {} : { ticks }),
+      ...(waived === undefined ? {} : { waived }),
+    };
   }
   if (event === undefined) throw new Error("a submission that no gate has judged");
   const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
@@ -133,8 +134,8 @@ export function describe(
   const gate = gateAsked(context, whole, waivedNames(head));
   const example = exampleEvidence(gate);
   return {
-    passed: false,
     ...answered(outcome, structure, event),
+    passed: false,
     problems,
     attemptsLeft: leftFor(head, context.options.limits),
     status: head.status,

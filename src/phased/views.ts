@@ -191,16 +191,16 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const naming = namedDocuments(context, loaded, textPath(structure, phase), text.content);
   const documents = naming instanceof Promise ? await naming : naming;
   return {
-    ...waivers,
-    ...(plan === undefined ? {} : { plan }),
-    ...(awaiting === undefined ? {} : { awaiting }),
     ...factsOf(context, session),
     workflowType: head.workflowType,
     phase: asked,
     tasks: tasksOf(head, structure, phase, plan?.tasks),
     artifacts,
-    ...text,
     documents,
+    ...text,
+    ...waivers,
+    ...(plan === undefined ? {} : { plan }),
+    ...(awaiting === undefined ? {} : { awaiting }),
   };
 }
 
@@ -227,13 +227,13 @@ export async function viewTask(
   const naming = namedDocuments(context, loaded, textPath(structure, phase, task), text.content);
   const documents = naming instanceof Promise ? await naming : naming;
   return {
-    ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
     phase: asked,
     tasks: tasksOf(session.head, structure, phase, plan?.tasks),
     task,
-    ...text,
     documents,
+    ...text,
+    ...(plan === undefined ? {} : { plan }),
   };
 }
 

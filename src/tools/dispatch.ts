@@ -170,17 +170,21 @@ async function answer<Context extends { readonly maxChars: number }, Name extend
       const outcome = await run(context, input);
       return "body" in outcome ? { body: shorten(product, context, outcome.body, false) } : outcome;
     }
-    const { cursor: _, ...rest } = given;
+    const call = given.cursor === undefined ? given : withoutCursor(given);
     const { own, json, inner } = cursorsOf(given.cursor, pages);
-    const outcome = await run(context, own === undefined ? rest : { ...rest, cursor: own });
+    const outcome = await run(context, own === undefined ? call : { ...call, cursor: own });
     if (!("body" in outcome)) return outcome;
     const finished = product.finish?.(context, outcome.body) ?? outcome.body;
-    const page = { call: product.callOf(context, name, rest), cursor: json, inner };
+    const page = { call: () => product.callOf(context, name, call), cursor: json, inner };
     return { body: pageAnswer(finished, context.maxChars, page) };
   } catch (error) {
     // Such as a cursor that does not belong to the answer.
     return { error };
   }
+}
+
+function withoutCursor({ cursor: _, ...call }: WireObject): WireObject {
+  return call;
 }
 
 /** Completes an answer that can't be requested again, and keeps it within its budget. */

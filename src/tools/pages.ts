@@ -85,8 +85,8 @@ export function pageItems<T>(
 
 /** A call that changes nothing, so that it can be repeated for the next page. */
 interface PagedCall {
-  /** The call, without a cursor. */
-  readonly call: WireObject;
+  /** Returns the call, without a cursor. */
+  readonly call: () => WireObject;
   /** A cursor into the JSON of the answer. */
   readonly cursor?: string | undefined;
   /** The cursor of the answer itself, where it is a page of a text or a list. */
@@ -107,7 +107,7 @@ export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor,
     json_page: page.text,
     json_range: { from: page.from, to: page.to, total: page.total },
     cursor: page.cursor,
-    next: page.cursor === undefined ? answer.next : { ...call, cursor: page.cursor },
+    next: page.cursor === undefined ? answer.next : { ...call(), cursor: page.cursor },
   });
   // Most of what is written to the client was written already, to count it.
   if (page.json !== undefined) serialise(shownPage, new Map([["json_page", page.json]]));

@@ -11,7 +11,17 @@ import type { ObjectSchema } from "./schemas.js";
 /** An answer of a tool, or a part of one. */
 export type WireObject = { [key: string]: unknown };
 
-/** Returns an object without its undefined keys; the same object if it has none. */
+const NOTHING: WireObject = {};
+
+/** Returns an object with one key, to be spread into an answer; an empty one if the value is undefined. */
+export function part(key: string, value: unknown): WireObject {
+  return value === undefined ? NOTHING : { [key]: value };
+}
+
+/**
+ * Returns an object without its undefined keys; the same object if it has none. To copy an object takes longer than to make
+ * it: what is often missing in an answer that is often given is a {@link part} of it.
+ */
 export function compact(entries: WireObject): WireObject {
   let isCompact = true;
   for (const key in entries) if (entries[key] === undefined) isCompact = false;

@@ -53,7 +53,7 @@ describe("jsonOf", () => {
 describe("pageAnswer", () => {
   it.each(CASES)("writes each page as JSON.stringify does, with %j in it", (part) => {
     const answer = { status: "success", action: "get_state", text: part.repeat(2000), list: [part] };
-    const call = { action: "get_state" };
+    const call = () => ({ action: "get_state" });
     let found = "";
     let cursor: string | undefined;
     do {

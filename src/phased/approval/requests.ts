@@ -11,7 +11,7 @@ import { turns } from "../../ports/clock.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { listSeen } from "../../runtime/access.js";
 import { isInvisible } from "../../workflow/field-types.js";
-import { isSessionId, parseSessionId, type SessionId, shown } from "../../workflow/names.js";
+import { isSessionId, type SessionId, shown } from "../../workflow/names.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
 import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
@@ -182,11 +182,10 @@ export type ApprovalResult = CompleteResult & {
 /** Takes a person's answer to what a session waits for. Throws `APPROVAL_REFUSED`. */
 export async function decide(
   context: EngineContext,
-  sessionId: string,
+  id: SessionId,
   decision: "approve" | "deny",
   request: ApproveRequest,
 ): Promise<ApprovalResult> {
-  const id = parseSessionId(sessionId);
   const { by, note, evidenceHash, signature, idempotencyKey } = request;
   requireText("by", by);
   requireNote(decision, note);

@@ -9,7 +9,7 @@ import { PhasegateError } from "../../errors.js";
 import { requirementText, waiverName } from "../../gate/waivers.js";
 import { keyedRequest } from "../../log/machine.js";
 import { canonicalJson } from "../../workflow/json.js";
-import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
+import { type SessionId, shown } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { checkWorkflow, execute, phaseAsked, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
@@ -124,12 +124,11 @@ export interface WaiverResult {
 /** Records an agent's request. The same request again, while it is open, is answered again and not recorded. */
 export async function requestWaiver(
   context: EngineContext,
-  id: string,
+  sessionId: SessionId,
   { phase, fields, reason, idempotencyKey }: RequestWaiver,
 ): Promise<WaiverRequested> {
   requireNames(fields);
   requireText("reason", reason);
-  const sessionId = parseSessionId(id);
   const command = { type: "requestWaiver", phase, fields, reason } as const;
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
   const prepare = async (session: PhasedSession | undefined) => {
@@ -146,13 +145,12 @@ export async function requestWaiver(
 /** Takes a person's answer to the open request. Throws `APPROVAL_REFUSED` if it does not count. */
 export async function decideWaiver(
   context: EngineContext,
-  id: string,
+  sessionId: SessionId,
   decision: "approve" | "deny",
   { by, note, request, signature, idempotencyKey }: WaiveRequest,
 ): Promise<WaiverResult> {
   requireText("by", by);
   requireNote(decision, note);
-  const sessionId = parseSessionId(id);
   // The signature is not part of the key: a call that is repeated after a crash has a new one.
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["waiver", decision, by, note, request]);

@@ -1,7 +1,7 @@
 /** Compares a session's plan with the pinned one and, unless it is a preview, binds the session to it. */
 import { keyedRequest } from "../../log/machine.js";
 import { speakerOf } from "../../runtime/access.js";
-import { parseSessionId } from "../../workflow/names.js";
+import type { SessionId } from "../../workflow/names.js";
 import { notAccepted } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
@@ -48,19 +48,18 @@ export interface SyncResult extends SessionFacts {
  */
 export async function syncPlan(
   context: EngineContext,
-  id: string,
+  sessionId: SessionId,
   { preview = false, by: given, operator, note, idempotencyKey }: SyncRequest,
 ): Promise<SyncResult> {
-  const called = context.caller && (await context.kernel.find(parseSessionId(id)));
+  const called = context.caller && (await context.kernel.find(sessionId));
   const by = speakerOf(context.caller, "syncPlan", called?.summary, given);
   if (preview) {
-    const { session, ticks, unapproved } = await loadSession(context, id);
+    const { session, ticks, unapproved } = await loadSession(context, sessionId);
     if (unapproved !== undefined) throw notAccepted(unapproved);
     const rebuilt = await reread(context, session);
     const found = { ...foundOf(context, session, rebuilt, preview), needsHost: needsHost(context, by, rebuilt) };
     return { ...found, ...(ticks === undefined ? {} : { ticks }) };
   }
-  const sessionId = parseSessionId(id);
   const request = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["syncPlan", by]);
   const prepare = async (session: PhasedSession | undefined) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, sessionId);

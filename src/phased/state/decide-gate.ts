@@ -51,7 +51,7 @@ export function completePhase(
 ): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output, verification, waived = [], proofs = [], ...marks } = command;
+  const { phase, evidence, verdict, output, verification, waived = [], proofs = [] } = command;
   const attempt = head.attempts + 1;
   const verified = verification === undefined ? {} : { verification: [...verification] };
   if (!verdict.passed) {
@@ -61,19 +61,23 @@ export function completePhase(
     return isUncounted ? [{ type: "gate_failed", ...failure, uncounted: true }] : gateFailed(head, failure, context);
   }
   const { position } = head;
-  const extras = {
+  const accepted = {
+    type: "gate_passed",
+    phase,
+    position,
+    attempt,
+    evidence,
     ...verified,
     ...(output === undefined ? {} : { output }),
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
     ...(waived.length === 0 ? {} : { waived: [...waived] }),
     ...(proofs.length === 0 ? {} : { proofs: [...proofs] }),
-  };
-  const accepted = { phase, position, attempt, evidence, ...extras };
+  } as const;
   const approval = approvalOf(context.structure.phases[position]?.gate);
-  if (approval === undefined) return gatePassed(accepted, context, marks);
+  if (approval === undefined) return gatePassed(accepted, context, command);
   const { evidenceHash } = command;
   if (evidenceHash === undefined) throw new Error("an approval must be bound to the hash of its evidence");
-  return [{ type: "approval_requested", ...accepted, ...approval, evidenceHash }];
+  return [{ ...accepted, type: "approval_requested", ...approval, evidenceHash }];
 }
 
 /**
@@ -91,7 +95,7 @@ export function decideApproval(
   if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
   const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
   const answer = decidedEvent(command);
-  if (command.type === "approve") return [answer, ...gatePassed(accepted, context)];
+  if (command.type === "approve") return [answer, ...gatePassed({ type: "gate_passed", ...accepted }, context)];
   const { phase, attempt, evidence, verification } = accepted;
   const verified = verification === undefined ? {} : { verification };
   const failure = { phase, attempt, evidence, problems: [denialProblem(command)], ...verified };
@@ -196,17 +200,17 @@ function gateFailed(
 }
 
 function gatePassed(
-  accepted: Omit<EventOf<"gate_passed">, "type" | "ticks" | "stood" | "stoodItems">,
+  accepted: Omit<EventOf<"gate_passed">, "ticks" | "stood" | "stoodItems">,
   context: TransitionContext,
   { stood = [], stoodItems = [] }: Pick<CommandOf<"completePhase">, "stood" | "stoodItems"> = {},
 ): Events {
-  const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
-  const marks = {
-    ...ticks,
+  const passed: SessionEvent = {
+    ...accepted,
+    ...(isTicked(accepted.position, context) ? { ticks: true } : {}),
     ...(stood.length === 0 ? {} : { stood: [...stood] }),
     ...(stoodItems.length === 0 ? {} : { stoodItems: [...stoodItems] }),
   };
-  return [{ type: "gate_passed", ...accepted, ...marks }, ...ahead(accepted.position, context)];
+  return [passed, ...ahead(accepted.position, context)];
 }
 
 /** Returns the events after a phase is left. */

@@ -137,7 +137,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
   const facts = factsOf(head);
   switch (event.type) {
     case "phase_entered":
-      return { ...facts, status: "active", ...enter(event, context) };
+      return enter(facts, event, context);
     case "approval_requested": {
       const awaiting = { version, evidenceHash: event.evidenceHash };
       // Complete evidence needs no further waiver.
@@ -156,15 +156,13 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...facts, status: "active" };
     case "gate_passed":
       return {
-        ...facts,
-        status: "active",
         ...passed(facts, event.position),
         ...(event.waived === undefined ? {} : { withWaivers: addToRanges(facts.withWaivers ?? [], event.position) }),
         ...(event.ticks === undefined ? {} : { due: dueAfterPass(facts.due, event.position) }),
         submission: { version, merge: false },
       };
     case "gate_overridden":
-      return { ...facts, status: "active", ...passed(facts, event.position) };
+      return passed(facts, event.position);
     case "gate_failed":
       return {
         ...facts,
@@ -299,10 +297,20 @@ function decided(head: SessionHead): SessionHead {
 /** Waivers end with the visit to their phase; and when its gate may be another one. */
 const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 
+/** The head of an active session. It is one copy of the head before it, with some fields replaced: that is fast. */
+type Active = Extract<SessionHead, { status: "active" }>;
+
 /** Enters a phase: no attempts, nothing submitted, no task done, nothing refused, nothing waived, new snapshots. */
-function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
+function enter(
+  facts: HeadFacts,
+  { phase, position }: EventOf<"phase_entered">,
+  { at, version }: EventContext,
+): Active {
   return {
-    ...NO_WAIVERS,
+    ...facts,
+    status: "active",
+    waiver: undefined,
+    waived: undefined,
     waiverRequests: undefined,
     phase,
     position,
@@ -316,14 +324,17 @@ function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: E
 }
 
 /** Completes a phase and forgets its failures. */
-function passed(facts: HeadFacts, position: number) {
+function passed(facts: HeadFacts, position: number): Active {
   return {
+    ...facts,
+    status: "active",
     completed: addToRanges(facts.completed, position),
     attempts: 0,
     tasks: undefined,
     // Mostly there are none: the empty list is frozen already, and a new one would be frozen again.
     spent: facts.spent.length === 0 ? facts.spent : facts.spent.filter(([place]) => place !== position),
-    ...NO_WAIVERS,
+    waiver: undefined,
+    waived: undefined,
   };
 }
 

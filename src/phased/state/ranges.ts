@@ -21,7 +21,7 @@ export function addToRanges(ranges: Ranges, value: number): Ranges {
   // The usual case: phases are done in order.
   const last = ranges.at(-1);
   if (last === undefined) return [[value, value]];
-  if (value === last[1] + 1) return ranges.with(-1, [last[0], value]);
+  if (value === last[1] + 1) return [...ranges.slice(0, -1), [last[0], value]];
   const before = ranges.filter(([, to]) => to < value - 1);
   const after = ranges.filter(([from]) => from > value + 1);
   const touching = ranges.filter(([from, to]) => from <= value + 1 && to >= value - 1);

@@ -174,8 +174,10 @@ export function retryCall(sessionId: string, phase: number): NextCall {
 }
 
 /** Returns a state for which no retry is suggested to record something, as it would be again and again. */
-export function asRecorded({ unrecorded: _, ...state }: CallState): CallState {
-  return state;
+export function asRecorded(state: CallState): CallState {
+  if (state.unrecorded === undefined) return state;
+  const { unrecorded: _, ...recorded } = state;
+  return recorded;
 }
 
 /** Returns what an agent must know before it begins, if a phase's checks have nothing to compare with. */

@@ -7,7 +7,7 @@ import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/commands.js";
 import type { DocumentView, PhaseView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
-import { compact, fits, keyed, type WireObject } from "../wire.js";
+import { compact, fits, keyed, part, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import {
   asRecorded,
@@ -18,6 +18,7 @@ import {
   phaseCall,
   refusePlaceholder,
   replayNews,
+  taskCall,
   unrecordedNews,
   waiverCall,
 } from "./next-call.js";
@@ -67,13 +68,20 @@ function shortOptions(options: WireObject): WireObject | undefined {
 
 export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
   const view = await context.engine.getPhase(params.session_id, params.phase);
-  return phaseAnswer(context, view, { action: "get_phase", ...positionFields(view) }, params.cursor);
+  const { sessionId, currentPhase, totalPhases } = view;
+  const fields = {
+    action: "get_phase",
+    session_id: sessionId,
+    current_phase: currentPhase,
+    total_phases: totalPhases,
+  };
+  return phaseAnswer(context, view, fields, params.cursor);
 }
 
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.getTask(sessionId, phase, number);
-  const work = { ...view, actions: context.actions };
+  const work = workIn(context, view);
   const next = nextCall(asRecorded(view), () => callAfterTask(view, work, number));
   const whole = { text: view.content.text, leftOut: view.leftOut };
   const shown = (context.actions.includes("get_phase") ? view.own : undefined) ?? whole;
@@ -86,11 +94,10 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
     task_content: taskContent(view, shown, context.absentTools),
     ...planNews(context, sessionId, view.plan),
-    blocked: blockedBy(view, next),
+    ...part("blocked", blockedBy(view, next)),
     next,
   };
-  const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
-  return withText(context, compact(answer), "task_content", shown.text, again, cursor);
+  return withText(context, answer, "task_content", shown.text, taskCall(sessionId, phase, number), cursor);
 }
 
 /** Returns the text of a phase without what the plan's first phase has, and with what its tasks share. */
@@ -110,7 +117,7 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
   const said = { ...(note === undefined ? {} : { note }), ...(outcome === undefined ? {} : { outcome }) };
   const request = { phase, task, ...said, ...keyed(key) };
   const result = await context.engine.completeTask(sessionId, request);
-  const next = nextCall(result, () => callInPhase(result, { ...result, actions: context.actions }));
+  const next = nextCall(result, () => callInPhase(result, workIn(context, result)));
   return compact({
     status: "success",
     action: "complete_task",
@@ -145,17 +152,17 @@ export async function getDocument(context: ToolContext, params: ParametersOf<"ge
     status: "success",
     action: "get_document",
     session_id: sessionId,
-    document: compact({ path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) }),
-    blocked: blockedBy(view, next),
+    document: { path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) },
+    ...part("blocked", blockedBy(view, next)),
     next,
   };
   const again = { action: "get_document", session_id: sessionId, path: view.path };
-  return withText(context, compact(answer), "document", view.content.text, again, cursor);
+  return withText(context, answer, "document", view.content.text, again, cursor);
 }
 
 /** Returns the call after a document: what follows the text of the task that names it, or the phase's text. */
-function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireObject | null {
-  const work = { ...view, actions };
+function callAfterDocument(context: ToolContext, view: DocumentView): WireObject | null {
+  const work = workIn(context, view);
   return view.task === undefined ? callInPhase(view, work) : callAfterTask(view, work, view.task);
 }
 
@@ -168,7 +175,9 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
   const fields = {
     action: "resume",
     ...news,
-    ...positionFields(phase),
+    session_id: phase.sessionId,
+    current_phase: phase.currentPhase,
+    total_phases: phase.totalPhases,
     resumed: true,
     paused_duration_seconds: pausedSeconds,
     checkpoint_note: note,
@@ -215,7 +224,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   // After a retry that could not record it either, the same call would not help.
   const isRetry = fields.action === "retry_phase";
   const state = isRetry ? asRecorded(view) : view;
-  const next = nextCall(state, () => callInPhase(view, { ...view, actions: context.actions }));
+  const next = nextCall(state, () => callInPhase(view, workIn(context, view)));
   const answerWith = (isWhole: boolean) =>
     compact({
       status: "success",
@@ -225,7 +234,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
       phase_content: phaseContent(view, isWhole, context.absentTools),
       ...planNews(context, sessionId, view.plan),
       ...unrecordedNews(view),
-      blocked: blockedBy(view, next),
+      ...part("blocked", blockedBy(view, next)),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),
     });
@@ -271,6 +280,7 @@ function withText(
   });
 }
 
-function positionFields(view: PhaseView): WireObject {
-  return { session_id: view.sessionId, current_phase: view.currentPhase, total_phases: view.totalPhases };
+/** Returns what the next call depends on: the phase, its tasks, and what agents may call. */
+function workIn({ actions }: ToolContext, { phase, tasks }: Pick<PhaseView, "phase" | "tasks">) {
+  return { phase, tasks, actions };
 }

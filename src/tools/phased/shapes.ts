@@ -16,7 +16,7 @@ import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, part, type WireObject } from "../wire.js";
 import { evidenceNote } from "./evidence-note.js";
 import { isOpen } from "./next-call.js";
 
@@ -27,30 +27,37 @@ import { isOpen } from "./next-call.js";
 export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: readonly string[]): WireObject {
   const { phase, facts, content, contentChanged, artifacts, plan, tasks, documents, own, shared } = view;
   const text = `${own?.text ?? content.text}${shared === undefined ? "" : `\n${shared.text}`}`;
-  const leftOut = [...new Set([...(own ?? view).leftOut, ...(shared?.leftOut ?? [])])];
-  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
-  const givenUp = tasks.flatMap(({ number, closed }) => (closed === "given_up" ? [number] : []));
-  return compact({
+  const duration = phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration;
+  return {
     phase_number: phase.number,
     title: phase.name,
-    description: phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description),
-    estimated_duration: phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration,
-    tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
-    tasks_done: phase.plan === undefined && done.length > 0 ? done : undefined,
-    tasks_given_up: phase.plan === undefined && givenUp.length > 0 ? givenUp : undefined,
+    ...part("description", phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description)),
+    ...part("estimated_duration", duration),
+    ...(phase.plan === undefined ? taskNames(phase, tasks) : part("tasks", plan?.tasks.map(taskEntry))),
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
-    evidence_note: evidenceNote(text, phase.gate),
-    missing_tools: absenceNote(text, absentTools),
-    artifacts_from_previous_phases: isWhole ? artifactNames(artifacts) : undefined,
+    ...part("evidence_note", evidenceNote(text, phase.gate)),
+    ...part("missing_tools", absenceNote(text, absentTools)),
+    ...(isWhole ? { artifacts_from_previous_phases: artifactNames(artifacts) } : {}),
     ...documentNames(documents),
-    content_changed: contentChanged || undefined,
-    note: leftOutNote(leftOut),
-    shared: own && `in get_phase ${own.restIn}`,
+    ...(contentChanged ? { content_changed: true } : {}),
+    ...part("note", leftOutNote((own ?? view).leftOut, shared?.leftOut)),
+    ...(own === undefined ? {} : { shared: `in get_phase ${own.restIn}` }),
     sources: content.sources,
     tokens: content.tokens,
-  });
+  };
+}
+
+/** Returns the tasks of a phase that is from no plan, and which of them are done or given up. */
+function taskNames(phase: PhaseDefinition, tasks: readonly PhaseTask[]): WireObject {
+  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
+  const givenUp = tasks.flatMap(({ number, closed }) => (closed === "given_up" ? [number] : []));
+  return {
+    tasks: phase.tasks.map(taskLabel),
+    ...(done.length === 0 ? {} : { tasks_done: done }),
+    ...(givenUp.length === 0 ? {} : { tasks_given_up: givenUp }),
+  };
 }
 
 /** Returns the note that a text asks for tools which the server does not have. */
@@ -64,9 +71,10 @@ function absenceNote(text: string, absentTools: readonly string[]): string | und
 const NOTE_MAX = 400;
 
 /** Returns the note on placeholders that nothing fills. */
-function leftOutNote(leftOut: readonly string[]): string | undefined {
-  if (leftOut.length === 0) return undefined;
-  return brief(`left out of the text, since nothing fills it here: ${leftOut.join(", ")}`, NOTE_MAX);
+function leftOutNote(leftOut: readonly string[], shared: readonly string[] = []): string | undefined {
+  if (leftOut.length + shared.length === 0) return undefined;
+  const names = [...new Set([...leftOut, ...shared])];
+  return brief(`left out of the text, since nothing fills it here: ${names.join(", ")}`, NOTE_MAX);
 }
 
 /** Returns a task without its text. */
@@ -76,20 +84,20 @@ export function taskContent(view: TaskView, shown: FilledText | OwnText, absentT
   const { purpose, plan } = task;
   // Steps, artifacts and the like are in the text.
   const unlessIn = (fact: string | undefined) => (fact !== undefined && text.includes(fact) ? undefined : fact);
-  return compact({
+  return {
     title: facts.title ?? task.name,
-    description: unlessIn(purpose),
-    estimated_duration: unlessIn(plan?.estimatedTime),
+    ...part("description", unlessIn(purpose)),
+    ...part("estimated_duration", unlessIn(plan?.estimatedTime)),
     ...documentNames(documents),
-    content_changed: contentChanged || undefined,
-    note: leftOutNote(leftOut),
-    evidence_note: evidenceNote(text, phase.gate),
-    missing_tools: absenceNote(text, absentTools),
+    ...(contentChanged ? { content_changed: true } : {}),
+    ...part("note", leftOutNote(leftOut)),
+    ...part("evidence_note", evidenceNote(text, phase.gate)),
+    ...part("missing_tools", absenceNote(text, absentTools)),
     // What all tasks share is in get_phase, sources included.
     ...("restIn" in shown
       ? { shared: `in get_phase ${shown.restIn}` }
       : { sources: content.sources, tokens: content.tokens }),
-  });
+  };
 }
 
 /** Limits the list of a text's documents, in characters of JSON. */
@@ -106,7 +114,7 @@ export function documentNames(documents: readonly NamedDocument[]): WireObject {
     named.push({ path, tokens });
   }
   const left = documents.length - named.length;
-  return { documents: named, more_documents: left === 0 ? undefined : left };
+  return left === 0 ? { documents: named } : { documents: named, more_documents: left };
 }
 
 /** Returns a session as lists show it. */
@@ -222,24 +230,23 @@ export function waiverNews(
   { isBrief = false, isShort = false } = {},
 ): WireObject {
   const isLeft = tasks === undefined || tasks.some(isOpen);
-  return compact({
-    awaiting_waiver: open === undefined ? undefined : true,
-    waiver:
-      open &&
-      compact({
-        fields: open.fields,
-        reason: isBrief ? brief(open.reason, TEXT_MAX) : open.reason,
-        asked_at: open.askedAt,
-        how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. What is waived is left out of the evidence.`,
-      }),
-    waiver_denied: denied && {
-      fields: denied.fields,
-      by: brief(denied.by, 80),
-      do_instead: brief(denied.note, DENIAL_MAX),
-      at: denied.at,
-    },
+  const asked = open && {
+    fields: open.fields,
+    reason: isBrief ? brief(open.reason, TEXT_MAX) : open.reason,
+    asked_at: open.askedAt,
+    how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. What is waived is left out of the evidence.`,
+  };
+  const refused = denied && {
+    fields: denied.fields,
+    by: brief(denied.by, 80),
+    do_instead: brief(denied.note, DENIAL_MAX),
+    at: denied.at,
+  };
+  return {
+    ...(asked === undefined ? {} : { awaiting_waiver: true, waiver: asked }),
+    ...part("waiver_denied", refused),
     ...waivedNews(waived, isShort),
-  });
+  };
 }
 
 /** Returns what is waived and by whom; unless `isShort`, also why. `get_state` has the reasons. */
@@ -302,12 +309,12 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
   const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
   const { required, format, example } = wanted(phase.gate);
-  return compact({
+  return {
     required_evidence: required,
-    validation: validation?.join("; "),
+    ...part("validation", validation?.join("; ")),
     evidence_schema: format,
-    evidence_example: example,
-  });
+    ...part("evidence_example", example),
+  };
 }
 
 /** What a gate expects. */
@@ -343,6 +350,7 @@ function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | unde
 
 /** Names the artifacts of the last phase that has some; those of earlier ones were named in the phases after them. */
 function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
+  if (artifacts.size === 0) return {};
   const [newest, ...earlier] = [...artifacts].reverse();
   if (newest === undefined) return {};
   const named = { [`phase_${newest[0]}`]: newest[1] };
