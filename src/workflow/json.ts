@@ -53,10 +53,11 @@ function inOrder(value: unknown): unknown {
   if ("toJSON" in value && typeof value.toJSON === "function") return inOrder(value.toJSON());
   if (Array.isArray(value)) return value.map(inOrder);
   const copied: Record<string, unknown> = {};
-  for (const [key, inner] of Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) {
+  for (const key of Object.keys(value).sort()) {
+    const inner = inOrder(Reflect.get(value, key));
     // To assign this key would set the prototype.
-    if (key === "__proto__") Object.defineProperty(copied, key, { value: inOrder(inner), enumerable: true });
-    else copied[key] = inOrder(inner);
+    if (key === "__proto__") Object.defineProperty(copied, key, { value: inner, enumerable: true });
+    else copied[key] = inner;
   }
   return copied;
 }

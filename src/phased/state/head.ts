@@ -119,7 +119,8 @@ export const sessionHeadSchema = z.discriminatedUnion("status", [
 
 /** Returns the number of failures at a position that still count. */
 export function spentAt(head: HeadFacts, position: number): number {
-  return head.spent.find(([place]) => place === position)?.[1] ?? 0;
+  for (const [place, failures] of head.spent) if (place === position) return failures;
+  return 0;
 }
 
 /** The time of an event, and the version of its commit. */

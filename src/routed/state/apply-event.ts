@@ -24,7 +24,7 @@ export function applyEvent(
     case "started":
       throw new Error("a session is started once");
     case "reported":
-      return { ...factsOf(head), status: "RUNNING", ...contextOf(head, command), pending: pendingOf(command, version) };
+      return { ...factsOf(head), status: "RUNNING", context: contextOf(head, command), pending: pendingOf(command, version) };
     case "gate_refused":
       return { ...(event.uncounted ? factsOf(head) : refused(head)), status: "RUNNING" };
     case "continued":
@@ -66,11 +66,11 @@ export function applyEvent(
   }
 }
 
-/** Returns the part of a head that every status has. */
-function factsOf(head: RoutedHead): RoutedFacts {
+/** Returns the part of a head that every status has; the report and the snapshots may be others. */
+function factsOf(head: RoutedFacts, { pending, baseline }: Pick<RoutedFacts, "pending" | "baseline"> = head): RoutedFacts {
   const { workflow, revision, total, context, visits, attempts, spent, createdAt } = head;
   const facts: RoutedFacts = { workflow, revision, total, context, visits, attempts, spent, createdAt };
-  const { step, pending, answered, baseline, owner } = head;
+  const { step, answered, owner } = head;
   if (step !== undefined) facts.step = step;
   if (pending !== undefined) facts.pending = pending;
   if (answered !== undefined) facts.answered = answered;
@@ -80,8 +80,8 @@ function factsOf(head: RoutedHead): RoutedFacts {
 }
 
 /** The caller has merged and bounded the context. */
-function contextOf(head: RoutedHead, command: RoutedCommand) {
-  return { context: "context" in command ? command.context : head.context };
+function contextOf(head: RoutedHead, command: RoutedCommand): RoutedFacts["context"] {
+  return "context" in command ? command.context : head.context;
 }
 
 function pendingOf(command: RoutedCommand, version: number): PendingDecision {
@@ -91,7 +91,7 @@ function pendingOf(command: RoutedCommand, version: number): PendingDecision {
 }
 
 function refused(head: RoutedFacts): RoutedFacts {
-  return { ...factsOf({ ...head, status: "RUNNING" }), attempts: head.attempts + 1, spent: head.spent + 1 };
+  return { ...factsOf(head), attempts: head.attempts + 1, spent: head.spent + 1 };
 }
 
 function approved({ awaiting: _, ...pending }: PendingDecision): PendingDecision {
@@ -110,10 +110,10 @@ function decided(
 ): RoutedHead {
   const { next, status } = event;
   const { counted, stays } = command.type === "decide" ? command : { counted: false, stays: false };
+  const baseline = event.snapshots === undefined ? (stays ? head.baseline : undefined) : version;
   const facts: RoutedFacts = {
-    ...factsOf({ ...head, pending: undefined, baseline: stays ? head.baseline : undefined }),
-    ...(event.snapshots === undefined ? {} : { baseline: version }),
-    ...contextOf(head, command),
+    ...factsOf(head, { baseline }),
+    context: contextOf(head, command),
     ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
     // FINISH is no step to be on: an instance that fails keeps its step.
     ...(next === FINISH && status !== "COMPLETED" ? {} : { step: next }),
