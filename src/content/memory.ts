@@ -81,7 +81,9 @@ export class MemoryContent implements ContentProvider {
    * @throws {PhasegateError} `DEFINITION_INVALID` when the texts of the workflow have errors.
    */
   async definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
-    const known = this.revisions(type).find(({ workflow }) => revision === undefined || revision === revisionIn(workflow));
+    const known = this.revisions(type).find(
+      ({ workflow }) => revision === undefined || revision === revisionIn(workflow),
+    );
     if (known !== undefined) return known.workflow.definition;
     const read = await this.readSource(type);
     if (read === undefined) return undefined;
@@ -114,7 +116,8 @@ export class MemoryContent implements ContentProvider {
   /** Returns the documents of a workflow; for one in code, those of all its revisions, the newest first. */
   async documents(type: string): Promise<readonly WorkflowDocument[]> {
     const revisions = this.revisions(type);
-    const texts = revisions.length === 0 ? [this.sources.get(type)] : revisions.map(({ workflow }) => workflow.documents);
+    const texts =
+      revisions.length === 0 ? [this.sources.get(type)] : revisions.map(({ workflow }) => workflow.documents);
     const found = new Map<string, WorkflowDocument>();
     for (const [path, text] of texts.flatMap((some) => Object.entries(some ?? {}))) {
       const read = async () => contentOf(withoutMark(await readInput(text)), path);
@@ -141,7 +144,11 @@ export class MemoryContent implements ContentProvider {
         },
       );
     }
-    const added = { workflow, source: `${type}@${revision}`, contents: new RecentMap<string, Content>(TEXTS_WEIGHT, weigh) };
+    const added = {
+      workflow,
+      source: `${type}@${revision}`,
+      contents: new RecentMap<string, Content>(TEXTS_WEIGHT, weigh),
+    };
     this.registered.set(type, [added, ...others.filter((other) => other !== same)]);
   }
 

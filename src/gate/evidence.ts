@@ -31,7 +31,7 @@ export interface SafeEvidence {
  * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `maxBytes`.
  */
 export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits, name = "evidence"): SafeEvidence {
-  const walk: Walk = { name, limits, problems: [], above: new Set(), path: [], characters: 0 };
+  const walk: Walk = { name, limits, problems: [], above: [], path: [], characters: 0 };
   if (!isPlainObject(value)) {
     throw unsafe(name, [{ path: name, reason: `it must be an object, got ${kindOf(value)}` }]);
   }
@@ -47,8 +47,8 @@ interface Walk {
   readonly limits: EvidenceLimits;
   /** What is wrong so far, with the keys that lead to it. */
   readonly problems: { path: string; reason: string }[];
-  /** The objects and lists that contain the current value. */
-  readonly above: Set<object>;
+  /** The objects and lists that contain the current value. There are few: to search them takes less than to keep a set. */
+  readonly above: object[];
   /** The keys that lead to the current value. */
   readonly path: (string | number)[];
   /** The length of the JSON so far without escapes: never more than its bytes. */
@@ -108,33 +108,41 @@ function kindOf(value: unknown): string {
   return name === "Object" ? "a foreign object" : `a ${name}`;
 }
 
+const KEY_REFUSED = "this key is refused";
+
 /** Copies an object; reads each value once. */
 function copyObject(walk: Walk, object: Readonly<Record<string, unknown>>): JsonObject {
   const copied: JsonObject = {};
-  // The two together take a third of the time of Reflect.ownKeys.
-  const keys = [...Object.getOwnPropertyNames(object), ...Object.getOwnPropertySymbols(object)];
-  if (!enter(walk, object, keys.length)) return copied;
-  for (const key of keys) {
+  // Names and symbols by themselves: to list both at once takes three times as long.
+  const names = Object.getOwnPropertyNames(object);
+  if (!enter(walk, object, names.length)) return copied;
+  for (const name of names) {
     if (isOver(walk)) break;
-    walk.path.push(String(key));
-    if (typeof key === "symbol" || RESERVED.has(key)) refuse(walk, "this key is refused");
+    walk.path.push(name);
+    if (RESERVED.has(name)) refuse(walk, KEY_REFUSED);
     else {
-      walk.characters += key.length + 3;
-      copied[key] = copy(walk, object[key]);
+      walk.characters += name.length + 3;
+      copied[name] = copy(walk, object[name]);
     }
     walk.path.pop();
   }
-  walk.above.delete(object);
+  for (const symbol of Object.getOwnPropertySymbols(object)) {
+    if (isOver(walk)) break;
+    walk.path.push(String(symbol));
+    refuse(walk, KEY_REFUSED);
+    walk.path.pop();
+  }
+  walk.above.pop();
   return copied;
 }
 
 /** Enters an object or list of `size` values, unless it contains itself or is too deep. */
 function enter(walk: Walk, value: object, size: number): boolean {
   const { above, limits } = walk;
-  if (above.has(value)) refuse(walk, "it holds itself");
-  else if (above.size >= limits.maxDepth) refuse(walk, `it is nested more than ${limits.maxDepth} deep`);
+  if (above.includes(value)) refuse(walk, "it holds itself");
+  else if (above.length >= limits.maxDepth) refuse(walk, `it is nested more than ${limits.maxDepth} deep`);
   else {
-    above.add(value);
+    above.push(value);
     walk.characters += 2 + Math.max(0, size - 1);
     return true;
   }
@@ -196,7 +204,7 @@ function copyList(walk: Walk, list: readonly unknown[]): JsonValue[] {
     copied.push(copy(walk, list[index]));
     walk.path.pop();
   }
-  walk.above.delete(list);
+  walk.above.pop();
   return copied;
 }
 

@@ -197,14 +197,14 @@ export function tampered(
 export function freeze<T>(value: T): T {
   // What is no object counts as frozen.
   if (Object.isFrozen(value)) return value;
-  // Most values inside are no objects: a call for each would take longer than the rest. So does `for … in` on an array, and
-  // a walk through a list that is frozen already.
+  Object.freeze(value);
+  // Most values inside are no objects: a call for each would take longer than the rest. So does `for … in` on an array.
   if (Array.isArray(value)) {
     for (const item of value) if (typeof item === "object") freeze(item);
   } else {
     for (const key in value) if (typeof value[key] === "object") freeze(value[key]);
   }
-  return Object.freeze(value);
+  return value;
 }
 
 /** The position of a commit in the chain, kept outside the storage. It reveals a log whose end was cut off. */

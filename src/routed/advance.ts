@@ -150,10 +150,10 @@ async function prepareReport(
   const structure = pinned instanceof Promise ? await pinned : pinned;
   requireCurrent(handed.report, head.step, structure.steps);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
-  const facts = { ...handed, context: merged };
+  const facts = { ...handed, type: "report" as const, context: merged };
   const step = stepOf(structure, head.step);
   const isPassed = unapproved === undefined && hasPassed(head.pending, handed);
-  if (step?.gate === undefined || isPassed) return { command: { type: "report", ...facts } };
+  if (step?.gate === undefined || isPassed) return { command: facts };
   const details = isJsonObject(handed.report.details) ? handed.report.details : {};
   const { gate } = step;
   const { verdict, verification, evidenceHash } = await judgeReport(
@@ -170,10 +170,10 @@ async function prepareReport(
     const limits = { maxAttempts, maxAttemptsTotal };
     // A client that comes back without details has made no attempt, unless verifiers were run.
     const counted = verification !== undefined || !isSilent(handed);
-    return { command: { type: "refuse", ...facts, problems: verdict.problems, ...found, counted, ...limits } };
+    return { command: { ...facts, type: "refuse", problems: verdict.problems, ...found, counted, ...limits } };
   }
   const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
-  return { command: { type: "report", ...facts, warnings: verdict.warnings, ...found, ...approval } };
+  return { command: { ...facts, warnings: verdict.warnings, ...found, ...approval } };
 }
 
 /** Before the first step there is nothing to report on: a client that comes back wakes the pending question. */

@@ -43,31 +43,31 @@ interface AskOptions {
   readonly deadlineMs: number;
   readonly maxContextBytes: number;
   readonly clock: FullClock;
-  /** Stops it, with the signal's reason. */
-  readonly signal: AbortSignal;
+  /** Ends the question, with the signal's reason: at the deadline, or when nobody waits any more. */
+  readonly end: AbortController;
 }
 
-/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`, or the reason of `signal`. */
+/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`, or the reason that `end` has got. */
 export async function askDecider(
   decider: StepDecider,
   request: DecisionRequest,
-  { deadlineMs, maxContextBytes, clock, signal }: AskOptions,
+  { deadlineMs, maxContextBytes, clock, end }: AskOptions,
 ): Promise<Decided> {
   const begun = clock.elapsed();
   const { allowed, context, workflow } = request;
   const limits = { allowed, context, maxContextBytes, steps: [...workflow.steps, { name: FINISH }] };
-  const end = deadline(clock, deadlineMs, signal);
+  const deadline = startDeadline(clock, deadlineMs, end);
   const spent = () => Math.round(clock.elapsed() - begun);
   try {
-    const first = await bounded(decider, request, end);
+    const first = await bounded(decider, request, deadline);
     const checked = checkAnswer(first, limits);
     if (checked.ok) return decided(checked, first, undefined, spent());
-    const second = await bounded(decider, { ...request, problem: checked.problem }, end);
+    const second = await bounded(decider, { ...request, problem: checked.problem }, deadline);
     const corrected = checkAnswer(second, limits);
     if (corrected.ok) return decided(corrected, second, first.usage, spent());
     throw failed("invalid_response", `the decider's answer can't be used: ${corrected.problem}`, false);
   } finally {
-    end.clear();
+    deadline.clear();
   }
 }
 
@@ -96,31 +96,24 @@ export function mergeContext(context: JsonObject, updates: JsonObject, maxBytes:
 }
 
 interface Deadline {
-  /** The decider's own. */
+  /** Aborts at the deadline, or when nobody waits. */
   readonly signal: AbortSignal;
-  /** That of those who wait. */
-  readonly waiting: AbortSignal;
-  /** Asks, and returns what the answer comes to; rejects at the deadline, or when nobody waits, if that is before. */
+  /** Asks, and returns what the answer comes to; rejects with the signal's reason if it aborts before that. */
   before<T>(ask: () => Promise<T>): Promise<T>;
   clear(): void;
 }
 
-function deadline(clock: FullClock, milliseconds: number, waiting: AbortSignal): Deadline {
-  const controller = new AbortController();
+function startDeadline(clock: FullClock, milliseconds: number, end: AbortController): Deadline {
+  const { signal } = end;
   let refuse = (_: unknown) => {};
-  const end = (why: unknown) => {
-    // The rejection comes before the signal: the decider's own error about the signal is ignored then.
-    refuse(why);
-    controller.abort();
-  };
-  const leave = () => end(waiting.reason);
+  // Listens before the decider does: the decider's own error about the signal comes after the rejection, and is ignored.
+  const stop = () => refuse(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
   const cancel = clock.after(milliseconds, () => {
-    end(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
+    end.abort(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
   });
-  waiting.addEventListener("abort", leave, { once: true });
   return {
-    signal: controller.signal,
-    waiting,
+    signal,
     before: (ask) =>
       new Promise((resolve, reject) => {
         // Before it is asked: who asks may end the wait at once.
@@ -130,7 +123,7 @@ function deadline(clock: FullClock, milliseconds: number, waiting: AbortSignal):
       }),
     clear: () => {
       cancel();
-      waiting.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", stop);
     },
   };
 }
@@ -149,14 +142,18 @@ function failed(
 }
 
 /** Asks one question, ended at the deadline, or when nobody waits, even if the decider ignores its signal. */
-async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
-  end.waiting.throwIfAborted();
+async function bounded(
+  decider: StepDecider,
+  request: DecisionRequest,
+  { signal, before }: Deadline,
+): Promise<DeciderAnswer> {
+  signal.throwIfAborted();
   try {
-    const answer: unknown = await end.before(() => decider.decide(request, { signal: end.signal }));
+    const answer: unknown = await before(() => decider.decide(request, { signal }));
     if (isAnswer(answer)) return answer;
   } catch (error) {
     // A decider that was stopped has not failed.
-    end.waiting.throwIfAborted();
+    signal.throwIfAborted();
     // Any other code would blame the request or the storage.
     if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
     // The error may contain a key or a prompt: only the host gets it.

@@ -302,11 +302,7 @@ const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 type Active = Extract<SessionHead, { status: "active" }>;
 
 /** Enters a phase: no attempts, nothing submitted, no task done, nothing refused, nothing waived, new snapshots. */
-function enter(
-  facts: HeadFacts,
-  { phase, position }: EventOf<"phase_entered">,
-  { at, version }: EventContext,
-): Active {
+function enter(facts: HeadFacts, { phase, position }: EventOf<"phase_entered">, { at, version }: EventContext): Active {
   return {
     ...facts,
     status: "active",

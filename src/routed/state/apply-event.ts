@@ -24,7 +24,12 @@ export function applyEvent(
     case "started":
       throw new Error("a session is started once");
     case "reported":
-      return { ...factsOf(head), status: "RUNNING", context: contextOf(head, command), pending: pendingOf(command, version) };
+      return {
+        ...factsOf(head),
+        status: "RUNNING",
+        context: contextOf(head, command),
+        pending: pendingOf(command, version),
+      };
     case "gate_refused":
       return { ...(event.uncounted ? factsOf(head) : refused(head)), status: "RUNNING" };
     case "continued":
@@ -67,7 +72,10 @@ export function applyEvent(
 }
 
 /** Returns the part of a head that every status has; the report and the snapshots may be others. */
-function factsOf(head: RoutedFacts, { pending, baseline }: Pick<RoutedFacts, "pending" | "baseline"> = head): RoutedFacts {
+function factsOf(
+  head: RoutedFacts,
+  { pending, baseline }: Pick<RoutedFacts, "pending" | "baseline"> = head,
+): RoutedFacts {
   const { workflow, revision, total, context, visits, attempts, spent, createdAt } = head;
   const facts: RoutedFacts = { workflow, revision, total, context, visits, attempts, spent, createdAt };
   const { step, answered, owner } = head;

@@ -184,8 +184,7 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
     case "report": {
       const { warnings, verification, approval } = command;
       const reported: RoutedEvent = {
-        type: "reported",
-        ...reportOf(head, command),
+        ...reportOf("reported", head, command),
         ...(warnings === undefined || warnings.length === 0 ? {} : { warnings: [...warnings] }),
         ...(verification === undefined ? {} : { verification: [...verification] }),
       };
@@ -199,8 +198,7 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       const { problems, verification, counted, maxAttempts, maxAttemptsTotal } = command;
       const attempt = head.attempts + 1;
       const refused: RoutedEvent = {
-        type: "gate_refused",
-        ...reportOf(head, command),
+        ...reportOf("gate_refused", head, command),
         attempt,
         ...(counted ? {} : { uncounted: true as const }),
         problems: [...problems],
@@ -251,10 +249,14 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
   }
 }
 
-function reportOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "report" | "refuse" }>) {
+function reportOf<T extends "reported" | "gate_refused">(
+  type: T,
+  head: RoutedHead,
+  command: Extract<RoutedCommand, { type: "report" | "refuse" }>,
+) {
   const { operation, assumedStep, report, contextUpdates } = command;
   const assumed = assumedStep === undefined ? {} : { assumedStep };
-  return { operation, step: stepOf(head), ...assumed, report, contextUpdates };
+  return { type, operation, step: stepOf(head), ...assumed, report, contextUpdates };
 }
 
 function stepOf({ step }: RoutedHead): string {

@@ -67,9 +67,11 @@ export class MemoryStorage implements StorageAdapter {
   async append(commit: Commit): Promise<void> {
     const { sessionId: id, version, at, schema, previousHash, hash, body, payloads = [] } = commit;
     if (commit.summary.sessionId !== id) throw invalidCommit("sessionId", id);
-    if (!isIsoTime(commit.summary.createdAt)) throw invalidCommit("summary.createdAt", commit.summary.createdAt);
     const session = this.#sessions.get(id);
     const newest = session?.commits.at(-1);
+    const { createdAt } = commit.summary;
+    const isKnown = newest !== undefined && createdAt === newest.summary.createdAt;
+    if (!isKnown && !isIsoTime(createdAt)) throw invalidCommit("summary.createdAt", createdAt);
     if (version !== (newest?.version ?? 0) + 1 || previousHash !== (newest?.hash ?? "")) {
       throw conflict(id, version, "it does not follow the newest version");
     }
