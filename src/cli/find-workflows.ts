@@ -98,7 +98,7 @@ async function readFolder(
   });
   const verify = read.definition?.structure.dynamic?.verify;
   if (verify !== undefined) {
-    const gate: GateDefinition = { kind: "plan", allowOverride: false, tasks: [], items: [], verify };
+    const gate: GateDefinition = { kind: "plan", tasks: [], items: [], verify };
     gates.push({ gate, where: "each phase of a plan", file: METADATA_FILE });
   }
   const ofVerifiers = await verifierFaults(gates, source, verifiers);

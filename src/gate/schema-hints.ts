@@ -106,7 +106,7 @@ export function exampleOfGate({ example, sample, jsonSchema }: SchemaGate): Json
     const generated = sampleBy(jsonSchema);
     return isJsonObject(generated) ? generated : undefined;
   }
-  if (!sample.complete) return undefined;
+  if (sample.complete === false) return undefined;
   const { required, properties } = jsonSchema;
   const isOptional = (name: string) =>
     child(properties, name) !== undefined && !(Array.isArray(required) && required.includes(name));

@@ -57,13 +57,17 @@ const bodySchema = z.object({
   at: z.string(),
   /** The version of the format of events and head: under the hash, since it says how they are read. */
   schema: z.int().check(z.positive()),
-  keys: keysSchema,
+  /** Missing if there are none, as in most sessions. */
+  keys: z._default(keysSchema, []),
   events: z.readonly(z.array(z.unknown())),
   head: z.unknown(),
 });
 
-/** A body as it is written; the machine defines events and head. */
+/** A body as it is read; the machine defines events and head. */
 export type CommitBody = z.infer<typeof bodySchema>;
+
+/** A body as it is written: without keys if there are none. */
+export type WrittenBody = z.input<typeof bodySchema>;
 
 /** Returns the hash of a commit with this body after the commit with `previousHash`. */
 export function commitHash(previousHash: string, body: string, hashKey?: Uint8Array): string {

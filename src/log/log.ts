@@ -14,7 +14,6 @@ import { ENTRY_WEIGHT, RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type AuditReport,
-  type CommitBody,
   type Current,
   commitHash,
   type Executed,
@@ -25,6 +24,7 @@ import {
   type Recorded,
   recordedOf,
   summaryOf,
+  type WrittenBody,
 } from "./commit.js";
 import { addKey, findKey, type KeyedRequest, type Machine } from "./machine.js";
 import { SessionLog } from "./session-log.js";
@@ -332,7 +332,8 @@ export class Kernel<Command, Event, Head> {
     const { events, head } = decision;
     const keys = request === undefined ? (newest?.keys ?? []) : addKey(newest?.keys ?? [], request, version);
     const { schema } = machine;
-    const body = JSON.stringify({ sessionId, version, at, schema, keys, events, head } satisfies CommitBody);
+    const named = keys.length === 0 ? undefined : keys;
+    const body = JSON.stringify({ sessionId, version, at, schema, keys: named, events, head } satisfies WrittenBody);
     const previousHash = newest?.hash ?? "";
     const hash = commitHash(previousHash, body, hashKey);
     const before = newest?.summary;

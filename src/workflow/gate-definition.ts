@@ -24,8 +24,8 @@ export interface FieldGate {
   kind: "fields";
   /** True if rules block, false if they only warn. Missing fields and wrong types always block. */
   strict: boolean;
-  /** True if the host may let a session pass without evidence. */
-  allowOverride: boolean;
+  /** True if the host may let a session pass without evidence. It may not if missing. */
+  allowOverride?: boolean | undefined;
   /** The fields of the evidence. */
   fields: FieldDefinition[];
   /** Rules for the evidence as a whole. None if missing. */
@@ -48,8 +48,8 @@ export interface FieldGate {
 export interface SchemaGate {
   /** Names this kind of gate. */
   kind: "schema";
-  /** True if the host may let a session pass without evidence. */
-  allowOverride: boolean;
+  /** True if the host may let a session pass without evidence. It may not if missing. */
+  allowOverride?: boolean | undefined;
   /** The JSON Schema of the Standard Schema, if it provides one. */
   jsonSchema?: JsonObject | undefined;
   /** Evidence that the schema accepts, if the author gives an example. */
@@ -59,8 +59,8 @@ export interface SchemaGate {
     | {
         /** The values, by field. */
         values: JsonObject;
-        /** True if they are evidence that the schema accepts as a whole. */
-        complete: boolean;
+        /** False if they are no evidence that the schema accepts as a whole. It accepts them if missing. */
+        complete?: boolean | undefined;
       }
     | undefined;
   /** Checks against reality. None if missing. */
@@ -79,16 +79,16 @@ export interface SchemaGate {
 export interface OpenGate {
   /** Names this kind of gate. */
   kind: "open";
-  /** True if the host may let a session pass without evidence. */
-  allowOverride: boolean;
+  /** True if the host may let a session pass without evidence. It may not if missing. */
+  allowOverride?: boolean | undefined;
 }
 
 /** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
 export interface PlanGate {
   /** Names this kind of gate. */
   kind: "plan";
-  /** True if the host may let a session pass without evidence. */
-  allowOverride: boolean;
+  /** True if the host may let a session pass without evidence. It may not if missing. */
+  allowOverride?: boolean | undefined;
   /** Tasks of the phase by the plan's own ids: all that are not optional must be claimed. */
   tasks: { id: string; optional: boolean }[];
   /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
@@ -262,7 +262,7 @@ const demandsShape = {
 export const fieldGateSchema = z.object({
   kind: z.literal("fields"),
   strict: z.boolean(),
-  allowOverride: z.boolean(),
+  allowOverride: z.optional(z.boolean()),
   fields: z.array(fieldSchema),
   rules: z.optional(z.array(ruleSchema)),
   ...demandsShape,
@@ -272,19 +272,19 @@ export const fieldGateSchema = z.object({
 
 const schemaGateSchema = z.object({
   kind: z.literal("schema"),
-  allowOverride: z.boolean(),
+  allowOverride: z.optional(z.boolean()),
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
-  sample: z.optional(z.object({ values: storedObjectSchema, complete: z.boolean() })),
+  sample: z.optional(z.object({ values: storedObjectSchema, complete: z.optional(z.boolean()) })),
   ...demandsShape,
   ...copied,
 });
 
-const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.boolean() });
+const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.optional(z.boolean()) });
 
 const planGateSchema = z.object({
   kind: z.literal("plan"),
-  allowOverride: z.boolean(),
+  allowOverride: z.optional(z.boolean()),
   tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
   items: z.array(z.string()),
   verify: z.optional(z.array(verifySchema)),

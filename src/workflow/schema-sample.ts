@@ -203,7 +203,7 @@ function sampleOf(schema: StandardSchemaV1, jsonSchema: JsonObject): SchemaSampl
   if (zod === undefined || fields === undefined) {
     const found = zod !== undefined && runsCode(schema) ? undefined : sampleBy(jsonSchema);
     const isWhole = isJsonObject(found) && accepts(schema, found);
-    return isWhole ? { values: found, complete: true } : { values: {}, complete: false };
+    return isWhole ? { values: found } : { values: {}, complete: false };
   }
   const properties = isJsonObject(jsonSchema.properties) ? Object.entries(jsonSchema.properties) : [];
   const values = Object.fromEntries(
@@ -218,7 +218,7 @@ function sampleOf(schema: StandardSchemaV1, jsonSchema: JsonObject): SchemaSampl
   );
   const required = listOf(jsonSchema.required).map(String);
   const whole = Object.fromEntries(Object.entries(values).filter(([name]) => required.includes(name)));
-  return { values, complete: !runsCode(schema) && accepts(schema, whole) };
+  return !runsCode(schema) && accepts(schema, whole) ? { values } : { values, complete: false };
 }
 
 function accepts(schema: StandardSchemaV1, value: JsonValue): boolean {

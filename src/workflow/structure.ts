@@ -140,8 +140,8 @@ export interface PhaseDefinition {
   keyDeliverables?: string[] | undefined;
   /** When it is done, in the author's words. The gate decides. */
   validationCriteria?: string[] | undefined;
-  /** True if the host may skip it. */
-  skippable: boolean;
+  /** True if the host may skip it. It may not if missing. */
+  skippable?: boolean | undefined;
   /** When a session skips it on its own. Never if missing. */
   skipWhen?:
     | {
@@ -250,7 +250,7 @@ const phaseSchema = z.object({
   estimatedEffort: text,
   keyDeliverables: texts,
   validationCriteria: texts,
-  skippable: z.boolean(),
+  skippable: z.optional(z.boolean()),
   skipWhen: z.optional(z.object({ cel: z.string(), reason: z.string() })),
   tasks: z.array(taskSchema),
   gate: gateSchema,

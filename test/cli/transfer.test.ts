@@ -247,7 +247,7 @@ describe("an altered export file", () => {
     const forge = (index: number, change: (commit: Commit) => Commit) =>
       lines.slice(0, -1).map((line, at) => (at === index ? JSON.stringify(change(JSON.parse(line))) : line));
     const rehashed = (commit: Commit): Commit => {
-      const body = commit.body.replace('"keys"', ' "keys"');
+      const body = commit.body.replace('"events"', ' "events"');
       return { ...commit, body, hash: commitHash(commit.previousHash, body) };
     };
     // Lines 2 to 5 belong to the failed session, 6 to 8 to the completed one.

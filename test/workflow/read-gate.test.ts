@@ -39,7 +39,6 @@ describe("a gate file", () => {
     expect(structure?.phases[0]?.gate).toEqual({
       kind: "fields",
       strict: true,
-      allowOverride: false,
       fields: [
         { name: "a", type: "string", required: true, description: "why", example: "so" },
         { name: "b", type: "integer", required: false },

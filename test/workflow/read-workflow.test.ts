@@ -22,14 +22,12 @@ describe("a valid workflow", () => {
       number: 1,
       name: "Part 1",
       file: "phases/1/phase.md",
-      skippable: false,
       tasks: [
         { number: 1, name: "dig", file: "phases/1/task-1-dig.md", textRevision: revisionOf("# Task 1: Dig over\n") },
       ],
       gate: {
         kind: "fields",
         strict: true,
-        allowOverride: false,
         fields: [{ name: "done", type: "any", required: true }],
         source: "metadata",
       },
@@ -108,7 +106,7 @@ describe("phases without a list", () => {
       [1, "Rake"],
       [10, "sow"],
     ]);
-    expect(structure?.phases[0]?.gate).toEqual({ kind: "open", allowOverride: false });
+    expect(structure?.phases[0]?.gate).toEqual({ kind: "open" });
   });
 
   it("may start at 0 and have gaps", async () => {

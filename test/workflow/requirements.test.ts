@@ -238,7 +238,6 @@ describe("the gate of a phase without a gate file", () => {
     expect(definition?.structure.phases[0]?.gate).toEqual({
       kind: "fields",
       strict: true,
-      allowOverride: false,
       source: "document",
       fields: [
         { name: "soil_is_loose", type: "boolean", required: true, description: "Soil is loose" },

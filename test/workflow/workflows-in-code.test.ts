@@ -99,7 +99,7 @@ reveal: names
 
   it("requires fields of any type by default, and blocks", () => {
     expect(gateOf({ fields: { done: {} } })).toEqual({
-      ...{ kind: "fields", strict: true, allowOverride: false, source: "gate-file" },
+      ...{ kind: "fields", strict: true, source: "gate-file" },
       fields: [{ name: "done", type: "any", required: true }],
     });
     expect(gateOf({ fields: {}, approval: { prompt: "Good?" } })).toMatchObject({ fields: [], approval: {} });

@@ -98,11 +98,9 @@ export function buildPhases(
   return phases.map(({ number, name, goal, estimatedDuration, tasks, validationGate }) => ({
     number: number + shift,
     name,
-    skippable: false,
     tasks: tasks.map((task, index) => buildTask(task, index + 1, revisions)),
     gate: {
       kind: "plan",
-      allowOverride: false,
       tasks: tasks.map(({ id, optional }) => ({ id, optional })),
       items: validationGate.map(({ text }) => text),
       ...(verify === undefined ? {} : { verify }),

@@ -107,9 +107,9 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "rollback":
       return rollback(head, command, context);
     case "overrideGate":
-      return passWithoutEvidence(head, command, context, (phase) => phase.gate.allowOverride, "gate_overridden");
+      return passWithoutEvidence(head, command, context, ({ gate }) => gate.allowOverride === true, "gate_overridden");
     case "skipPhase":
-      return passWithoutEvidence(head, command, context, (phase) => phase.skippable, "phase_skipped");
+      return passWithoutEvidence(head, command, context, (phase) => phase.skippable === true, "phase_skipped");
     case "migrate":
       return migration(head, command, context);
     case "syncPlan":

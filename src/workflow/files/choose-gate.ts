@@ -30,7 +30,7 @@ interface GateFolders extends PhaseFolders {
 }
 
 /** The gate for a gate file that can't be read. It is never used, because the workflow can't be started. */
-const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
+const SHUT: GateDefinition = { kind: "fields", strict: true, fields: [], source: "gate-file" };
 
 /** Returns the gate of a phase. */
 export async function chooseGate(
@@ -59,7 +59,7 @@ export async function chooseGate(
   const place = phase?.place("phase_number") ?? { file: `phases/${number}` };
   const hint = `Write ${where.folders[0]}/${GATE_FILES[0]}.`;
   report.warn("GATE_OPEN", place, `phase ${number} requires nothing: any evidence passes its gate`, hint);
-  return { kind: "open", allowOverride: settings.allowOverride };
+  return { kind: "open", ...(settings.allowOverride === true ? { allowOverride: true } : {}) };
 }
 
 /** Reads a gate-definition.yaml. Returns undefined and reports an error if it can't be read as a gate. */
@@ -239,7 +239,7 @@ async function readSettings(
   const verify = [...seeds.flatMap((seed) => seed.verify), ...meant, ...asked];
   return {
     strict: checkpoint?.flag("strict") ?? true,
-    allowOverride: checkpoint?.flag("allow_override") ?? false,
+    ...(checkpoint?.flag("allow_override") === true ? { allowOverride: true } : {}),
     fields: [...fields],
     ...(rules.length === 0 ? {} : { rules: [...rules] }),
     ...(verify.length === 0 ? {} : { verify }),

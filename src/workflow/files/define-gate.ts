@@ -128,12 +128,12 @@ function typeFaults(gate: unknown, checks: readonly unknown[]): string[] {
 
 /** Returns the gate as it is pinned. */
 export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
-  if (gate === undefined) return { kind: "open", allowOverride: false };
+  if (gate === undefined) return { kind: "open" };
   if (isFieldGate(gate)) return readFieldGate(gate).gate;
   const jsonSchema = jsonSchemaOf(gate.evidence);
   return {
     kind: "schema",
-    allowOverride: gate.allowOverride ?? false,
+    ...optional("allowOverride", gate.allowOverride || undefined),
     ...optional("jsonSchema", jsonSchema),
     ...optional("example", gate.example),
     ...demandsOf(gate),
@@ -248,7 +248,8 @@ function readFieldGate(gate: FieldGateInput): { readonly gate: FieldGate; readon
   }
   return {
     gate: {
-      ...{ kind: "fields", strict: gate.strict ?? true, allowOverride: gate.allowOverride ?? false, fields },
+      ...{ kind: "fields", strict: gate.strict ?? true, fields },
+      ...optional("allowOverride", gate.allowOverride || undefined),
       ...optional("rules", rules.length === 0 ? undefined : rules),
       ...demands,
       ...optional("verify", checks.length === 0 ? undefined : checks),

@@ -200,7 +200,6 @@ const stepGateSchema = z.strictObject({
   kind: z._default(shape.kind, "fields"),
   source: z._default(shape.source, "gate-file"),
   strict: z._default(shape.strict, true),
-  allowOverride: z._default(shape.allowOverride, false),
   fields: z.array(
     z.strictObject({
       ...fieldSchema.shape,

@@ -245,7 +245,7 @@ function buildPhase(phase: PhaseInput): PhaseDefinition {
     ...optional("estimatedEffort", phase.estimatedEffort),
     ...optionalList("keyDeliverables", phase.keyDeliverables),
     ...optionalList("validationCriteria", phase.validationCriteria),
-    skippable: phase.skippable ?? false,
+    ...optional("skippable", phase.skippable || undefined),
     ...optional("skipWhen", skipOf(phase)),
     tasks: (phase.tasks ?? []).map(buildTask),
     gate: buildGate(phase.gate),

@@ -83,7 +83,7 @@ export function warnOtherDemands(
   }
   for (const [key, value] of [
     ["strict", gate?.strict],
-    ["allow_override", gate?.allowOverride],
+    ["allow_override", gate && gate.allowOverride === true],
   ] as const) {
     const stated = checkpoint.flag(key);
     if (stated === undefined || value === undefined || stated === value) continue;

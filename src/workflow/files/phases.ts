@@ -160,7 +160,7 @@ async function readPhase(
     estimatedEffort: entry?.label("estimated_effort"),
     keyDeliverables: entry?.texts("key_deliverables"),
     validationCriteria: entry?.texts("validation_criteria"),
-    skippable: entry?.flag("skippable") ?? false,
+    ...(entry?.flag("skippable") === true ? { skippable: true } : {}),
     ...(skipWhen === undefined ? {} : { skipWhen }),
     tasks,
     gate: await chooseGate(number, entry, {

@@ -81,7 +81,7 @@ export async function gateFileText(gate: FieldGate, inferred: readonly InferredR
   const yaml = await import("yaml");
   const { strict, allowOverride, fields, rules = [], verify = [], approval, reveal } = gate;
   const content = {
-    checkpoint: { strict, allow_override: allowOverride },
+    checkpoint: { strict, allow_override: allowOverride === true },
     evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldOf(field, verify)])),
     ...definedValidators(fields),
     ...listed("cross_field_validation", rules.map(ruleOf)),

@@ -24,7 +24,6 @@ describe("a session on a plan", () => {
     const [, parse] = structure.phases;
     expect(parse?.gate).toEqual({
       kind: "plan",
-      allowOverride: false,
       tasks: ["1.1", "1.2", "1.3"].map((id) => ({ id, optional: false })),
       items: ["All tests pass", "The docs are read by somebody"],
     });

@@ -89,7 +89,7 @@ describe("a routed workflow defined in code", () => {
     const [dig] = defineRoutedWorkflow({ name: "GARDEN", steps }).steps;
     const rules = [{ source: "value > 30", cel: "value > 30" }];
     expect(dig.gate).toEqual({
-      ...{ kind: "fields", source: "gate-file", strict: true, allowOverride: false },
+      ...{ kind: "fields", source: "gate-file", strict: true },
       fields: [{ name: "depth", type: "any", required: true, rules }],
     });
   });
