@@ -10,7 +10,6 @@ import type {
   WorkflowDocument,
   WorkflowListing,
 } from "../ports/content-provider.js";
-import { ENTRY_WEIGHT, RecentMap } from "../runtime/cache.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads, withoutMark } from "../workflow/files/workflow-files.js";
 import { canonicalJson, digest } from "../workflow/json.js";
@@ -42,11 +41,11 @@ interface Registered {
   /** What its texts name as their source. */
   readonly source: string;
   /** Its texts as they are answered: the digest is the most expensive part of showing a phase, so it is made once. */
-  readonly contents: RecentMap<string, Content>;
+  readonly contents: Map<string, Content>;
 }
 
-/** Limits the texts that are kept of each revision, in characters: a function may give another one with each call. */
-const TEXTS_WEIGHT = 4 * 1024 * 1024;
+/** Limits the texts that are kept of each revision: a function may give another one with each call. */
+const TEXTS_MAX = 256;
 
 /** Workflows from code and from texts in memory, for tests and hosts without a file system. */
 export class MemoryContent implements ContentProvider {
@@ -107,6 +106,7 @@ export class MemoryContent implements ContentProvider {
       const known = contents.get(text);
       if (known !== undefined) return known;
       const content = contentOf(text, source);
+      if (contents.size === TEXTS_MAX) contents.clear();
       contents.set(text, content);
       return content;
     }
@@ -144,11 +144,7 @@ export class MemoryContent implements ContentProvider {
         },
       );
     }
-    const added = {
-      workflow,
-      source: `${type}@${revision}`,
-      contents: new RecentMap<string, Content>(TEXTS_WEIGHT, weigh),
-    };
+    const added = { workflow, source: `${type}@${revision}`, contents: new Map<string, Content>() };
     this.registered.set(type, [added, ...others.filter((other) => other !== same)]);
   }
 
@@ -184,10 +180,6 @@ export class MemoryContent implements ContentProvider {
 async function readFiles(type: string, files: readonly SourceText[]): Promise<ReadWorkflow> {
   const { readWorkflow } = await import("../workflow/files/read-workflow.js");
   return readWorkflow(type, files);
-}
-
-function weigh({ text }: Content): number {
-  return text.length + ENTRY_WEIGHT;
 }
 
 function revisionIn({ definition }: WorkflowInCode): string {
