@@ -40,12 +40,12 @@ interface Registered {
   readonly workflow: WorkflowInCode;
   /** What its texts name as their source. */
   readonly source: string;
-  /** Its texts as they are answered: the digest is the most expensive part of showing a phase, so it is made once. */
-  readonly contents: Map<string, Content>;
+  /**
+   * The last text of each part, by its phase or template, and by its task: the digest is the most expensive part of showing a
+   * phase, so it is made once.
+   */
+  readonly contents: Map<string | number, Map<number, Content>>;
 }
-
-/** Limits the texts that are kept of each revision: a function may give another one with each call. */
-const TEXTS_MAX = 256;
 
 /** Workflows from code and from texts in memory, for tests and hosts without a file system. */
 export class MemoryContent implements ContentProvider {
@@ -100,15 +100,9 @@ export class MemoryContent implements ContentProvider {
   async text(type: string, part: ContentPart): Promise<Content> {
     const revisions = this.revisions(type);
     if (revisions.length === 0) return this.sourceText(type, part);
-    for (const { workflow, source, contents } of revisions) {
-      const text = await textOf(workflow, type, part);
-      if (text === undefined) continue;
-      const known = contents.get(text);
-      if (known !== undefined) return known;
-      const content = contentOf(text, source);
-      if (contents.size === TEXTS_MAX) contents.clear();
-      contents.set(text, content);
-      return content;
+    for (const revision of revisions) {
+      const text = await textOf(revision.workflow, type, part);
+      if (text !== undefined) return knownContent(revision, part, text);
     }
     throw contentUnavailable(type, part, "there is none");
   }
@@ -144,7 +138,7 @@ export class MemoryContent implements ContentProvider {
         },
       );
     }
-    const added = { workflow, source: `${type}@${revision}`, contents: new Map<string, Content>() };
+    const added = { workflow, source: `${type}@${revision}`, contents: new Map() };
     this.registered.set(type, [added, ...others.filter((other) => other !== same)]);
   }
 
@@ -196,6 +190,17 @@ async function textOf(workflow: WorkflowInCode, type: string, part: ContentPart)
   } catch (error) {
     throw contentUnavailable(type, part, "the function that returns it failed", { cause: error });
   }
+}
+
+/** Returns a text of a revision as it is answered; the same answer as before if the text is the same. */
+function knownContent({ source, contents }: Registered, part: ContentPart, text: string): Content {
+  const [outer, inner] = "template" in part ? [part.template, 0] : [part.phase, part.task ?? 0];
+  const tasks = contents.get(outer) ?? new Map<number, Content>();
+  const known = tasks.get(inner);
+  if (known?.text === text) return known;
+  const content = contentOf(text, source);
+  contents.set(outer, tasks.set(inner, content));
+  return content;
 }
 
 /** Plans in memory, for tests and hosts without a file system. */

@@ -31,7 +31,7 @@ export interface SafeEvidence {
  * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `maxBytes`.
  */
 export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits, name = "evidence"): SafeEvidence {
-  const walk: Walk = { name, limits, problems: [], above: [], path: [], characters: 0 };
+  const walk: Walk = { name, limits, problems: [], above: new Set(), path: [], characters: 0 };
   if (!isPlainObject(value)) {
     throw unsafe(name, [{ path: name, reason: `it must be an object, got ${kindOf(value)}` }]);
   }
@@ -47,8 +47,8 @@ interface Walk {
   readonly limits: EvidenceLimits;
   /** What is wrong so far, with the keys that lead to it. */
   readonly problems: { path: string; reason: string }[];
-  /** The objects and lists that contain the current value. There are few: to search them takes less than to keep a set. */
-  readonly above: object[];
+  /** The objects and lists that contain the current value. */
+  readonly above: Set<object>;
   /** The keys that lead to the current value. */
   readonly path: (string | number)[];
   /** The length of the JSON so far without escapes: never more than its bytes. */
@@ -132,17 +132,17 @@ function copyObject(walk: Walk, object: Readonly<Record<string, unknown>>): Json
     refuse(walk, KEY_REFUSED);
     walk.path.pop();
   }
-  walk.above.pop();
+  walk.above.delete(object);
   return copied;
 }
 
 /** Enters an object or list of `size` values, unless it contains itself or is too deep. */
 function enter(walk: Walk, value: object, size: number): boolean {
   const { above, limits } = walk;
-  if (above.includes(value)) refuse(walk, "it holds itself");
-  else if (above.length >= limits.maxDepth) refuse(walk, `it is nested more than ${limits.maxDepth} deep`);
+  if (above.has(value)) refuse(walk, "it holds itself");
+  else if (above.size >= limits.maxDepth) refuse(walk, `it is nested more than ${limits.maxDepth} deep`);
   else {
-    above.push(value);
+    above.add(value);
     walk.characters += 2 + Math.max(0, size - 1);
     return true;
   }
@@ -204,7 +204,7 @@ function copyList(walk: Walk, list: readonly unknown[]): JsonValue[] {
     copied.push(copy(walk, list[index]));
     walk.path.pop();
   }
-  walk.above.pop();
+  walk.above.delete(list);
   return copied;
 }
 

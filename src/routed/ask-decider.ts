@@ -43,31 +43,31 @@ interface AskOptions {
   readonly deadlineMs: number;
   readonly maxContextBytes: number;
   readonly clock: FullClock;
-  /** Ends the question, with the signal's reason: at the deadline, or when nobody waits any more. */
-  readonly end: AbortController;
+  /** Stops it, with the signal's reason. */
+  readonly signal: AbortSignal;
 }
 
-/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`, or the reason that `end` has got. */
+/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`, or the reason of `signal`. */
 export async function askDecider(
   decider: StepDecider,
   request: DecisionRequest,
-  { deadlineMs, maxContextBytes, clock, end }: AskOptions,
+  { deadlineMs, maxContextBytes, clock, signal }: AskOptions,
 ): Promise<Decided> {
   const begun = clock.elapsed();
   const { allowed, context, workflow } = request;
   const limits = { allowed, context, maxContextBytes, steps: [...workflow.steps, { name: FINISH }] };
-  const deadline = startDeadline(clock, deadlineMs, end);
+  const end = deadline(clock, deadlineMs, signal);
   const spent = () => Math.round(clock.elapsed() - begun);
   try {
-    const first = await bounded(decider, request, deadline);
+    const first = await bounded(decider, request, end);
     const checked = checkAnswer(first, limits);
     if (checked.ok) return decided(checked, first, undefined, spent());
-    const second = await bounded(decider, { ...request, problem: checked.problem }, deadline);
+    const second = await bounded(decider, { ...request, problem: checked.problem }, end);
     const corrected = checkAnswer(second, limits);
     if (corrected.ok) return decided(corrected, second, first.usage, spent());
     throw failed("invalid_response", `the decider's answer can't be used: ${corrected.problem}`, false);
   } finally {
-    deadline.clear();
+    end.clear();
   }
 }
 
@@ -96,24 +96,31 @@ export function mergeContext(context: JsonObject, updates: JsonObject, maxBytes:
 }
 
 interface Deadline {
-  /** Aborts at the deadline, or when nobody waits. */
+  /** The decider's own. */
   readonly signal: AbortSignal;
-  /** Asks, and returns what the answer comes to; rejects with the signal's reason if it aborts before that. */
+  /** That of those who wait. */
+  readonly waiting: AbortSignal;
+  /** Asks, and returns what the answer comes to; rejects at the deadline, or when nobody waits, if that is before. */
   before<T>(ask: () => Promise<T>): Promise<T>;
   clear(): void;
 }
 
-function startDeadline(clock: FullClock, milliseconds: number, end: AbortController): Deadline {
-  const { signal } = end;
+function deadline(clock: FullClock, milliseconds: number, waiting: AbortSignal): Deadline {
+  const controller = new AbortController();
   let refuse = (_: unknown) => {};
-  // Listens before the decider does: the decider's own error about the signal comes after the rejection, and is ignored.
-  const stop = () => refuse(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  const end = (why: unknown) => {
+    // The rejection comes before the signal: the decider's own error about the signal is ignored then.
+    refuse(why);
+    controller.abort();
+  };
+  const leave = () => end(waiting.reason);
   const cancel = clock.after(milliseconds, () => {
-    end.abort(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
+    end(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
   });
+  waiting.addEventListener("abort", leave, { once: true });
   return {
-    signal,
+    signal: controller.signal,
+    waiting,
     before: (ask) =>
       new Promise((resolve, reject) => {
         // Before it is asked: who asks may end the wait at once.
@@ -123,7 +130,7 @@ function startDeadline(clock: FullClock, milliseconds: number, end: AbortControl
       }),
     clear: () => {
       cancel();
-      signal.removeEventListener("abort", stop);
+      waiting.removeEventListener("abort", leave);
     },
   };
 }
@@ -142,18 +149,14 @@ function failed(
 }
 
 /** Asks one question, ended at the deadline, or when nobody waits, even if the decider ignores its signal. */
-async function bounded(
-  decider: StepDecider,
-  request: DecisionRequest,
-  { signal, before }: Deadline,
-): Promise<DeciderAnswer> {
-  signal.throwIfAborted();
+async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
+  end.waiting.throwIfAborted();
   try {
-    const answer: unknown = await before(() => decider.decide(request, { signal }));
+    const answer: unknown = await end.before(() => decider.decide(request, { signal: end.signal }));
     if (isAnswer(answer)) return answer;
   } catch (error) {
     // A decider that was stopped has not failed.
-    signal.throwIfAborted();
+    end.waiting.throwIfAborted();
     // Any other code would blame the request or the storage.
     if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
     // The error may contain a key or a prompt: only the host gets it.

@@ -21,15 +21,15 @@ interface Question {
 }
 
 /** Asks a question. */
-type Ask = (end: AbortController, close: () => void) => Promise<RoutedCommit>;
+type Ask = (end: AbortSignal, close: () => void) => Promise<RoutedCommit>;
 
 /** Asks each question once at a time. */
 export class Asking {
   readonly #questions = new Map<string, Question>();
 
   /**
-   * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does, until
-   * `end` aborts. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller
+   * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does, until its
+   * signal aborts. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller
    * ends the call.
    */
   async answer(
@@ -72,7 +72,7 @@ export class Asking {
     const forget = () => {
       if (this.#questions.get(key) === question) this.#questions.delete(key);
     };
-    const question: Question = { answer: ask(end, forget).finally(forget), end, waiting: 0 };
+    const question: Question = { answer: ask(end.signal, forget).finally(forget), end, waiting: 0 };
     this.#questions.set(key, question);
     return question;
   }

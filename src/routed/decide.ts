@@ -44,7 +44,7 @@ export async function decidePending(
   const { asking, caller, hostKernel } = context;
   // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
   const host = context.kernel === hostKernel ? context : { ...context, kernel: hostKernel };
-  const ask = (end: AbortController, close: () => void) => decide(host, session, pending, end, close);
+  const ask = (end: AbortSignal, close: () => void) => decide(host, session, pending, end, close);
   let decided = await asking.answer(session, pending.version, ask, waiting);
   // Who asks about an outdated state gets what followed it, perhaps from before the retry that has joined the question.
   while (decided.version < session.version) decided = await asking.answer(session, pending.version, ask, waiting);
@@ -103,7 +103,7 @@ async function decide(
   context: RoutedContext,
   session: RoutedSession,
   pending: PendingDecision,
-  end: AbortController,
+  signal: AbortSignal,
   close: () => void,
 ): Promise<RoutedCommit> {
   const { sessionId } = session;
@@ -118,7 +118,7 @@ async function decide(
     const definition = await loadTexts(context, structure.name);
     const request = await requestFor(context, session, pending, structure, definition);
     const { deciderDeadlineMs: deadlineMs, maxContextBytes } = context.options.limits;
-    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock, end });
+    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock, signal });
   } catch (error) {
     if (!isPhasegateError(error) || !RECORDED.has(error.code)) throw error;
     // A retry may come as soon as the failure is recorded: it must not wait for the answer of this question.

@@ -19,8 +19,8 @@ export function part(key: string, value: unknown): WireObject {
 }
 
 /**
- * Returns an object without its undefined keys; the same object if it has none. To copy an object takes longer than to make
- * it: what is often missing in an answer that is often given is a {@link part} of it.
+ * Returns an object without its undefined keys: the same one if it has none, otherwise a copy. Frequent answers avoid the
+ * copy: their optional keys are made with {@link part}.
  */
 export function compact(entries: WireObject): WireObject {
   let isCompact = true;

@@ -298,7 +298,7 @@ function decided(head: SessionHead): SessionHead {
 /** Waivers end with the visit to their phase; and when its gate may be another one. */
 const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 
-/** The head of an active session. It is one copy of the head before it, with some fields replaced: that is fast. */
+/** The head of an active session. */
 type Active = Extract<SessionHead, { status: "active" }>;
 
 /** Enters a phase: no attempts, nothing submitted, no task done, nothing refused, nothing waived, new snapshots. */

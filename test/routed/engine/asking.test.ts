@@ -10,7 +10,7 @@ const waiting = { operation: "advance", signal: undefined, onAsk: undefined } as
 /** Counts questions. Each is answered with an error when it is ended, and otherwise never. */
 function questions() {
   const seen = { asked: 0 };
-  const ask = ({ signal: end }: AbortController) =>
+  const ask = (end: AbortSignal) =>
     new Promise<RoutedCommit>((_, reject) => {
       seen.asked += 1;
       end.addEventListener("abort", () => reject(end.reason));
