@@ -202,17 +202,10 @@ export class Kernel<Command, Event, Head> {
         if (await isCurrent()) throw error;
         continue;
       }
-      let isAppended = true;
-      try {
-        const appending = this.#options.storage.append(decided.commit);
-        // Freezing runs while the storage writes.
-        freeze(decided.newest.head);
-        await appending;
-      } catch (error) {
-        this.#requireConflict(error, decided.commit, tries);
-        isAppended = false;
-      }
-      if (isAppended) {
+      const appending = this.#appended(decided.commit, tries);
+      // Freezing runs while the storage writes.
+      freeze(decided.newest.head);
+      if (await appending) {
         this.#heads.set(id, decided.newest);
         const recorded = recordedOf(decided);
         this.#options.onCommit?.(recorded, newest);
@@ -352,17 +345,21 @@ export class Kernel<Command, Event, Head> {
     return this.#last.at;
   }
 
-  /** Throws the error of an append, unless another writer's commit came first and the command can be decided again. */
-  #requireConflict(error: unknown, { sessionId, version }: Commit, tries: number): void {
-    if (!isPhasegateError(error, "CONFLICT")) throw error;
-    if (tries === 0) return;
-    this.#options.onConflict?.(sessionId, version);
-    if (tries < TRIES_MAX) return;
-    throw new PhasegateError("CONFLICT", `session ${sessionId} is written by too many at once`, {
-      remedy: "Nothing was written: try again in a moment.",
-      details: { sessionId, version },
-      cause: error,
-    });
+  async #appended(commit: Commit, tries: number): Promise<boolean> {
+    try {
+      await this.#options.storage.append(commit);
+      return true;
+    } catch (error) {
+      if (!isPhasegateError(error, "CONFLICT")) throw error;
+      if (tries === 0) return false;
+      this.#options.onConflict?.(commit.sessionId, commit.version);
+      if (tries < TRIES_MAX) return false;
+      throw new PhasegateError("CONFLICT", `session ${commit.sessionId} is written by too many at once`, {
+        remedy: "Nothing was written: try again in a moment.",
+        details: { sessionId: commit.sessionId, version: commit.version },
+        cause: error,
+      });
+    }
   }
 }
 
