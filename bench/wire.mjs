@@ -25,7 +25,7 @@ function answerWith(characters) {
 }
 
 const rules = { kept: new Set(["status", "action", "session_id"]), next: () => ({ action: "get_phase" }) };
-const call = { call: { action: "get_phase", session_id: "a_session" } };
+const call = { call: () => ({ action: "get_phase", session_id: "a_session" }) };
 
 /** Each case: an answer, and what is done with it. A new object each time, as each call has its own. */
 const CASES = {
