@@ -120,6 +120,8 @@ describe("keys that reach a prototype", () => {
 
   it("are refused as symbols, too", () => {
     expect(reasons({ [Symbol("secret")]: 1 })).toEqual(['evidence."Symbol(secret)": this key is refused']);
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [Symbol(`secret ${index}`), index]));
+    expect(reasons(many)).toHaveLength(20);
   });
 });
 
