@@ -17,8 +17,9 @@ import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { pageItems, pageText } from "../tools/pages.js";
+import { unapprovedNews } from "../tools/phased/approval-news.js";
 import { errorAnswer } from "../tools/phased/refusals.js";
-import { historyEntry, unapprovedNews } from "../tools/phased/shapes.js";
+import { historyEntry } from "../tools/phased/shapes.js";
 import { compact, fits, jsonOf, type WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 

@@ -11,16 +11,9 @@ import type { ObjectSchema } from "./schemas.js";
 /** An answer of a tool, or a part of one. */
 export type WireObject = { [key: string]: unknown };
 
-const NOTHING: WireObject = {};
-
-/** Returns an object with one key, to be spread into an answer; an empty one if the value is undefined. */
-export function part(key: string, value: unknown): WireObject {
-  return value === undefined ? NOTHING : { [key]: value };
-}
-
 /**
  * Returns an object without its undefined keys: the same one if it has none, otherwise a copy. Frequent answers avoid the
- * copy: their optional keys are made with {@link part}.
+ * copy: their optional keys are made with `optional`.
  */
 export function compact(entries: WireObject): WireObject {
   let isCompact = true;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { waivedNews } from "../../src/tools/phased/shapes.js";
+import { waivedNews } from "../../src/tools/phased/approval-news.js";
 
 it("says who has waived something, and why, however long its names are", () => {
   const fields = Array.from({ length: 50 }, (_, at) => `a_requirement_with_a_long_name_${at}`);

@@ -11,8 +11,10 @@ import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
+import { verificationNews } from "../verification-news.js";
 import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
+import { approvalNews, waivedLine, waivedNews, waiverNews } from "./approval-news.js";
 import {
   BLANKS_MAX,
   blockedBy,
@@ -27,15 +29,7 @@ import {
   waiverCall,
 } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import {
-  approvalNews,
-  problemEntry,
-  skipNews,
-  verificationNews,
-  waivedLine,
-  waivedNews,
-  waiverNews,
-} from "./shapes.js";
+import { problemEntry, skipNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;

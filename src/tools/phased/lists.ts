@@ -9,11 +9,12 @@ import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
+import { verificationNews } from "../verification-news.js";
 import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { nextCall, phaseCall, replayNews } from "./next-call.js";
 import { actionOf } from "./refusals.js";
-import { historyEntry, sessionEntry, verificationNews } from "./shapes.js";
+import { historyEntry, sessionEntry } from "./shapes.js";
 
 /** The budget for what surrounds a list's items. */
 const ENVELOPE = 600;

@@ -6,9 +6,11 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/commands.js";
 import type { DocumentView, PhaseView } from "../../phased/views.js";
+import { optional } from "../../workflow/json.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
-import { compact, fits, keyed, part, type WireObject } from "../wire.js";
+import { compact, fits, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
+import { approvalNews, waiverNews } from "./approval-news.js";
 import {
   asRecorded,
   blockedBy,
@@ -23,7 +25,7 @@ import {
   waiverCall,
 } from "./next-call.js";
 import { planNews, startedPlan, taskNews } from "./plan.js";
-import { approvalNews, documentNames, phaseContent, skipNews, taskContent, waiverNews } from "./shapes.js";
+import { documentNames, phaseContent, skipNews, taskContent } from "./shapes.js";
 import { noteAge, tasksNews } from "./state.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
@@ -94,7 +96,7 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
     task_content: taskContent(view, shown, context.absentTools),
     ...planNews(context, sessionId, view.plan),
-    ...part("blocked", blockedBy(view, next)),
+    ...optional("blocked", blockedBy(view, next)),
     next,
   };
   return withText(context, answer, "task_content", shown.text, taskCall(sessionId, phase, number), cursor);
@@ -153,7 +155,7 @@ export async function getDocument(context: ToolContext, params: ParametersOf<"ge
     action: "get_document",
     session_id: sessionId,
     document: { path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) },
-    ...part("blocked", blockedBy(view, next)),
+    ...optional("blocked", blockedBy(view, next)),
     next,
   };
   const again = { action: "get_document", session_id: sessionId, path: view.path };
@@ -234,7 +236,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
       phase_content: phaseContent(view, isWhole, context.absentTools),
       ...planNews(context, sessionId, view.plan),
       ...unrecordedNews(view),
-      ...part("blocked", blockedBy(view, next)),
+      ...optional("blocked", blockedBy(view, next)),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),
     });

@@ -2,23 +2,20 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { exampleWithoutClaims, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
-import { waivedText } from "../../gate/waivers.js";
-import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
-import type { WaiversView } from "../../phased/approval/waivers.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
-import type { Verification, Waived } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
-import type { JsonObject } from "../../workflow/json.js";
-import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
-import { brief, compact, part, type WireObject } from "../wire.js";
+import { type JsonObject, optional } from "../../workflow/json.js";
+import type { GateDefinition, PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
+import { verificationRecord } from "../verification-news.js";
+import { brief, compact, type WireObject } from "../wire.js";
+import { DENIAL_MAX, waivedNews } from "./approval-news.js";
 import { evidenceNote } from "./evidence-note.js";
-import { isOpen } from "./next-call.js";
 
 /**
  * Returns a phase without its text, which the caller pages. `isWhole` is false where the answer can refer to `get_phase`
@@ -31,18 +28,18 @@ export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: rea
   return {
     phase_number: phase.number,
     title: phase.name,
-    ...part("description", phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description)),
-    ...part("estimated_duration", duration),
-    ...(phase.plan === undefined ? taskNames(phase, tasks) : part("tasks", plan?.tasks.map(taskEntry))),
+    ...optional("description", phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description)),
+    ...optional("estimated_duration", duration),
+    ...(phase.plan === undefined ? taskNames(phase, tasks) : optional("tasks", plan?.tasks.map(taskEntry))),
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
-    ...part("evidence_note", evidenceNote(text, phase.gate)),
-    ...part("missing_tools", absenceNote(text, absentTools)),
+    ...optional("evidence_note", evidenceNote(text, phase.gate)),
+    ...optional("missing_tools", absenceNote(text, absentTools)),
     ...(isWhole ? { artifacts_from_previous_phases: artifactNames(artifacts) } : {}),
     ...documentNames(documents),
     ...(contentChanged ? { content_changed: true } : {}),
-    ...part("note", leftOutNote((own ?? view).leftOut, shared?.leftOut)),
+    ...optional("note", leftOutNote((own ?? view).leftOut, shared?.leftOut)),
     ...(own === undefined ? {} : { shared: `in get_phase ${own.restIn}` }),
     sources: content.sources,
     tokens: content.tokens,
@@ -86,13 +83,13 @@ export function taskContent(view: TaskView, shown: FilledText | OwnText, absentT
   const unlessIn = (fact: string | undefined) => (fact !== undefined && text.includes(fact) ? undefined : fact);
   return {
     title: facts.title ?? task.name,
-    ...part("description", unlessIn(purpose)),
-    ...part("estimated_duration", unlessIn(plan?.estimatedTime)),
+    ...optional("description", unlessIn(purpose)),
+    ...optional("estimated_duration", unlessIn(plan?.estimatedTime)),
     ...documentNames(documents),
     ...(contentChanged ? { content_changed: true } : {}),
-    ...part("note", leftOutNote(leftOut)),
-    ...part("evidence_note", evidenceNote(text, phase.gate)),
-    ...part("missing_tools", absenceNote(text, absentTools)),
+    ...optional("note", leftOutNote(leftOut)),
+    ...optional("evidence_note", evidenceNote(text, phase.gate)),
+    ...optional("missing_tools", absenceNote(text, absentTools)),
     // What all tasks share is in get_phase, sources included.
     ...("restIn" in shown
       ? { shared: `in get_phase ${shown.restIn}` }
@@ -132,6 +129,9 @@ export function sessionEntry(summary: SessionSummary): WireObject {
   });
 }
 
+/** Limits a proof of an attempt, in characters. */
+const PROOF_MAX = 300;
+
 /** Returns one attempt at one phase. */
 export function historyEntry(attempt: PhaseAttempt): WireObject {
   const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal, reason, by } =
@@ -147,7 +147,7 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     by: by && brief(by, 80),
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
     ...waivedNews(attempt.waived),
-    proofs: attempt.proofs?.map(({ field, proof }) => brief(`${field}: ${proof}`, TEXT_MAX)),
+    proofs: attempt.proofs?.map(({ field, proof }) => brief(`${field}: ${proof}`, PROOF_MAX)),
     ...verificationRecord(verification, reveal),
   });
 }
@@ -168,110 +168,6 @@ export function skipNews(skipped: readonly SkippedPhase[] | undefined): WireObje
 /** Returns a problem without its sentence, which is in `validation_errors`. */
 export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
   return compact({ field, problem, got, expected, example });
-}
-
-/**
- * Returns the results of a gate's verifiers: what was run, how it ended, and the first lines of failed
- * checks. Nothing if the gate hides its requirements: a verifier's name would reveal how to pass it.
- */
-export function verificationNews(
-  verification: readonly Verification[] | undefined,
-  reveal: Reveal = "fields",
-): WireObject {
-  if (verification === undefined || reveal !== "fields") return {};
-  return { verification: listed(verification).map(resultEntry) };
-}
-
-/** Limits the approvers that are named. */
-const NAMES_MAX = 20;
-
-/** Limits what a person is asked, or has answered, in characters. */
-const DENIAL_MAX = 600;
-
-/** Returns the question that a session waits for, and whom to ask. */
-export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject {
-  if (awaiting === undefined) return {};
-  const { approvers, prompt, askedAt, phase, sessionId } = awaiting;
-  const whom = whoMay(approvers, "an approver");
-  return {
-    awaiting_approval: true,
-    approval: compact({
-      phase,
-      prompt: brief(prompt, DENIAL_MAX),
-      approvers: approvers?.slice(0, NAMES_MAX).map((name) => brief(name, 80)),
-      asked_at: askedAt,
-      how: `Tell the person you work for that ${whom} must approve session ${sessionId}, and end your turn: you can't approve it yourself. Do not submit the same evidence again.`,
-    }),
-  };
-}
-
-/** Returns a person's objection to the last evidence. */
-export function denialNews(denied: Denial | undefined): WireObject {
-  if (denied === undefined) return {};
-  const { by, note, at, authenticated } = denied;
-  return {
-    approval_denied: compact({
-      by: brief(by, 80),
-      note: brief(note, DENIAL_MAX),
-      at,
-      authenticated: authenticated ? undefined : false,
-    }),
-  };
-}
-
-/** Returns what a session waits for in order to go on without, what a person has denied, and what is waived. */
-export function waiverNews(
-  {
-    awaitingWaiver: open,
-    waiverDenied: denied,
-    waived,
-    tasks,
-  }: WaiversView & { readonly tasks?: readonly PhaseTask[] },
-  { isBrief = false, isShort = false } = {},
-): WireObject {
-  const isLeft = tasks === undefined || tasks.some(isOpen);
-  const asked = open && {
-    fields: open.fields,
-    reason: isBrief ? brief(open.reason, TEXT_MAX) : open.reason,
-    asked_at: open.askedAt,
-    how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. What is waived is left out of the evidence.`,
-  };
-  const refused = denied && {
-    fields: denied.fields,
-    by: brief(denied.by, 80),
-    do_instead: brief(denied.note, DENIAL_MAX),
-    at: denied.at,
-  };
-  return {
-    ...(asked === undefined ? {} : { awaiting_waiver: true, waiver: asked }),
-    ...part("waiver_denied", refused),
-    ...waivedNews(waived, isShort),
-  };
-}
-
-/** Returns what is waived and by whom; unless `isShort`, also why. `get_state` has the reasons. */
-export function waivedNews(waived: readonly Waived[] | undefined, isShort = false): WireObject {
-  const short = ({ fields, by }: Waived) => `${brief(fields.join(", "), TEXT_MAX)} waived by ${brief(by, 80)}`;
-  return waived === undefined ? {} : { waived: waived.map(isShort ? short : waivedLine) };
-}
-
-/** Returns a waiver in one line, with each part shortened by itself: a list of many names must not hide who and why. */
-export function waivedLine({ fields, by, reason, note }: Waived): string {
-  const short = { fields: [brief(fields.join(", "), TEXT_MAX)], by: brief(by, 80), reason: brief(reason, TEXT_MAX) };
-  return waivedText({ ...short, note: note && brief(note, TEXT_MAX) });
-}
-
-/** Names those who may answer. */
-function whoMay(approvers: readonly string[] | undefined, anyone: string): string {
-  return approvers === undefined ? anyone : brief(approvers.slice(0, NAMES_MAX).join(" or "), DENIAL_MAX);
-}
-
-/** Returns the note that the session passed a gate with an approval that this host does not accept. */
-export function unapprovedNews(unapproved: UnapprovedPass | undefined): WireObject {
-  if (unapproved === undefined) return {};
-  const { phase, by, distrust, at } = unapproved;
-  const whose = by === undefined ? undefined : brief(by, 80);
-  return { approval_not_believed: compact({ phase, by: whose, reason: distrust, at }) };
 }
 
 /** Limits facts next to a text; the text itself is complete in `content`. */
@@ -311,9 +207,9 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   const { required, format, example } = wanted(phase.gate);
   return {
     required_evidence: required,
-    ...part("validation", validation?.join("; ")),
+    ...optional("validation", validation?.join("; ")),
     evidence_schema: format,
-    ...part("evidence_example", example),
+    ...optional("evidence_example", example),
   };
 }
 
@@ -350,57 +246,8 @@ function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | unde
 
 /** Names the artifacts of the last phase that has some; those of earlier ones were named in the phases after them. */
 function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
-  if (artifacts.size === 0) return {};
   const [newest, ...earlier] = [...artifacts].reverse();
   if (newest === undefined) return {};
   const named = { [`phase_${newest[0]}`]: newest[1] };
   return earlier.length === 0 ? named : { ...named, earlier: `${earlier.length} more: get_state with a phase` };
-}
-
-/** Returns the same with the time and digest of each check, and the first lines of passed checks. */
-function verificationRecord(verification: readonly Verification[] | undefined, reveal: Reveal = "fields"): WireObject {
-  if (verification === undefined || reveal !== "fields") return {};
-  return { verification: listed(verification).map(recordEntry) };
-}
-
-/** Limits the results in an answer. */
-const RESULTS_MAX = 25;
-
-/** Failed checks come first. */
-function listed(verification: readonly Verification[]): readonly Verification[] {
-  return [...verification].sort((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
-}
-
-/** Limits the lines of a passed check. */
-const LINES_MET = 3;
-
-const LINES_MAX = 20;
-
-function recordEntry(result: Verification): WireObject {
-  const { ok, output, at, digest } = result;
-  const lines = ok ? LINES_MET : LINES_MAX;
-  return compact({ ...resultEntry(result), output: firstLines(output, lines), at, digest });
-}
-
-const TEXT_MAX = 300;
-
-function resultEntry({ verifier, field, check, ok, failed, message, ran, exit, output }: Verification): WireObject {
-  return compact({
-    verifier,
-    field,
-    check,
-    ok,
-    could_not_run: failed,
-    found: brief(message, TEXT_MAX),
-    ran: ran === undefined ? undefined : brief(ran, TEXT_MAX),
-    exit,
-    output: ok ? undefined : firstLines(output, LINES_MAX),
-  });
-}
-
-const LINE_MAX = 200;
-
-function firstLines(output: readonly string[] | undefined, most: number): readonly string[] | undefined {
-  if (output === undefined || output.length === 0) return undefined;
-  return output.slice(0, most).map((line) => brief(line, LINE_MAX));
 }

@@ -4,9 +4,10 @@ import type { LastNote, PhaseTask } from "../../phased/state/task-notes.js";
 import type { FullStateView, StateView } from "../../phased/views.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
+import { approvalNews, denialNews, unapprovedNews, waivedNews, waiverNews } from "./approval-news.js";
 import { blockedBy, isOpen, nextCall, nextTask, phaseCall, unrecordedNews } from "./next-call.js";
 import { planNews, planNewsInShort } from "./plan.js";
-import { approvalNews, denialNews, historyEntry, unapprovedNews, waivedNews, waiverNews } from "./shapes.js";
+import { historyEntry } from "./shapes.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
   if (params.phase !== undefined) return artifactOf(context, params.session_id, params.phase);

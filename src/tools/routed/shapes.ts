@@ -15,7 +15,7 @@ import type {
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import type { Reveal } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
-import { verificationNews } from "../phased/shapes.js";
+import { verificationNews } from "../verification-news.js";
 import { brief } from "../wire.js";
 import type { historySchema, listSchema, resultSchema, statusSchema } from "./answers.js";
 import { type RoutedContext, toCalls } from "./calls.js";

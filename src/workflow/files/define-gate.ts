@@ -14,7 +14,7 @@ import {
 } from "../../rules/validators.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { REVEALS } from "../gate-definition.js";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { isJsonObject, type JsonObject, optional } from "../json.js";
 import { jsonSchemaOf, waivableFaults } from "../json-schema.js";
 import { orNearest, RESERVED, shown } from "../names.js";
 import type {
@@ -177,13 +177,6 @@ export function refuseProblems(name: unknown, problems: readonly string[], remed
 export function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
   const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
   return keys.map((key) => `${about} has no key ${shown(key)}${orNearest(key, known)}`);
-}
-
-/** Returns an object with a key if it has a value. */
-export function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  const entry: { [P in K]?: V } = {};
-  if (value !== undefined) entry[key] = value;
-  return entry;
 }
 
 /** Returns an object with a copy of a list, if there is one. */

@@ -23,6 +23,7 @@ import {
   innermostIssue,
   type JsonObject,
   type JsonValue,
+  optional,
   revisionOf,
   storedObjectSchema,
 } from "../json.js";
@@ -217,7 +218,11 @@ const stepGateSchema = z.strictObject({
 /** Returns a gate in code as it is pinned, or what is wrong with it. */
 function readStepGate(gate: StepGateInput) {
   const read = stepGateSchema.safeParse(gate, ENGLISH);
-  if (read.success) return { gate: read.data, problems: [] };
+  if (read.success) {
+    // False is the default, which is not written into a log.
+    const { allowOverride, ...rest } = read.data;
+    return { gate: { ...rest, ...optional("allowOverride", allowOverride || undefined) }, problems: [] };
+  }
   const problems = read.error.issues
     .map(innermostIssue)
     .map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);

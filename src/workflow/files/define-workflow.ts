@@ -4,7 +4,7 @@
  * of rules is loaded then.
  */
 import { sinceFault } from "../gate-definition.js";
-import { revisionOf } from "../json.js";
+import { optional, revisionOf } from "../json.js";
 import { jsonSchemaOf } from "../json-schema.js";
 import { isPlainPath, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { USUAL_TEMPLATES } from "../placeholders.js";
@@ -23,7 +23,6 @@ import {
   gateProblems,
   isFieldGate,
   keysOf,
-  optional,
   optionalList,
   refuseProblems,
   unknownKeys,

@@ -94,6 +94,21 @@ describe("a routed workflow defined in code", () => {
     });
   });
 
+  it.each([
+    [true, { allowOverride: true }],
+    [false, {}],
+  ])("has a gate with allowOverride %s, which is kept only if it is true", (allowOverride, kept) => {
+    const gate = { allowOverride, fields: [{ name: "depth" }] };
+    const [dig] = defineRoutedWorkflow({
+      name: "GARDEN",
+      steps: [{ name: "Dig", guidance: "g", instructions: "i", gate }],
+    }).steps;
+    expect(dig?.gate).toStrictEqual({
+      ...{ kind: "fields", source: "gate-file", strict: true, ...kept },
+      fields: [{ name: "depth", type: "any", required: true }],
+    });
+  });
+
   it("is refused with an invalid gate", () => {
     for (const gate of [
       { evidence_schema: { depth: { type: "integer" } } },

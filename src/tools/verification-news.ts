@@ -1,0 +1,68 @@
+/** The results of a gate's verifiers as they look on the wire. */
+import type { Verification } from "../phased/state/events.js";
+import type { Reveal } from "../workflow/structure.js";
+import { brief, compact, type WireObject } from "./wire.js";
+
+/**
+ * Returns the results of a gate's verifiers: what was run, how it ended, and the first lines of failed
+ * checks. Nothing if the gate hides its requirements: a verifier's name would reveal how to pass it.
+ */
+export function verificationNews(
+  verification: readonly Verification[] | undefined,
+  reveal: Reveal = "fields",
+): WireObject {
+  if (verification === undefined || reveal !== "fields") return {};
+  return { verification: listed(verification).map(resultEntry) };
+}
+
+/** Returns the same with the time and digest of each check, and the first lines of passed checks. */
+export function verificationRecord(
+  verification: readonly Verification[] | undefined,
+  reveal: Reveal = "fields",
+): WireObject {
+  if (verification === undefined || reveal !== "fields") return {};
+  return { verification: listed(verification).map(recordEntry) };
+}
+
+/** Limits the results in an answer. */
+const RESULTS_MAX = 25;
+
+/** Failed checks come first. */
+function listed(verification: readonly Verification[]): readonly Verification[] {
+  return [...verification].sort((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
+}
+
+/** Limits the lines of a passed check. */
+const LINES_MET = 3;
+
+const LINES_MAX = 20;
+
+function recordEntry(result: Verification): WireObject {
+  const { ok, output, at, digest } = result;
+  const lines = ok ? LINES_MET : LINES_MAX;
+  return compact({ ...resultEntry(result), output: firstLines(output, lines), at, digest });
+}
+
+/** Limits what a check found, and what it ran, in characters. */
+const TEXT_MAX = 300;
+
+function resultEntry({ verifier, field, check, ok, failed, message, ran, exit, output }: Verification): WireObject {
+  return compact({
+    verifier,
+    field,
+    check,
+    ok,
+    could_not_run: failed,
+    found: brief(message, TEXT_MAX),
+    ran: ran === undefined ? undefined : brief(ran, TEXT_MAX),
+    exit,
+    output: ok ? undefined : firstLines(output, LINES_MAX),
+  });
+}
+
+const LINE_MAX = 200;
+
+function firstLines(output: readonly string[] | undefined, most: number): readonly string[] | undefined {
+  if (output === undefined || output.length === 0) return undefined;
+  return output.slice(0, most).map((line) => brief(line, LINE_MAX));
+}
