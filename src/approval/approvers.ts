@@ -53,8 +53,10 @@ export function checkApprovers(approvers: Readonly<Record<string, unknown>>): Kn
   const known = new Map<string, readonly ApproverKey[]>();
   for (const [name, given] of Object.entries(approvers)) {
     const keys: readonly unknown[] = Array.isArray(given) ? given : [given];
-    const right = name.trim() === "" ? [] : keys.filter(isKey);
-    if (right.length < keys.length || keys.length === 0 || keys.length > KEYS_MAX) throw wrongKey(name);
+    const right = keys.filter(isKey);
+    if (name.trim() === "") throw wrongKey(name, "has a name that is blank");
+    if (right.length < keys.length) throw wrongKey(name, "is no Ed25519 public key, and no passkey");
+    if (keys.length === 0 || keys.length > KEYS_MAX) throw wrongKey(name, `has ${keys.length} keys`);
     known.set(name, right);
   }
   return known;
@@ -66,10 +68,9 @@ function isKey(key: unknown): key is ApproverKey {
     : isJsonObject(key) && key.kind === "passkey";
 }
 
-function wrongKey(name: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is no Ed25519 public key, and no passkey`, {
-    remedy:
-      "Give the key as `phasegate keygen` has printed it, ed25519: and 43 characters of base64url; or a list of 1 to 20 keys.",
+function wrongKey(name: string, fault: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} ${fault}`, {
+    remedy: `Give the person's name, and the key as \`phasegate keygen\` has printed it, ed25519: and 43 characters of base64url; or a list of 1 to ${KEYS_MAX} keys.`,
     details: { field: `approvers.${name}`, expected: "ed25519:<base64url of 32 bytes>" },
   });
 }
@@ -161,7 +162,7 @@ export function acceptInvitation(
   const isKnown = passkeysOf(approvers).some(
     (known) => known.credentialId === credentialId || known.publicKey === publicKey,
   );
-  if (isKnown) throw refused("passkey", "this passkey is an approver's already", "a new passkey");
+  if (isKnown) throw refused("passkey", "this passkey is an approver's already", "a new passkey", OTHER_PASSKEY);
   return { name: found.name, key: { ...passkey, invitation: digest(secret) } };
 }
 
@@ -169,9 +170,14 @@ function passkeysOf(approvers: KnownApprovers): Passkey[] {
   return [...approvers.values()].flat().filter((key) => typeof key !== "string");
 }
 
-function refused(field: string, message: string, expected: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", message, {
-    remedy: "Ask the person who runs this for a new invitation: phasegate approvers invite NAME.",
-    details: { field, expected },
-  });
+const NEW_INVITATION = "Ask the person who runs this for a new invitation: phasegate approvers invite NAME.";
+const OTHER_PASSKEY = "Open the same link again, and register another passkey.";
+
+function refused(
+  field: string,
+  message: string,
+  expected: string,
+  remedy = NEW_INVITATION,
+): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", message, { remedy, details: { field, expected } });
 }

@@ -98,8 +98,8 @@ const HEADS_WEIGHT = 16 * 1024 * 1024;
 const TRIES_MAX = 400;
 
 /**
- * After so many tries, a call no longer pauses once others have written. While it paused, one that never loses, and so
- * never pauses, would write again.
+ * After so many tries, a call waits only while no commit of another writer has arrived. Otherwise a writer that never loses,
+ * and so never waits, could always be first.
  */
 const PATIENT_TRIES = 16;
 
@@ -271,7 +271,7 @@ export class Kernel<Command, Event, Head> {
   async #mayBeOwn(id: SessionId): Promise<boolean> {
     try {
       const newest = await this.#options.storage.read(id);
-      return newest === undefined || newest.summary.kind === this.#options.machine.kind;
+      return newest === undefined || !this.#isOther(newest.summary);
     } catch (error) {
       if (isPhasegateError(error, "TAMPERED")) return true;
       throw error;
@@ -287,9 +287,11 @@ export class Kernel<Command, Event, Head> {
   /** Refuses the id of a removed session: a first commit that conflicts although no session can be read. */
   async #refuseRemoved(sessionId: SessionId): Promise<void> {
     const newest = await this.#options.storage.read(sessionId);
+    const isOther = newest !== undefined && this.#isOther(newest.summary);
     // Another call has just started it.
-    if (newest !== undefined && this.#admits?.(newest.summary) !== false) return;
-    const why = this.#admits === undefined ? "was deleted" : "is not yours any more, or was deleted";
+    if (newest !== undefined && !isOther && this.#admits?.(newest.summary) !== false) return;
+    const ended = isOther ? "is of another kind" : "was deleted";
+    const why = this.#admits === undefined ? ended : "is not yours any more, or was deleted";
     throw new PhasegateError("CONFLICT", `the session id ${sessionId} was used before, by a session that ${why}`, {
       remedy: "Start a session under another id.",
       details: { sessionId, version: 1 },
@@ -302,9 +304,25 @@ export class Kernel<Command, Event, Head> {
     if (commit === undefined || this.#admits?.(commit.summary) === false) return undefined;
     const known = this.#heads.get(id);
     const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
-    const { newest } = isKnown ? { newest: known } : this.#log.read(id, commit);
+    const newest = isKnown ? known : this.#readOwn(id, commit);
+    if (newest === undefined) return undefined;
     if (!isKnown) this.#heads.set(id, newest);
     return this.#admits === undefined ? newest : this.#admitted(newest);
+  }
+
+  /** Returns undefined for a session of another kind, which may be in the same storage: this machine can't read it. */
+  #readOwn(id: SessionId, commit: Commit): Newest<Head> | undefined {
+    try {
+      return this.#log.read(id, commit).newest;
+    } catch (error) {
+      // The summary is not covered by the hash: a session that can be read is one of this kind, whatever it says.
+      if (this.#isOther(commit.summary) && isUnreadable(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #isOther({ kind }: SessionSummary): boolean {
+    return kind !== this.#options.machine.kind;
   }
 
   #admitted(newest: Newest<Head> | undefined): Newest<Head> | undefined {
@@ -361,6 +379,10 @@ export class Kernel<Command, Event, Head> {
       });
     }
   }
+}
+
+function isUnreadable(error: unknown): boolean {
+  return isPhasegateError(error, "TAMPERED") || isPhasegateError(error, "FORMAT_TOO_NEW");
 }
 
 /** Waits for a random time that grows with each wait. */

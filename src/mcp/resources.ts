@@ -35,7 +35,7 @@ export function registerSessionResources(
 ): void {
   const list = async (): Promise<ListResourcesResult> => {
     const { items } = await guarded(undefined, () => engine.listSessions({ status: STATUSES, limit: LISTED }));
-    return { resources: [...pageItems(items.map(sessionResource), options.maxChars, undefined).items] };
+    return { resources: [...pageItems(items.map(sessionResource), options.maxChars, undefined, "sessions").items] };
   };
   registerJsonResources(server, {
     kind: "session",
@@ -168,7 +168,12 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
     maxChars,
     // The server joins the lists of all resources, and passes on no cursor: so the next page is a resource itself.
     list: async () => {
-      const { items, left, cursor } = pageItems(await guarded(undefined, listed), maxChars - LIST_ENVELOPE, undefined);
+      const { items, left, cursor } = pageItems(
+        await guarded(undefined, listed),
+        maxChars - LIST_ENVELOPE,
+        undefined,
+        ALL,
+      );
       return { resources: cursor === undefined ? [...items] : [...items, moreWorkflows(left, cursor)] };
     },
     complete: (value) => workflowTypes(engine, value),
@@ -182,12 +187,15 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
   server.registerResource("phasegate-workflows", template, config, (uri, variables) =>
     readJson(uri, async () => {
       const all = await listed();
-      const { items, cursor } = pageItems(all, maxChars - LIST_ENVELOPE, variable(variables, "cursor"));
+      const { items, cursor } = pageItems(all, maxChars - LIST_ENVELOPE, variable(variables, "cursor"), ALL);
       const next = cursor === undefined ? undefined : placeOf(cursor);
       return compact({ workflows: items, total: all.length, next });
     }),
   );
 }
+
+/** The list of workflows in pages. */
+const ALL = "workflows";
 
 function moreWorkflows(left: number, cursor: string): Resource {
   const description = "Read it for more workflows; each page names the next one";

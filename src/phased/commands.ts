@@ -5,6 +5,7 @@
  */
 import { PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
+import { keyedRequest } from "../log/machine.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, speakerOf } from "../runtime/access.js";
 import { type SessionId, shown } from "../workflow/names.js";
@@ -312,7 +313,9 @@ export async function migrate(
   const { structure, tasks } = await withPlan(context, session, pinned, newest);
   await requireVerifiers(structure, context.options);
   await requireRules(newest, context.options.clock);
-  await executeCommand(context, id, { type: "migrate", structure, by, tasks }, idempotencyKey);
+  // The newest structure is no part of what the caller asks for: it may have changed when the call is repeated.
+  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["migrate", by]);
+  await executeCommand(context, id, { type: "migrate", structure, by, tasks }, keyed);
   return viewState(context, await loadSession(context, id));
 }
 

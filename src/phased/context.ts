@@ -3,7 +3,7 @@
  * that are due are first written into its plan. A session that passed a gate with an approval that this host does not accept
  * is shown as it was before that gate, and refuses commands.
  */
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import { PhasegateError } from "../errors.js";
 import { askForProofs } from "../gate/backed-claims.js";
 import { waive } from "../gate/waivers.js";
 import type { Prepare, Unwritten } from "../log/log.js";
@@ -123,29 +123,32 @@ export function checkWorkflow({ workflowType }: EngineContext, { sessionId, head
 /** A command that depends on nothing but the state. */
 type PlainCommand = Exclude<SessionCommand, { type: "start" }>;
 
-/** Executes a command that depends on nothing but the state; once per key, if it has one. */
+/**
+ * Executes a command that depends on nothing but the state; once per key, if it has one. A key as a text belongs to the
+ * whole command.
+ */
 export function executeCommand(
   context: EngineContext,
   id: SessionId,
   command: PlainCommand,
-  idempotencyKey?: string,
+  key?: string | KeyedRequest,
 ): Promise<PhasedOutcome>;
 /** The same, unless `isMeant` is false for the state: then undefined, and nothing is written. */
 export function executeCommand(
   context: EngineContext,
   id: SessionId,
   command: PlainCommand,
-  idempotencyKey: string | undefined,
+  key: string | KeyedRequest | undefined,
   isMeant: (session: PhasedSession) => boolean,
 ): Promise<PhasedOutcome | undefined>;
 export async function executeCommand(
   context: EngineContext,
   id: SessionId,
   command: PlainCommand,
-  idempotencyKey?: string,
+  key?: string | KeyedRequest,
   isMeant: (session: PhasedSession) => boolean = () => true,
 ): Promise<PhasedOutcome | undefined> {
-  const request = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
+  const request = key === undefined || typeof key === "object" ? key : keyedRequest(key, command);
   const prepare = async (session: PhasedSession | undefined) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
@@ -326,7 +329,6 @@ async function newestSessions({ options, notifications, caller }: EngineContext)
     const { items } = await listSeen(options.storage, caller, { kind: "phased", limit: 50 });
     return items.map((summary) => summary.sessionId);
   } catch (error) {
-    if (!isPhasegateError(error)) throw error;
     notifications.report("list sessions", error);
     return [];
   }

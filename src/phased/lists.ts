@@ -284,6 +284,7 @@ function agesFor(request: CleanupRequest, retention: Retention | undefined): Map
     request.status ?? (ofRetention ? LIVING.filter((status) => retention[status] !== undefined) : LIVING);
   const ages = new Map<number, LivingStatus[]>();
   for (const status of new Set(statuses)) {
+    if (!LIVING.some((known) => known === status)) throw unknownStatus("status", status);
     const age = olderThan ?? retention?.[status] ?? STALE_AFTER;
     if (!isAge(age)) throw badAge("olderThan", age);
     ages.set(age, [...(ages.get(age) ?? []), status]);
@@ -345,7 +346,7 @@ async function writeTombstone(
 /** Checks a host's retention. Throws `INVALID_INPUT`. */
 function checkRetention(retention: Retention): void {
   for (const [status, age] of Object.entries(retention)) {
-    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
+    if (!LIVING.some((known) => known === status)) throw unknownStatus(`retention.${shown(status)}`, status);
     if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
   }
 }
@@ -363,9 +364,9 @@ function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is no status of a session`, {
+function unknownStatus(field: string, status: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field}: ${shown(status)} is no status of a session`, {
     remedy: `Use ${LIVING.join(", ")}.`,
-    details: { field: `retention.${shown(status)}`, expected: LIVING.join(", ") },
+    details: { field, expected: LIVING.join(", ") },
   });
 }

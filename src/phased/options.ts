@@ -137,7 +137,7 @@ export interface ResolvedOptions
 
 /**
  * Fills in the defaults.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key, `claims` or `inspectorUrl` is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key, `agentSync`, `claims`, `enforcement` or `inspectorUrl` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
@@ -148,14 +148,14 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     content,
     limits,
     evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
-    enforcement,
+    enforcement: checkChoice("enforcement", enforcement, ["strict", "as-defined"]),
     clock: fullClock(clock),
     parsers: options.parsers ?? {},
     verifiers: telemetry?.verifiers(verifiers) ?? verifiers,
     telemetry,
     approvals: resolveApprovals(options),
-    agentSync: options.agentSync ?? "keeps-gates",
-    claims: checkClaims(options.claims ?? "plain"),
+    agentSync: checkChoice("agentSync", options.agentSync ?? "keeps-gates", ["keeps-gates", "any"]),
+    claims: checkChoice("claims", options.claims ?? "plain", ["plain", "backed"]),
     ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
     retention,
     owner: options.owner && checkOwner(options.owner),
@@ -166,12 +166,13 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   };
 }
 
-/** Refuses a misspelt value, with which no gate would ask for proofs. */
-function checkClaims(claims: ResolvedOptions["claims"]): ResolvedOptions["claims"] {
-  if (claims === "plain" || claims === "backed") return claims;
-  throw new PhasegateError("INVALID_INPUT", `claims is ${shown(claims)}: it must be plain or backed`, {
+/** Refuses a misspelt value, with which an engine would do less than its host has asked for. */
+function checkChoice<T extends string>(field: string, given: T, choices: readonly T[]): T {
+  if (choices.includes(given)) return given;
+  const expected = choices.join(" or ");
+  throw new PhasegateError("INVALID_INPUT", `${field} is ${shown(given)}: it must be ${expected}`, {
     remedy: "Correct it, or leave it out for the default.",
-    details: { field: "claims", expected: "plain or backed" },
+    details: { field, expected },
   });
 }
 

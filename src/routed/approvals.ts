@@ -80,8 +80,11 @@ export function notAccepted(
   { step, by, distrust: reason }: UnapprovedStep,
   { steps }: RoutedStructure,
 ): PhasegateError<"APPROVAL_REFUSED"> {
-  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
-  const message = `the gate of ${step} was passed ${whose} that this host does not accept (${reason})`;
+  const passed =
+    by === undefined
+      ? "without an approval that this host accepts"
+      : `on an approval by ${by} that this host does not accept`;
+  const message = `the gate of ${step} was passed ${passed} (${reason})`;
   const remedy = `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if the work has gone on since, start a new instance.`;
   return approvalRefused(message, remedy, { phase: steps.findIndex(({ name }) => name === step) + 1, reason });
 }

@@ -250,7 +250,9 @@ function move(
   signal?: AbortSignal,
 ) {
   const id = parseSessionId(instanceId);
-  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
+  // A limit of the host's is no part of what the caller asks for: it may have changed when the call is repeated.
+  const asked = command.type === "retry" ? { ...command, maxAttemptsTotal: undefined } : command;
+  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, asked);
   const prepare = (session: RoutedSession) => {
     if (signal?.aborted) throw cancelled(command.type);
     return command.type === "retry" ? withBeginning(context, session, command) : { command };
@@ -275,6 +277,7 @@ async function withBeginning(
 }
 
 function saidOf({ reason, operator }: { readonly [name in "reason" | "operator"]?: string | undefined }) {
+  if (reason !== undefined && reason !== "") requireText("reason", reason);
   if (operator !== undefined) requireText("operator", operator, NAME_MAX);
   return { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
 }
@@ -300,7 +303,7 @@ export async function answerQuestion(
 ): Promise<RoutedView> {
   const id = parseSessionId(instanceId);
   requireText("by", by, NAME_MAX);
-  if (decision === "deny") requireText("note", note);
+  if (decision === "deny" || (note !== undefined && note !== "")) requireText("note", note);
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
   const { maxAttempts, maxAttemptsTotal } = context.options.limits;
@@ -317,7 +320,7 @@ export async function answerQuestion(
 const NAME_MAX = 200;
 const TEXT_MAX = 4000;
 
-function requireText(field: "by" | "note" | "operator", text: unknown, most = TEXT_MAX): void {
+function requireText(field: "by" | "note" | "operator" | "reason", text: unknown, most = TEXT_MAX): void {
   if (typeof text === "string" && !isInvisible(text) && text.length <= most) return;
   const expected = `a text of 1 to ${most.toLocaleString("en")} characters`;
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}`, {

@@ -59,16 +59,16 @@ export interface ItemsPage<T> {
 }
 
 /**
- * Returns the items that fit, from the cursor on; at least one. `revision` identifies the list, if it can
- * change between two pages.
+ * Returns the items that fit, from the cursor on; at least one. `list` identifies the list: the cursor of another one is
+ * refused.
  */
 export function pageItems<T>(
   items: readonly T[],
   maxChars: number,
   cursor: string | undefined,
-  revision = "",
+  list: string,
 ): ItemsPage<T> {
-  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", revision);
+  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", list);
   let used = 0;
   let to = from;
   while (to < items.length) {
@@ -79,7 +79,7 @@ export function pageItems<T>(
   return {
     items: items.slice(from, to),
     left: items.length - to,
-    ...(to < items.length ? { cursor: cursorAt("items", to, revision) } : {}),
+    ...(to < items.length ? { cursor: cursorAt("items", to, list) } : {}),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
+import { canonicalJson, revisionOf } from "../workflow/json.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems, partWithin } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
@@ -140,8 +141,8 @@ async function searchTexts(context: SearchContext, call: SearchCall): Promise<Wi
   const { retriever, name: action, phases, maxChars } = context;
   const chunks = await find(retriever, call, phases === "shown" ? () => true : isOfNoPhase);
   const results = chunks.map((chunk) => resultOf(chunk, maxChars - ENVELOPE - ABOUT));
-  const { items, cursor } = pageItems(results, maxChars - ENVELOPE, call.cursor);
-  const { cursor: _, ...again } = call;
+  const { cursor: from, ...again } = call;
+  const { items, cursor } = pageItems(results, maxChars - ENVELOPE, from, revisionOf(canonicalJson(again)));
   return compact({
     action,
     results: items,

@@ -53,6 +53,41 @@ function waiting() {
   return { waits, clock: { now: () => 0, random: () => 0.5, after } };
 }
 
+/** Returns a kernel of the same machine under another name. */
+function otherKind(storage: StorageAdapter) {
+  const parse = () => {
+    throw new Error("these events are of another machine");
+  };
+  return makeKernel({ storage, machine: { ...counter, kind: "other", parse } }).kernel;
+}
+
+describe("a session of another kind", () => {
+  it("is not there for a kernel that can't read it, whose new session can't have its id", async () => {
+    const { kernel, storage } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    const other = otherKind(storage);
+    expect(await other.find(ID)).toBeUndefined();
+    const append = vi.spyOn(storage, "append");
+    await expect(other.execute(ID, adding(1), undefined, { isNew: true })).rejects.toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringContaining("by a session that is of another kind"),
+    });
+    expect(append.mock.calls.length).toBeLessThan(3);
+    expect(await kernel.find(ID)).toMatchObject({ head: { total: 1 } });
+  });
+
+  it("is one that can't be read: another kind in the summary alone hides nothing", async () => {
+    const { kernel, storage } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    const { read } = storage;
+    storage.read = async (id) => {
+      const commit = await read.call(storage, id);
+      return commit && { ...commit, summary: { ...commit.summary, kind: "other" } };
+    };
+    expect(await makeKernel({ storage }).kernel.find(ID)).toMatchObject({ head: { total: 1 } });
+  });
+});
+
 describe("a first commit", () => {
   it("has no previous hash, and stores time, head and session id", async () => {
     const { kernel, storage } = makeKernel();

@@ -37,6 +37,18 @@ class Failing extends MemoryStorage {
 
 const failed = (operation: string) => ({ operation, error: { code: "STORAGE_FAILED" } });
 
+it("a list that fails does not hide that there is no session", async () => {
+  const storage = new MemoryStorage();
+  storage.list = async () => {
+    throw new TypeError("a plain error of an adapter");
+  };
+  const { engine } = makeEngine({ storage });
+  const heard: EngineNotifications["internalError"][] = [];
+  engine.on("internalError", (payload) => void heard.push(payload));
+  expect((await failure(engine.getState("nobody"))).code).toBe("SESSION_NOT_FOUND");
+  expect(heard).toMatchObject([{ operation: "list sessions", error: expect.any(TypeError) }]);
+});
+
 describe("a failure of the storage", () => {
   it("is reported to the host and to the caller, for every call", async () => {
     const storage = new Failing();

@@ -34,6 +34,19 @@ function report(parts: { revision?: string; options?: typeof OPTIONS | undefined
   });
 }
 
+it.each([
+  ["agentSync", "keep-gates", "keeps-gates or any"],
+  ["claims", "backd", "plain or backed"],
+  ["enforcement", "as_defined", "strict or as-defined"],
+])("an engine refuses a misspelt option: %s", (field, given, expected) => {
+  expect(() => makeEngine({ [field]: given })).toThrow(
+    expect.objectContaining({
+      ...{ code: "INVALID_INPUT", message: `${field} is "${given}": it must be ${expected}` },
+      details: { field, expected },
+    }),
+  );
+});
+
 describe("a workflow in code", () => {
   it("takes the options of its schema, with defaults, and skips by them", async () => {
     const { engine } = makeEngine({}, [report()]);
@@ -156,6 +169,21 @@ describe("skipped phases", () => {
       ...{ passed: true, nextPhase: null, skipped: [{ phase: 4 }] },
     });
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("are migrated once per key, also when a newer revision has come since", async () => {
+    const storage = new MemoryStorage();
+    const { sessionId } = await makeEngine({ storage }, [report()]).engine.start({
+      ...{ workflowType: "report", options: { audience: "ops" } },
+    });
+    const by = { by: "ann", idempotencyKey: "k" };
+    const second = makeEngine({ storage }, [report(), report({ revision: "2" })]).engine;
+    expect(await second.migrate(sessionId, by)).toMatchObject({ head: { revision: "2" } });
+    const third = makeEngine({ storage }, [report(), report({ revision: "2" }), report({ revision: "3" })]).engine;
+    expect(await third.migrate(sessionId, by)).toMatchObject({ head: { revision: "2" } });
+    await expect(third.migrate(sessionId, { ...by, by: "bob" })).rejects.toMatchObject({
+      code: "IDEMPOTENCY_KEY_REUSED",
+    });
   });
 
   it("stay skipped after a plan sync, and templates have the options", async () => {

@@ -50,6 +50,19 @@ describe("retention", () => {
     expect(await left()).toEqual([]);
   });
 
+  it("is refused with an unknown status", async () => {
+    const { engine, left } = await one({});
+    const status = ["complete"] as unknown as ["completed"];
+    await expect(engine.cleanup({ olderThan: 0, status })).rejects.toMatchObject({
+      ...{
+        code: "INVALID_INPUT",
+        message: 'status: "complete" is no status of a session',
+        details: { field: "status" },
+      },
+    });
+    expect(await left()).toHaveLength(4);
+  });
+
   it("without any status keeps all sessions", async () => {
     const { engine, clock, left } = await one({});
     clock.advance(1000 * DAY);

@@ -56,6 +56,18 @@ describe("reading", () => {
     expect((await failure(engine.getState("garden_of_pea"))).details).toEqual({ sessionId: "garden_of_pea" });
   });
 
+  it("knows no session of another kind in the same storage, and accuses nobody of changing it", async () => {
+    const { engine, storage } = makeEngine();
+    const security: unknown[] = [];
+    engine.on("security", (payload) => void security.push(payload));
+    const garden = routed(new Script(), { storage, newId: () => "garden_of_peas" }).engine;
+    await garden.start({ workflow: "GARDEN" });
+    const sessionId = await startTwoPhases(engine);
+    expect((await failure(engine.getState("garden_of_peas"))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(garden.status(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect(security).toEqual([]);
+  });
+
   it("names the nearest session if the id is unknown", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);

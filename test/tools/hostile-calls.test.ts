@@ -34,6 +34,10 @@ const wide = defineWorkflow({
     { number: 2, name: "Open", content: "# Open" },
   ],
 });
+const broad = defineWorkflow({
+  ...{ type: "broad", revision: "1", name: "Broad", description: "Few refusals fill an answer" },
+  phases: [{ number: 1, name: "Broad", content: "one text", gate: { evidence: fields(200) } }],
+});
 const open = defineWorkflow({
   ...{ type: "open", revision: "1", name: "Open", description: "Takes anything" },
   phases: [1, 2].map((number) => ({ number, name: `Phase ${number}`, content: "# Open" })),
@@ -70,6 +74,25 @@ describe("answers to calls that change something", () => {
     const whole: Answer = JSON.parse(pages.map(({ json_page }) => json_page).join(""));
     expect(whole).toMatchObject({ phase_content: { content: "one text" }, next: { action: "complete_phase" } });
     expect(await call(whole.next)).toMatchObject({ status: "error", code: "EVIDENCE_UNSAFE" });
+  });
+});
+
+describe("a cursor", () => {
+  it("is refused where it is of another list, or of another session's", async () => {
+    const { call, start, engine } = makeTool({ limits: { maxAttempts: 9 } }, [broad]);
+    const id = await start("broad");
+    for (const evidence of [{ a: 1 }, { b: 1 }, { c: 1 }]) await engine.completePhase(id, { phase: 1, evidence });
+    const { cursor, history } = await call({ action: "get_history", session_id: id });
+    expect((history as unknown[]).length).toBeOneOf([1, 2]);
+    const other = await start("broad");
+    const wrong = [
+      { action: "get_errors", session_id: id },
+      { action: "get_history", session_id: other },
+      { action: "list_workflows" },
+    ];
+    expect(cursor).toBeTypeOf("string");
+    for (const params of wrong)
+      expect(await call({ ...params, cursor }), params.action).toMatchObject({ code: "CURSOR_INVALID" });
   });
 });
 

@@ -198,10 +198,13 @@ export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStruc
 
 /** Returns the error for showing or doing anything behind a gate whose approval this host does not accept. */
 export function notAccepted({ phase, by, on, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
-  const word = on === "waiver" ? "with a waiver" : "on an approval";
-  const whose = by === undefined ? `without any ${on}` : `${word} by ${by}`;
+  const what = on === "waiver" ? "a waiver" : "an approval";
+  const passed =
+    by === undefined
+      ? `without ${what} that this host accepts`
+      : `${on === "waiver" ? "with" : "on"} ${what} by ${by} that this host does not accept`;
   return approvalRefused(
-    `phase ${phase} was passed ${whose} that this host does not accept (${reason})`,
+    `phase ${phase} was passed ${passed} (${reason})`,
     `Ask the person who runs this: the host must know the approver's key, or phase ${phase} must be done again.`,
     { phase, reason },
   );

@@ -43,7 +43,7 @@ export async function rereadPlan(
 
 /** Returns true if a sync would ask for less and the caller is an agent that may not do that. */
 export function needsHost({ options }: EngineContext, by: Actor, { takenAway }: Rebuilt): boolean {
-  return by === "agent" && options.agentSync === "keeps-gates" && takenAway.length > 0;
+  return by === "agent" && options.agentSync !== "any" && takenAway.length > 0;
 }
 
 /** Limits the removed requirements that a refusal names. */

@@ -3,7 +3,7 @@
  * text, which may have been edited since they were pinned. Pure.
  */
 import { isPhasegateError } from "../../errors.js";
-import type { Plan, PlanItem, PlanReading, PlanTask, TickRequest } from "../../plan/plan.js";
+import type { Plan, PlanItem, PlanPhase, PlanReading, PlanTask, TickRequest } from "../../plan/plan.js";
 import { isTicked } from "../../plan/task-line.js";
 import type { PlanText, SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
@@ -65,7 +65,8 @@ export function tickText(
   const { plan } = reading;
   const find = finder(plan);
   const ticked = due.tick.tasks.flatMap((task) => find(task) ?? []);
-  const unticked = due.untick.tasks.flatMap((task) => find(task) ?? []).filter((task) => !ticked.includes(task));
+  const isTickedNow = new Set(ticked);
+  const unticked = due.untick.tasks.flatMap((task) => find(task) ?? []).filter((task) => !isTickedNow.has(task));
   const writing = new Writing(parser, source, reading);
   writing.tickItems(itemsIn(plan, due.untick.items), false);
   writing.tickItems(itemsIn(plan, due.tick.items), true);
@@ -121,12 +122,19 @@ export function itemsShown(
 /** Returns where items of gates are in the current plan; the boxes of items that are gone stay as they are. */
 function itemsIn({ phases: live }: Plan, items: readonly KnownItem[]): NonNullable<TickRequest["items"]> {
   const known = new Map<readonly PhaseDefinition[], PhaseMatches>();
+  // A gate may have thousands of items.
+  const placesIn = new Map<PlanPhase, Map<PhaseDefinition, (number | undefined)[]>>();
   return items.flatMap(({ phase, phases, item }) => {
     const matches = known.get(phases) ?? matchPhases(phases, live);
     known.set(phases, matches);
     const now = matches.get(phase);
-    const place = now && placesOf(phase, now.validationGate)[item - 1];
-    return now === undefined || place === undefined ? [] : [{ phase: now.number, places: [place] }];
+    if (now === undefined) return [];
+    const inPhase = placesIn.get(now) ?? new Map<PhaseDefinition, (number | undefined)[]>();
+    placesIn.set(now, inPhase);
+    const places = inPhase.get(phase) ?? placesOf(phase, now.validationGate);
+    inPhase.set(phase, places);
+    const place = places[item - 1];
+    return place === undefined ? [] : [{ phase: now.number, places: [place] }];
   });
 }
 

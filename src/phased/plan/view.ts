@@ -244,13 +244,14 @@ function taskProgress(
     const task = home === undefined ? undefined : now?.get(home.task);
     return task?.state ?? home?.task.plan?.state ?? "pending";
   };
-  const waived = phase.gate.kind === "plan" ? (phase.gate.waived ?? []) : [];
+  const waived = new Set(phase.gate.kind === "plan" ? phase.gate.waived : []);
+  const byId = new Map(phase.tasks.map((task) => [task.plan?.id, task]));
   const givenUp = phase.number === head.phase ? (head.tasks?.givenUp ?? []) : [];
   const isGivenUp = (number: number) => inRanges(givenUp, number);
-  const isWaived = (id: string) => waived.includes(`${TASKS_FIELD}.${id}`);
+  const isWaived = (id: string) => waived.has(`${TASKS_FIELD}.${id}`);
   // What the gate does not require can be left out, and then blocks no other task.
   const isLeftOut = (id: string) => {
-    const task = phase.tasks.find(({ plan }) => plan?.id === id);
+    const task = byId.get(id);
     return isWaived(id) || (task?.plan?.optional === true && isGivenUp(task.number));
   };
   return phase.tasks.flatMap(({ number, name, plan }) => {

@@ -11,7 +11,7 @@ import type { Owner } from "../../ports/actor.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
-import { type SessionHead, spentAt } from "./head.js";
+import { type SessionHead, spentAt, waivedNames } from "./head.js";
 import { inRanges } from "./ranges.js";
 import type { StepRefused, TaskPairs, TaskWord } from "./task-notes.js";
 
@@ -178,9 +178,8 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
 function waiverCommands(head: SessionHead, structure: WorkflowStructure): SessionCommand["type"][] {
   if (isWaiverOpen(head)) return ["waive", "denyWaiver"];
   const gate = structure.phases[head.position]?.gate;
-  const mayAsk =
-    head.awaiting === undefined && !asksNoMore(head) && gate !== undefined && waivable(gate).names?.length !== 0;
-  return mayAsk ? ["requestWaiver"] : [];
+  if (head.awaiting !== undefined || asksNoMore(head) || gate === undefined) return [];
+  return waivable(gate, waivedNames(head)).names.length > 0 ? ["requestWaiver"] : [];
 }
 
 /** Returns true if a request for a waiver waits for a person. */

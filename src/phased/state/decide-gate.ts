@@ -30,7 +30,7 @@ import {
   tooLong,
 } from "./commands.js";
 import type { EventOf, SessionEvent, Verification } from "./events.js";
-import { type HeadFacts, type SessionHead, spentAt } from "./head.js";
+import { type SessionHead, spentAt, waivedNames } from "./head.js";
 
 /** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
 export const NOTE_MAX = 2000;
@@ -253,11 +253,6 @@ function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">)
 
 /** Limits how many names one request has: they are stored in the head, which must stay small. */
 const WAIVED_MAX = 50;
-
-/** Returns the names that are waived at the current phase. */
-export function waivedNames({ waived = [] }: Pick<HeadFacts, "waived">): string[] {
-  return waived.flatMap(({ fields }) => fields);
-}
 
 /** Decides an agent's request. A new request takes the place of one that is still open. */
 export function requestWaiver(

@@ -230,14 +230,14 @@ async function earlierValues(
   const { sessionId } = session;
   // By their contents: a retry and a migration keep what there was.
   const seen = new Set([JSON.stringify(value)]);
-  const values: Promise<JsonValue>[] = [];
+  const values: JsonValue[] = [];
   for (const version of versionsBefore(await context.beginnings.newest(session), need, current)) {
     const ref = (await readSnapshots(context, sessionId, version)).get(need.key)?.value;
     if (ref === undefined || seen.has(JSON.stringify(ref))) continue;
     seen.add(JSON.stringify(ref));
-    values.push(loadValue(context, { sessionId, version }, ref));
+    values.push(await loadValue(context, { sessionId, version }, ref));
   }
-  return Promise.all(values);
+  return values;
 }
 
 /** Returns the key of the state that decides which snapshots are missing. */

@@ -52,7 +52,7 @@ export interface BoundedOptions {
 export interface RunVerifiersOptions extends Partial<BoundedOptions> {
   /** Called when a verifier failed, with what it threw. Agents don't see it: it may contain paths. Must not throw. */
   readonly onFailure?: (check: VerifyCheck, error: unknown) => void;
-  /** Called when a verifier begins, and when it ends with a result. Must not throw. */
+  /** Called when a verifier begins, and when it ends: with whether its check is met. Must not throw. */
   readonly onCheck?: ((index: number, ok?: boolean) => void) | undefined;
 }
 
@@ -71,9 +71,14 @@ export async function runVerifiers(
 ): Promise<readonly VerifyOutcome[]> {
   const jobs = checks.map((check, index) => async (signal: AbortSignal) => {
     onCheck?.(index);
-    const result = await verify(check, verifiers, signal);
-    onCheck?.(index, result?.ok === true);
-    return result;
+    let isMet = false;
+    try {
+      const result = await verify(check, verifiers, signal);
+      isMet = result?.ok === true;
+      return result;
+    } finally {
+      onCheck?.(index, isMet);
+    }
   });
   const results = await runBounded(jobs, { ...VERIFY_DEFAULTS, ...options });
   return checks.map((check, index) => {

@@ -110,13 +110,13 @@ async function verify(
   let isOver = false;
   const tell = (index: number, ok?: boolean) => {
     const run = runs[index];
+    // One that was stopped may end after the call.
+    if (run === undefined || isOver) return;
     if (ok !== undefined) done += 1;
-    if (run === undefined) return;
     const { plan, field } = run;
     if (ok === undefined) running.set(index, field === undefined ? plan.verifier : `${plan.verifier} (${field})`);
     else running.delete(index);
-    // One that was stopped may end later.
-    if (done < total && !isOver) context.onChecks(session, { running: [...running.values()], done, total });
+    if (done < total) context.onChecks(session, { running: [...running.values()], done, total });
     onCheck?.({ verifier: plan.verifier, field, done, total, ...(ok === undefined ? {} : { ok }) });
   };
   const places = takePlaces(context, Math.min(runs.length, options.limits.maxVerifiersAtOnce));

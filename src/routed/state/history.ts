@@ -133,10 +133,14 @@ export class RoutedHistory {
         return add({ stepName: step, outcomeStatus: "RETRIED", ...noteOf(event), ...byOf(event) });
       case "released":
         return add({ stepName: step, outcomeStatus: "RESUMED", ...noteOf(event), ...byOf(event) });
+      case "assigned":
+        return add({ stepName: step, outcomeStatus: "ASSIGNED", ...noteOf(event), by: event.by });
       case "cancelled":
         return add({ stepName: step, outcomeStatus: "CANCELLED", ...reasonOf(event) });
       case "deleted":
         return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event), ...byOf(event) });
+      default:
+        return event satisfies never;
     }
   }
 }

@@ -31,7 +31,7 @@ export async function listWorkflows(
     category === undefined || unknown
       ? listings
       : ready.filter(({ definition }) => definition.structure.category === category);
-  const page = pageItems(chosen.map(workflowEntry), context.maxChars - ENVELOPE, cursor);
+  const page = pageItems(chosen.map(workflowEntry), context.maxChars - ENVELOPE, cursor, `workflows ${category ?? ""}`);
   return compact({
     status: "success",
     action: "list_workflows",
@@ -149,7 +149,7 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
   const errors = [...failed, ...refusals.map(refusalEntry)].sort((one, other) =>
     one.timestamp < other.timestamp ? -1 : Number(one.timestamp > other.timestamp),
   );
-  const page = pageItems(errors, context.maxChars - SESSIONS_ENVELOPE, params.cursor);
+  const page = pageItems(errors, context.maxChars - SESSIONS_ENVELOPE, params.cursor, `errors ${params.session_id}`);
   return compact({
     status: "success",
     action: "get_errors",
@@ -179,7 +179,7 @@ export async function getHistory(context: ToolContext, params: ParametersOf<"get
   const { engine } = context;
   const [attempts, state] = await Promise.all([engine.history(params.session_id), engine.getState(params.session_id)]);
   const history = attempts.map(historyEntry);
-  const page = pageItems(history, context.maxChars - SESSIONS_ENVELOPE, params.cursor);
+  const page = pageItems(history, context.maxChars - SESSIONS_ENVELOPE, params.cursor, `history ${params.session_id}`);
   return compact({
     status: "success",
     action: "get_history",

@@ -109,10 +109,9 @@ function nameOf(call: RoutedCall, names: Partial<Readonly<Record<RoutedCall, str
 
 /** Returns a description with the names that the host has chosen. */
 export function describe(call: RoutedCall, names: ReadonlyMap<RoutedCall, string>): string {
-  return ALL_CALLS.reduce(
-    (text, other) => text.replaceAll(CALL_TEXTS[other].name, names.get(other) ?? CALL_TEXTS[other].name),
-    CALL_TEXTS[call].description,
-  );
+  const chosen = new Map(ALL_CALLS.map((other) => [CALL_TEXTS[other].name, names.get(other)]));
+  // All at once: a name that was chosen for one call may be the usual one of another.
+  return CALL_TEXTS[call].description.replace(/\b[a-z_]+\b/g, (word) => chosen.get(word) ?? word);
 }
 
 /** The calls whose answers can come in pages. */

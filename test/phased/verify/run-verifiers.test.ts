@@ -31,6 +31,23 @@ const run = (checks: VerifyCheck[], verifiers: Record<string, Verifier>, options
   runVerifiers(checks, verifiers, options);
 
 describe("runVerifiers", () => {
+  it("says of each verifier when it begins and ends, also of one that throws", async () => {
+    const told: unknown[] = [];
+    const onCheck = (index: number, ok?: boolean) => void told.push([index, ok]);
+    const thrown: Verifier = {
+      async verify() {
+        throw new Error("no such program");
+      },
+    };
+    await run([check("thrown"), check("fine")], { thrown, fine: { verify: async () => fine } }, { onCheck, limit: 1 });
+    expect(told).toEqual([
+      [0, undefined],
+      [0, false],
+      [1, undefined],
+      [1, true],
+    ]);
+  });
+
   it("returns results in the order of the checks, with params filled in", async () => {
     const asked: unknown[] = [];
     const echo: Verifier = {

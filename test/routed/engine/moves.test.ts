@@ -13,6 +13,26 @@ async function started(...moves: ConstructorParameters<typeof Script>) {
   return { ...made, decider, id };
 }
 
+describe("a reason or a note", () => {
+  it.each([42, {}, "x".repeat(4001), "\u200b"])("is refused before anything is written: %j", async (given) => {
+    const { engine, id, storage } = await started("Sow");
+    const reason = given as string;
+    const calls = [
+      () => engine.suspend(id, { reason }),
+      () => engine.cancel(id, { reason }),
+      () => engine.delete(id, { reason }),
+      () => engine.approve(id, { by: "ann", note: reason, evidenceHash: "h" }),
+    ];
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect((await storage.read(id as never))?.version).toBe(1);
+  });
+
+  it("may be empty", async () => {
+    const { engine, id } = await started("Sow");
+    expect(await engine.suspend(id, { reason: "" })).toMatchObject({ status: "SUSPENDED" });
+  });
+});
+
 describe("start", () => {
   it("can let the decider choose the first step", async () => {
     const decider = new Script("Sow");
@@ -219,6 +239,18 @@ describe("a workflow edit", () => {
     expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED", pending: { operation: "advance" } });
     gone = false;
     expect(await engine.retry(instanceId)).toMatchObject({ currentStep: "Sow" });
+  });
+
+  it("can be retried once more with the same key after the host has changed its limits", async () => {
+    const { engine, storage } = routed(new Script(new Error("busy"), "Sow"));
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
+    expect(await engine.retry(instanceId, { idempotencyKey: "k" })).toMatchObject({ currentStep: "Sow" });
+    const later = routed(new Script(), { storage, limits: { maxAttemptsTotal: 5 } }).engine;
+    expect(await later.retry(instanceId, { idempotencyKey: "k" })).toMatchObject({
+      currentStep: "Sow",
+      replayed: true,
+    });
   });
 
   it("that removes a step removes it from the allowed steps", async () => {

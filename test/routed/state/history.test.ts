@@ -35,6 +35,16 @@ const reported = {
 };
 
 describe("the history of a routed session", () => {
+  it("says to whom nobody but the host has handed it over: by whom, and why", () => {
+    const assign: RoutedCommand = { type: "assign", owner: { name: "bob" }, by: "otto", note: "holiday" };
+    expect(entriesOf(start, assign)).toStrictEqual([
+      {
+        ...{ version: 2, timestamp: timeOf(2), stepName: "dig" },
+        ...{ outcomeStatus: "ASSIGNED", reason: "holiday", by: "otto" },
+      },
+    ]);
+  });
+
   it("has no entry for a start, unless the decider is asked for the first step", () => {
     expect(entriesOf(start)).toEqual([]);
     expect(entriesOf(withoutStep)).toStrictEqual([
