@@ -5,8 +5,11 @@ import process from "node:process";
 import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
+import { checksOf } from "../gate/check-gate.js";
+import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { isUnignored } from "../setup/project.js";
+import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
@@ -103,10 +106,10 @@ const FREE_MIN = 200 * 1000 * 1000;
 export async function checkState(state: string, project: string): Promise<Finding[]> {
   const { kind, path } = parseState(state);
   const shown = path === undefined ? state : `${kind === undefined ? "" : `${kind}:`}${relative(project, path) || "."}`;
-  if (path !== undefined && (await isMissing(path))) {
-    return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
-  }
   try {
+    if (path !== undefined && (await isMissing(path))) {
+      return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
+    }
     // A database in memory has no sessions before it is opened.
     const storage = await openState(state, { create: kind === "sqlite" && path === undefined });
     try {
@@ -189,13 +192,12 @@ export async function checkWorkflows(options: ServedOptions, project: string): P
   const { workflows = [], routed, includeRoot = [] } = options;
   const findings: Finding[] = [];
   for (const folder of workflows) {
-    findings.push(
-      ...(await checkFolder(folder, project, async (path) => findWorkflows(path, await verifiersOf(options)))),
-    );
+    const find = async (path: string) => findWorkflows(path, await verifiersOf(options));
+    findings.push(...(await checkFolder(folder, project, find, options)));
   }
   if (routed !== undefined) {
     const find = async (path: string) => findRouted(path, includeRoot, new Set(), await verifiersOf(options));
-    findings.push(...(await checkFolder(routed, project, find)));
+    findings.push(...(await checkFolder(routed, project, find, options)));
   }
   return findings;
 }
@@ -207,7 +209,7 @@ async function verifiersOf({ project, allowCommand = {}, allowHost = [], allowEn
 
 type Find = (path: string) => Promise<readonly FoundFiles[]>;
 
-async function checkFolder(folder: string, project: string, find: Find): Promise<Finding[]> {
+async function checkFolder(folder: string, project: string, find: Find, options: ServedOptions): Promise<Finding[]> {
   const shown = relative(project, folder) || ".";
   const fix = `Run phasegate new NAME --in ${shown}`;
   if ((await stat(folder).catch(() => undefined)) === undefined) {
@@ -215,23 +217,38 @@ async function checkFolder(folder: string, project: string, find: Find): Promise
   }
   try {
     const found = await find(await requireFolder(folder, "the folder of workflows"));
-    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, shown));
+    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, shown, options));
     return [warning("workflows", `${shown}: there is no workflow in it`, fix)];
   } catch (error) {
     return [failed("workflows", `${shown}: `, error)];
   }
 }
 
-function checkWorkflow({ type, read }: FoundFiles, folder: string): Finding {
+function checkWorkflow({ type, read, gates = [] }: FoundFiles, folder: string, options: ServedOptions): Finding {
   const errors = read.diagnostics.filter(({ severity }) => severity === "error");
   const warnings = read.diagnostics.length - errors.length;
   const [first] = [...errors, ...read.diagnostics];
   const place = `${folder}/${type}`;
+  if (errors.length === 0 && allowsNoCommand(options) && gates.some(({ gate }) => runsCommand(gate))) {
+    const message = `${place}: can't be started: its gates run a command of your choice, and the server allows none`;
+    return problem("workflows", message, "Run phasegate init --update --test-command COMMAND.");
+  }
   if (first === undefined) return ok("workflows", `${place}: can be started`);
   const fix = `Run phasegate validate ${folder}: ${first.message}`;
   if (errors.length === 0)
     return warning("workflows", `${place}: can be started, with ${counted(warnings, "warning")}`, fix);
   return problem("workflows", `${place}: can't be started: ${counted(errors.length, "error")}`, fix);
+}
+
+function allowsNoCommand({ project, allowCommand = {} }: ServedOptions): boolean {
+  return project !== undefined && Object.keys(allowCommand).length === 0;
+}
+
+/** Returns true if a gate runs a command that is an option of the session: only what the server allows can be chosen. */
+function runsCommand(gate: GateDefinition): boolean {
+  return checksOf(gate).some(({ verifier, params }) => {
+    return verifier === "command" && typeof params.line === "string" && hasPlaceholder(params.line);
+  });
 }
 
 /** Checks the approvers: their file, their keys, and that somebody can approve what the gates ask for. */

@@ -190,6 +190,10 @@ export async function serveInspector(
 ): Promise<ServedInspector> {
   const { listen } = await import("./http-server.js");
   const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
+  if (given !== "" && given.length < 32) {
+    const hint = "Make it of 32 random bytes, such as with: openssl rand -base64 32";
+    throw new CommandFailure("PHASEGATE_INSPECTOR_TOKEN has fewer than 32 characters", EXIT.usage, hint);
+  }
   const token = given === "" ? randomBytes(32).toString("base64url") : given;
   const inspector = inspectorOver(engines, inspected, { access: { token } });
   const { log } = inspected;

@@ -3,6 +3,7 @@ import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { errnoOf } from "../errors.js";
 import { schemasAddress } from "../setup/wanted.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
 import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
@@ -123,10 +124,16 @@ async function schemaAddress(folder: string): Promise<SchemaAddress> {
 }
 
 async function writeAll(folder: string, files: readonly NewFile[]): Promise<void> {
-  for (const { path, text } of files) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    // "wx" fails if the file exists by now.
-    await writeFile(join(folder, path), text, { flag: "wx" });
+  try {
+    for (const { path, text } of files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      // "wx" fails if the file exists by now.
+      await writeFile(join(folder, path), text, { flag: "wx" });
+    }
+  } catch (cause) {
+    throw new CommandFailure(`${folder} can't be written (${errnoOf(cause) ?? "unknown"})`, EXIT.environment, OTHER, {
+      cause,
+    });
   }
 }
 

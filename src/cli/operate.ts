@@ -91,7 +91,7 @@ async function operate(
         for (const line of warnings) terminal.stderr.write(`${line}\n`);
       } catch (error) {
         if (!isPhasegateError(error) && !(error instanceof CommandFailure)) throw error;
-        refused.push(refusalOf(sessionId, error));
+        refused.push(refusalOf(sessionId, error, options));
       }
     }
   } finally {
@@ -159,7 +159,7 @@ function commandOf(operation: string): string | undefined {
 }
 
 /** Returns a refusal with commands in place of the engine's operations, which an operator does not know. */
-function refusalOf(sessionId: string, error: Refused["error"]): Refused {
+function refusalOf(sessionId: string, error: Refused["error"], options: OperateOptions): Refused {
   if (error instanceof CommandFailure) {
     const { message, hint } = error;
     const code = error.exitCode === EXIT.usage ? "INVALID_INPUT" : "UNSUPPORTED";
@@ -167,10 +167,13 @@ function refusalOf(sessionId: string, error: Refused["error"]): Refused {
   }
   const operation = /^\w+(?= is not possible)|(?<=does not allow )\w+(?= in phase \d+$)/;
   const message = error.message.replace(operation, (name) => commandOf(name) ?? name);
-  return { sessionId, code: error.code, message, remedy: remedyOf(error), url: error.url, error };
+  return { sessionId, code: error.code, message, remedy: remedyOf(error, options), url: error.url, error };
 }
 
-function remedyOf(error: AnyPhasegateError): string {
+function remedyOf(error: AnyPhasegateError, { approvers, approver }: TrustOptions): string {
+  if (isPhasegateError(error, "APPROVAL_REFUSED") && approvers === undefined && approver === undefined) {
+    return "Give the approvers that the server has: --approvers FILE.";
+  }
   if (!isPhasegateError(error, "INVALID_TRANSITION")) return error.remedy;
   const { status, allowed } = error.details;
   // An agent may ask for a running instance by resume; the command has nothing to do there.

@@ -236,7 +236,11 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
  */
 export async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
   const command = program.commands.find((one) => one.name() === args[0]);
-  const needs = command?.options.some(({ long, mandatory }) => long === "--state" && mandatory) === true;
+  // A graph may be of a workflow that is given by its folder.
+  const isOfProject =
+    command?.name() === "graph" && !args.some((arg) => /^--(?:workflows|starters|routed)(?:=|$)/.test(arg));
+  const needs =
+    command?.options.some(({ long, mandatory }) => long === "--state" && (mandatory || isOfProject)) === true;
   const isGiven = process.env.PHASEGATE_STATE !== undefined || args.some((arg) => /^--state(?:=|$)/.test(arg));
   if (command === undefined || !needs || isGiven) return;
   const project = await findOwnProject();

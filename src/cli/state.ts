@@ -2,10 +2,10 @@
  * Opens what `--state` names: a folder, an SQLite file or a PostgreSQL database. For one session it opens an engine, or
  * a reader for recorded sessions, without any workflows: the log of a session has what it was started on.
  */
-import { existsSync } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { PhasegateError } from "../errors.js";
+import { errnoOf, PhasegateError } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import { RecordedReader } from "../inspector/sources.js";
 import { createEngine, type Engine } from "../phased/engine.js";
@@ -124,8 +124,17 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
   return { url: address.replace(found, () => (after === undefined ? "" : before)), schema };
 }
 
+function isMissing(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "");
+}
+
 async function requireSessions(file: string, where: string): Promise<void> {
-  await access(file).catch((cause: unknown) => {
+  await access(file, constants.R_OK).catch((cause: unknown) => {
+    if (!isMissing(cause)) {
+      const why = errnoOf(cause) === "EACCES" ? "you may not read it" : (errnoOf(cause) ?? "it fails");
+      const hint = "Run the command as the user whose server has it, or ask them.";
+      throw new CommandFailure(`${where} can't be read: ${why}`, EXIT.environment, hint, { cause });
+    }
     const hint = "An agent makes the first one. If there is one, give the value that `phasegate serve --state` has.";
     throw new CommandFailure(`there are no sessions in ${where}`, EXIT.environment, hint, { cause });
   });

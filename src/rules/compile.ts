@@ -162,13 +162,18 @@ function finite(value: unknown): unknown {
 
 /** Returns the evidence fields that a rule uses; undefined if it may use any. */
 function namesIn(nodes: readonly ASTNode[]): ReadonlySet<string> | undefined {
-  const members = nodes.flatMap((node) => {
+  const uses = nodes.filter(isEvidence).length;
+  const names = nodes.flatMap((node) => {
+    // `"name" in evidence`, which is also what Python's `.get("name")` and `is not None` become.
+    if (node.op === "in") return isEvidence(node.args[1]) ? (literalText(node.args[0]) ?? []) : [];
     const member = memberOf(node);
-    return member?.of === "evidence" ? [member] : [];
+    return member?.of === "evidence" ? (member.key ?? []) : [];
   });
-  const uses = nodes.filter((node) => node.op === "id" && node.args === "evidence").length;
-  const names = members.flatMap(({ key }) => key ?? []);
   return uses === names.length ? new Set(names) : undefined;
+}
+
+function isEvidence(node: ASTNode): boolean {
+  return node.op === "id" && node.args === "evidence";
 }
 
 /** The page that describes the language. */

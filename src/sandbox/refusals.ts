@@ -23,6 +23,14 @@ export function notFound(path: string): PhasegateError<"FILE_NOT_FOUND"> {
   });
 }
 
+/** Builds the error for a root that does not exist. It is the host's: its path is not for agents. */
+export function noRoot(): PhasegateError<"FILE_NOT_FOUND"> {
+  return new PhasegateError("FILE_NOT_FOUND", "there is no folder at the path that was given as the root", {
+    remedy: "Give the path of a folder that exists: absolute, or relative to the process's working folder.",
+    details: { file: "." },
+  });
+}
+
 /** Builds the error for a file over its limit in bytes. */
 export function tooLarge(path: string, bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `${shown(path)} is larger than ${limit} bytes`, {

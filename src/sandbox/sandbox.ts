@@ -27,7 +27,7 @@ import {
   signatureOf,
   signFile,
 } from "./read.js";
-import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./refusals.js";
+import { isMissing, noRoot, notFound, notText, pathRefused, unreadable, unwritable } from "./refusals.js";
 import { replaceFile } from "./replace.js";
 import { isLink, onceInTurn, type Refuse, resolveInside, resolveUnless } from "./resolve.js";
 import { makeFolder, makeFolders, type Saved, saveFile } from "./save.js";
@@ -205,7 +205,9 @@ export async function workingFolder(root: string, path: string): Promise<string>
 }
 
 async function realRootOf(folder: string): Promise<string> {
-  const root = await realpath(folder);
+  const root = await realpath(folder).catch((error: unknown) => {
+    throw isMissing(error) ? noRoot() : error;
+  });
   if (!(await lstat(root)).isDirectory()) throw pathRefused(".", "the root is not a folder");
   return root;
 }

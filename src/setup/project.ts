@@ -19,7 +19,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, posix, relative, sep } from "node:path";
+import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { errnoOf, isPhasegateError, PhasegateError } from "../errors.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
@@ -47,7 +47,7 @@ const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
  */
 export async function findProject(folder: string, signs = SIGNS): Promise<Roots | undefined> {
   const start = await realpath(folder);
-  const realHome = await realpath(homedir());
+  const realHome = await realHomeOf(homedir());
   const folders: string[] = [];
   for (let at = start; ; at = dirname(at)) {
     if (at === start || at !== realHome) folders.push(at);
@@ -59,9 +59,14 @@ export async function findProject(folder: string, signs = SIGNS): Promise<Roots 
   return undefined;
 }
 
+/** Returns the real path of the user's own folder. In a container there may be none: then what needs it fails, and no more. */
+function realHomeOf(home: string): Promise<string> {
+  return realpath(home).catch(() => resolve(home));
+}
+
 /** Returns a folder as a project, whatever is in it. */
 export async function openProject(folder: string, home = homedir()): Promise<Roots> {
-  return { root: await realpath(folder), home: await realpath(home) };
+  return { root: await realpath(folder), home: await realHomeOf(home) };
 }
 
 /** Returns where a path of a piece is: in the project, or in the user's own folder if it begins with `~/`. */

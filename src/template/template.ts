@@ -91,7 +91,7 @@ type Values = Readonly<Record<string, TemplateValues[string] | undefined>>;
 const ALL = new RegExp(`${TEMPLATE_PLACEHOLDER.source}|${TEXT_PLACEHOLDER.source}`, "g");
 
 /** Fills a template for a session, in one pass, so that values are never expanded themselves. */
-function fillTemplate(template: string, values: Values, own: TextValues): FilledText {
+function fillTemplate(template: string, values: Values, own: TextValues, defaults: Values = {}): FilledText {
   const leftOut = new Set<string>();
   const replaced = (
     whole: string,
@@ -104,9 +104,10 @@ function fillTemplate(template: string, values: Values, own: TextValues): Filled
     if (literal !== undefined) return `{${literal}}`;
     if (name === undefined) return textValue(ofText, own) ?? whole;
     const isKnown = Object.hasOwn(values, name);
-    const value = isKnown ? values[name] : undefined;
-    const isEmpty = value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+    const found = isKnown ? values[name] : undefined;
+    const isEmpty = found === undefined || found === "" || (Array.isArray(found) && found.length === 0);
     if (isKnown && isEmpty && instead !== undefined) return unquoted(instead);
+    const value = found ?? (isKnown ? defaults[name] : undefined);
     if (value !== undefined) return asText(value);
     if (!isKnown && isProse(name, instead, template[offset + whole.length])) return whole;
     leftOut.add(whole);
@@ -122,25 +123,19 @@ function unquoted(text: string): string {
 /** A value for each of these names, or undefined where there is none. */
 type ValuesOf<Names extends readonly string[]> = Readonly<Record<Names[number], TemplateValues[string] | undefined>>;
 
-/** The duration if the plan has none. */
-const NO_DURATION = "Variable";
-
 /** Returns the values for a phase template; `next` is the number of the next phase, if there is one. */
 export function phaseValues(phase: PhaseDefinition, next: number | undefined): ValuesOf<typeof PHASE_PLACEHOLDERS> {
   const { number, name, plan, tasks, gate } = phase;
   return {
     PHASE_NUMBER: number,
     PHASE_NAME: name,
-    PHASE_DESCRIPTION: plan?.goal ?? phase.purpose ?? name,
-    ESTIMATED_DURATION: plan?.estimatedDuration ?? phase.estimatedEffort ?? NO_DURATION,
+    PHASE_DESCRIPTION: plan?.goal ?? phase.purpose,
+    ESTIMATED_DURATION: plan?.estimatedDuration ?? phase.estimatedEffort,
     TASK_COUNT: tasks.length,
     VALIDATION_GATE: gate.kind === "plan" ? gate.items : [],
     NEXT_PHASE_NUMBER: next,
   };
 }
-
-/** The dependencies of a task without any. */
-const NO_DEPENDENCIES = "None";
 
 /** Returns the values for a task template. The task's id is the plan's, the phase's number is the session's. */
 export function taskValues(phase: PhaseDefinition, task: TaskDefinition): ValuesOf<typeof TASK_PLACEHOLDERS> {
@@ -150,9 +145,9 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
     TASK_NAME: name,
     PHASE_NUMBER: phase.number,
     PHASE_NAME: phase.name,
-    TASK_DESCRIPTION: plan?.description ?? task.purpose ?? name,
-    ESTIMATED_TIME: plan?.estimatedTime ?? NO_DURATION,
-    DEPENDENCIES: plan?.dependencies.join(", ") || NO_DEPENDENCIES,
+    TASK_DESCRIPTION: plan?.description ?? task.purpose,
+    ESTIMATED_TIME: plan?.estimatedTime,
+    DEPENDENCIES: plan?.dependencies.join(", ") || undefined,
     ACCEPTANCE_CRITERIA: plan?.acceptanceCriteria ?? [],
     REQUIREMENTS: plan?.requirements?.join(", ") ?? "",
     NEXT_TASK_NUMBER: number + 1,
@@ -220,6 +215,9 @@ function blocksOf(template: string): string[] {
   return blocks;
 }
 
+/** The duration if the plan has none, and the template no other text for that. */
+const NO_DURATION = "Variable";
+
 /** Returns the text of a phase from a plan; `next` is the number of the next phase, if there is one. */
 export function renderPhase(
   template: string,
@@ -227,7 +225,8 @@ export function renderPhase(
   next: number | undefined,
   own: TextValues,
 ): FilledText {
-  return fillTemplate(template, phaseValues(phase, next), own);
+  const defaults = { PHASE_DESCRIPTION: phase.name, ESTIMATED_DURATION: NO_DURATION };
+  return fillTemplate(template, phaseValues(phase, next), own, defaults);
 }
 
 /** Returns the text of a task from a plan. */
@@ -237,7 +236,8 @@ export function renderTask(
   task: TaskDefinition,
   own: TextValues,
 ): FilledText {
-  return fillTemplate(template, taskValues(phase, task), own);
+  const defaults = { TASK_DESCRIPTION: task.name, ESTIMATED_TIME: NO_DURATION, DEPENDENCIES: "None" };
+  return fillTemplate(template, taskValues(phase, task), own, defaults);
 }
 
 /** Returns the text that all tasks of a phase share, with the placeholders for what is a task's own as they are. */

@@ -40,15 +40,24 @@ interface ProcessRequest {
  */
 const DRAIN_MS = 500;
 
+/** What is running now: it ends with this process, also where that does not wait for it. */
+const running = new Set<ChildProcess>();
+
+function endAll(): void {
+  for (const child of running) killGroup(child);
+}
+
 /**
  * Runs a process in a group of its own, with an empty stdin. The whole group is killed when the process has ended, takes
- * too long or writes too much, or when `signal` is aborted. Rejects if the process can't be started, and with the
+ * too long or writes too much, when `signal` is aborted, or when this process exits. Rejects if the process can't be started, and with the
  * signal's reason. On Windows, which has no groups, only the process is killed.
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   const { executable, args, cwd, env, signal, timeoutMs, maxOutputBytes } = request;
   signal.throwIfAborted();
   const child = start(executable, args, { cwd, env });
+  if (running.size === 0) process.once("exit", endAll);
+  running.add(child);
   let stopped: ProcessResult["stopped"];
   const stop = (reason: NonNullable<ProcessResult["stopped"]>) => {
     stopped ??= reason;
@@ -75,6 +84,8 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     clearTimeout(timer);
     signal.removeEventListener("abort", abort);
     output.close();
+    running.delete(child);
+    if (running.size === 0) process.off("exit", endAll);
   }
 }
 

@@ -104,7 +104,7 @@ describe("placeholders in texts, over MCP", () => {
     });
     expect(await ask({ action: "get_task", session_id, phase: 1, task_number: 1 })).toMatchObject({
       task_content: {
-        content: "# Dig for {plan}\n\n\n\nAfter None.\n",
+        content: "# Dig for {plan}\n\n\n\nAfter it.\n",
         note: "left out of the text, since nothing fills it here: [TASK_STEPS or what it takes]",
       },
     });

@@ -50,6 +50,39 @@ describe("serve without options", () => {
     expect(JSON.stringify(await ask({ action: "list_workflows" }))).toContain("spec_creation");
   });
 
+  it("can't start a workflow whose gates run a command that nobody has allowed, and doctor says so", async () => {
+    const { root } = await inSetUpProject();
+    const gate =
+      'evidence_schema:\n  fixed: {type: boolean}\nverify:\n  - {verifier: command, line: "{options.test_command}"}\n';
+    await writeFiles(root, { "workflows/bug_fix/phases/1/gate-definition.yaml": gate });
+    const { stdout } = await run("doctor", "--json");
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string; message: string }[] };
+    const found = findings.filter(({ check }) => check === "workflows").map(({ status, message }) => [status, message]);
+    expect(found).toContainEqual([
+      "problem",
+      expect.stringContaining("bug_fix: can't be started: its gates run a command"),
+    ]);
+  });
+
+  it("has its workflows and sessions as graphs", async () => {
+    const { said } = await inSetUpProject();
+    expect(await run("graph", "bug_fix")).toMatchObject({
+      ...{ code: 0, stdout: expect.stringMatching(/^flowchart TD/), stderr: said },
+    });
+    const { ask } = await connectToServe([]);
+    const started = await ask({ ...START, options: { test_command: "true" } });
+    const graph = await run("graph", String(started.session_id));
+    expect(graph).toMatchObject({ code: 0, stdout: expect.stringContaining(":::current") });
+  });
+
+  it("is found where the user has no folder of their own", async () => {
+    const { root } = await inSetUpProject();
+    vi.stubEnv("HOME", join(root, "none"));
+    vi.stubEnv("USERPROFILE", join(root, "none"));
+    const { ask } = await connectToServe([]);
+    expect(await ask({ action: "list_workflows" })).toMatchObject({ workflows: [{}, {}] });
+  });
+
   it("takes only what is not named", async () => {
     const { root, state } = await inSetUpProject();
     const elsewhere = join(root, "..", "else where");

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { StorageAdapter } from "phasegate";
@@ -149,6 +149,23 @@ describe("--state", () => {
       expect(stderr).not.toContain("secret");
     }
   });
+
+  // Root may read everything.
+  it.skipIf(process.getuid?.() === 0)(
+    "says that it may not be read, instead of that there are no sessions",
+    async () => {
+      const folder = await temporaryFolder();
+      const state = join(folder, "state");
+      await (await openState(state, { create: true })).close?.();
+      await chmod(state, 0o000);
+      const { code, stderr } = await run("sessions", "--state", state);
+      await chmod(state, 0o700);
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: expect.stringContaining("can't be read: you may not read it"),
+      });
+    },
+  );
 
   it("does not change a folder without sessions, unless it may be created", async () => {
     const folder = await temporaryFolder();

@@ -27,6 +27,12 @@ describe("a session that was approved at a terminal with an unknown key", () => 
     expect(await engine.getState(sessionId)).toMatchObject({ status: "active", unapproved: { phase: 1 } });
   });
 
+  it("is refused to an operator without the approvers, with the option that gives them", async () => {
+    const { sessionId, state } = await forged();
+    const { code, stderr } = await run("resume", sessionId, "--state", state, "--by", "otto");
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("--approvers FILE") });
+  });
+
   it("is named by `sessions`, and not listed as completed", async () => {
     const { sessionId, state, trust } = await forged();
     const text = await run("sessions", ...trust);

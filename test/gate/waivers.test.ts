@@ -199,6 +199,21 @@ describe("a gate of fields with a waiver", () => {
     expect(await verdictOf(gate, { ...good, coverage: null })).toMatchObject({ passed: true });
   });
 
+  it.each(["has(evidence.note)", "'note' in evidence"])(
+    "runs no rule between fields that reads it, also with %s",
+    async (noted) => {
+      const cel = `evidence.coverage > 90 || ${noted}`;
+      const gate = { ...GATE, rules: [{ source: cel, cel }] };
+      const { coverage: _, ...rest } = good;
+      expect(await verdictOf(waive(gate, ["coverage"]), rest)).toMatchObject({ passed: true });
+      expect(await verdictOf(gate, { ...good, coverage: 80 })).toMatchObject({ problems: [{ problem: "invalid" }] });
+      // The wrong type is the only problem: a rule that reads the field is not run.
+      expect(await verdictOf(gate, { ...good, coverage: "91" })).toMatchObject({
+        problems: [{ problem: "wrong_type" }],
+      });
+    },
+  );
+
   it("keeps the rules of other fields, even if they read the waived one", async () => {
     const rule = { source: "value > 10 && evidence.coverage > 3", cel: "value > 10 && evidence.coverage > 3" };
     const fields = GATE.fields.map((field) => (field.name === "tests" ? { ...field, rules: [rule] } : field));

@@ -61,15 +61,21 @@ describe("the values of placeholders", () => {
   it("are a default text if the plan lacks them", () => {
     const task: TaskDefinition = { number: 1, name: "Dig" };
     const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 }, gate: { kind: "open", allowOverride: false } };
-    expect(phaseValues(phase, 5)).toMatchObject({ PHASE_DESCRIPTION: "Parsing", ESTIMATED_DURATION: "Variable" });
+    const inPhase = "[PHASE_DESCRIPTION], [ESTIMATED_DURATION]";
+    expect(renderPhase(inPhase, phase, 5, OWN).text).toBe("Parsing, Variable");
     expect(renderPhase("[VALIDATION_GATE]", phase, 5, OWN).text).toBe("None");
-    expect(taskValues(phase, task)).toMatchObject({
-      TASK_ID: "1",
-      TASK_DESCRIPTION: "Dig",
-      ESTIMATED_TIME: "Variable",
-    });
+    expect(renderTask("[TASK_ID] [TASK_DESCRIPTION] [ESTIMATED_TIME]", phase, task, OWN).text).toBe("1 Dig Variable");
     expect(renderTask("[DEPENDENCIES] [ACCEPTANCE_CRITERIA]", phase, task, OWN).text).toBe("None None");
     expect(renderTask("([REQUIREMENTS])", phase, task, OWN).text).toBe("()");
+  });
+
+  it("are none of these where the template has a text of its own for that", () => {
+    const task: TaskDefinition = { number: 1, name: "Dig" };
+    const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 } };
+    const inPhase = '[PHASE_DESCRIPTION or "Go on."] [ESTIMATED_DURATION or a day]';
+    expect(renderPhase(inPhase, phase, 5, OWN).text).toBe("Go on. a day");
+    const inTask = "[TASK_DESCRIPTION or Do it] [ESTIMATED_TIME or soon] [DEPENDENCIES or nothing]";
+    expect(renderTask(inTask, phase, task, OWN).text).toBe("Do it soon nothing");
   });
 
   it("are the default text of the placeholder if the plan has no value", () => {

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -44,6 +45,18 @@ const STAY = "while :; do sleep 1; done";
 const FORK = (command: string) => `${command} & echo $!\n`;
 const SHARED = "sleep 1000";
 const SILENT = "sleep 1000 </dev/null >/dev/null 2>&1";
+
+it.runIf(LINUX)("a command ends with the process that runs it, also where that does not wait for it", async () => {
+  const folder = await temporaryFolder();
+  const { status } = spawnSync(
+    process.execPath,
+    ["--import", "./scripts/run-sources.mjs", "test/verifiers/exiting-worker.ts", folder],
+    { stdio: "ignore" },
+  );
+  expect(status).toBe(0);
+  const pid = Number(readFileSync(join(folder, "pid"), "utf8"));
+  await expect.poll(() => isRunning(pid)).toBe(false);
+});
 
 describe("command", () => {
   it("accepts a command with the expected exit code, and records its output", async () => {
