@@ -1,6 +1,6 @@
 /**
  * Sessions in a SQLite database: opened by file name, or on a connection that the host has open; and what a person sees
- * at a SQL prompt. Needs Node 22.13 or later.
+ * at a SQL prompt. Needs Node 22.18 or later.
  */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

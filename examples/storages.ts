@@ -1,6 +1,6 @@
 /**
  * One host on three storages: in memory, in files, in a SQLite database. `examples/postgres.ts` has the fourth. Needs Node
- * 22.13 or later.
+ * 22.18 or later.
  */
 import assert from "node:assert/strict";
 import { createEngine, defineWorkflow, type Engine, MemoryContent } from "phasegate";

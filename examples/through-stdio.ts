@@ -1,6 +1,6 @@
 /**
  * An MCP client starts `mcp-host.ts` as a process, as an agent's client does, and goes through its workflow. It is
- * refused when it skips a phase and when it submits no evidence.
+ * refused when it skips a phase, and when its evidence does not meet the gate.
  */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";

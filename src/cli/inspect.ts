@@ -58,7 +58,7 @@ interface InspectOptions extends TrustOptions, WorkflowPlaces {
 
 const HELP = `
 Prints one URL. The secret in it lets whoever opens it see everything and answer what waits; keep it to yourself. It
-changes with every start, unless the variable PHASEGATE_INSPECTOR_TOKEN has one of 32 characters or more.
+changes with every start, unless the variable PHASEGATE_INSPECTOR_TOKEN sets one of 32 characters or more.
 
 The page can be reached from this machine only. It changes nothing but the answers that people give, unless
 --allow-actions is given.`;

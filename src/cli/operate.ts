@@ -37,7 +37,7 @@ export function operateCommand(name: OperationName): (terminal: Terminal, setExi
       .addOption(logLevelOption())
       .addHelpText(
         "after",
-        `${help}\nIt is recorded as done by the host. If it is refused for one of several sessions, the others are done.`,
+        `${help}\nThe log records the command as the host's. If it is refused for one session, it is still carried out\non the others.`,
       )
       .action(async (sessionIds: readonly string[], given: OperateOptions) => {
         setExitCode(await operate(name, sessionIds, given, terminal));

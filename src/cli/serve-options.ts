@@ -60,7 +60,10 @@ function toolOptions(): Option[] {
     new Option("--actions <list>", "actions that agents may use, joined by ','; all but delete_session if not given")
       .env("PHASEGATE_ACTIONS")
       .argParser(actionList),
-    new Option("--enforcement <how>", "how to treat gate files with strict: false: as strict, or as they are written")
+    new Option(
+      "--enforcement <how>",
+      "in gates with strict: false, what only warns: rules (strict), or also wrong types and false claims (as-defined)",
+    )
       .env("PHASEGATE_ENFORCEMENT")
       .choices(["strict", "as-defined"])
       .default("strict"),

@@ -13,9 +13,10 @@ import { requireComplete, serveOptions } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
 
 const HELP = `
-stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the calls
-under way and exits with code 0 on SIGTERM, on SIGINT and when its client closes stdin. Options take precedence over
-variables; PHASEGATE_WORKFLOWS, PHASEGATE_STANDARDS and PHASEGATE_READ_ROOTS hold several, separated by '${delimiter}'.
+On stdio, stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the
+calls under way and exits with code 0 on SIGTERM, on SIGINT and when its client closes stdin. Options take precedence
+over variables; PHASEGATE_WORKFLOWS, PHASEGATE_STANDARDS and PHASEGATE_READ_ROOTS hold several, separated by
+'${delimiter}'.
 
 For routed workflows these variables are read as well: WORKFLOW_DB_PATH (an SQLite file, if --state is not given),
 LOG_LEVEL, USE_STUB_AI_CLIENT=true (the same as --decider linear), GEMINI_API_KEY, GEMINI_MODEL_NAME,
@@ -40,7 +41,7 @@ export function serveCommand(terminal: Terminal, setExitCode: SetExitCode): Comm
   const command = new Command("serve")
     .summary("serve workflows over MCP on stdio, or over HTTP")
     .description(
-      "Serves phased and routed workflows, and a workspace, over MCP (Model Context Protocol) on stdin and stdout.",
+      "Serves workflows, a workspace and a search over MCP (Model Context Protocol), on stdin and stdout or over HTTP.",
     );
   for (const option of serveOptions()) command.addOption(option);
   return command.addHelpText("after", HELP).action(async (given: GivenOptions) => {
