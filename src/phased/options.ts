@@ -137,7 +137,8 @@ export interface ResolvedOptions
 
 /**
  * Fills in the defaults.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key, `agentSync`, `claims`, `enforcement` or `inspectorUrl` is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key, `agentSync`, `claims`, `enforcement` or
+ * `inspectorUrl` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;

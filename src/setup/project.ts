@@ -61,7 +61,8 @@ export async function findProject(folder: string, signs = SIGNS): Promise<Roots 
 
 /** Returns the real path of the user's own folder. In a container there may be none: then what needs it fails, and no more. */
 function realHomeOf(home: string): Promise<string> {
-  return realpath(home).catch(() => resolve(home));
+  // Never the folder that the process is in, which an empty `HOME` would mean.
+  return realpath(resolve("/", home)).catch(() => resolve("/", home));
 }
 
 /** Returns a folder as a project, whatever is in it. */

@@ -54,11 +54,11 @@ function waiting() {
 }
 
 /** Returns a kernel of the same machine under another name. */
-function otherKind(storage: StorageAdapter) {
+function otherKind(storage: StorageAdapter, schema = counter.schema) {
   const parse = () => {
     throw new Error("these events are of another machine");
   };
-  return makeKernel({ storage, machine: { ...counter, kind: "other", parse } }).kernel;
+  return makeKernel({ storage, machine: { ...counter, kind: "other", schema, parse } }).kernel;
 }
 
 describe("a session of another kind", () => {
@@ -67,6 +67,8 @@ describe("a session of another kind", () => {
     await kernel.execute(ID, adding(1));
     const other = otherKind(storage);
     expect(await other.find(ID)).toBeUndefined();
+    // Its format is newer than any that this kernel knows of its own kind.
+    expect(await otherKind(storage, 1).find(ID)).toBeUndefined();
     const append = vi.spyOn(storage, "append");
     await expect(other.execute(ID, adding(1), undefined, { isNew: true })).rejects.toMatchObject({
       code: "CONFLICT",
