@@ -4,7 +4,7 @@ import { delimiter, join, relative } from "node:path";
 import process from "node:process";
 import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
-import { isPhasegateError } from "../errors.js";
+import { errnoOf, isPhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
@@ -132,7 +132,10 @@ export async function checkState(state: string, project: string): Promise<Findin
 
 /** Returns true if there is nothing at a path, or an empty folder. */
 async function isMissing(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined); // opening it says what is wrong
+  const found = await stat(path).catch((error: unknown) => {
+    if (["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
+    throw error;
+  });
   return found === undefined || (found.isDirectory() && (await readdir(path)).length === 0);
 }
 
@@ -230,8 +233,12 @@ function checkWorkflow({ type, read, gates = [] }: FoundFiles, folder: string, o
   const [first] = [...errors, ...read.diagnostics];
   const place = `${folder}/${type}`;
   if (errors.length === 0 && allowsNoCommand(options) && gates.some(({ gate }) => runsCommand(gate))) {
-    const message = `${place}: can't be started: its gates run a command of your choice, and the server allows none`;
-    return problem("workflows", message, "Run phasegate init --update --test-command COMMAND.");
+    const message = `${place}: can't be completed: its gates run a command of your choice, and the server allows none`;
+    return problem(
+      "workflows",
+      message,
+      "Run phasegate init --update --test-command COMMAND, or give the server --allow-command COMMAND.",
+    );
   }
   if (first === undefined) return ok("workflows", `${place}: can be started`);
   const fix = `Run phasegate validate ${folder}: ${first.message}`;

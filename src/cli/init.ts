@@ -316,7 +316,7 @@ function closing(mode: Mode, { clients, choices, installed }: Setup): string[] {
       : []),
     ...(choices.testCommand === undefined
       ? [
-          "No command was found that checks the project. Workflows whose gates run one, such as bug_fix, can be started after: phasegate init --update --test-command COMMAND",
+          "No command was found that checks the project. Workflows whose gates run one, such as bug_fix, need it: phasegate init --update --test-command COMMAND",
         ]
       : []),
     ...(installed.committed

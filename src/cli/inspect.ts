@@ -301,7 +301,11 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
   }
   const hint = "Give the folder with --workflows, --starters or --routed, or a session's id with --state.";
   if (options.state === undefined) throw new CommandFailure(`there is no workflow ${name}`, EXIT.problems, hint);
-  const opened = await openAll(options.state, { ...(await readTrust(options)), ...sources });
+  const opened = await openAll(options.state, { ...(await readTrust(options)), ...sources }).catch((cause: unknown) => {
+    const isEmpty = cause instanceof CommandFailure && cause.message.startsWith("there are no sessions");
+    if (!isEmpty || sources.content === undefined) throw cause;
+    throw new CommandFailure(`there is no workflow ${name}, and no session yet`, EXIT.problems, hint, { cause });
+  });
   try {
     return await sessionGraph(opened, name);
   } finally {

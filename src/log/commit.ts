@@ -95,6 +95,16 @@ export function readBody(commit: Commit, schema: number, hashKey?: Uint8Array): 
   return parsed.data;
 }
 
+/** Returns true if a commit is what was written, by a machine of whatever kind and format. */
+export function isIntact(commit: Commit, hashKey?: Uint8Array): boolean {
+  try {
+    readBody(commit, commit.schema, hashKey);
+    return true;
+  } catch {
+    return false; // the answer itself
+  }
+}
+
 /**
  * Checks and reads a stored commit of a session, in whatever format it was written. The summary is computed
  * from the head, since the stored one is not covered by the hash.

@@ -18,6 +18,7 @@ import {
   commitHash,
   type Executed,
   freeze,
+  isIntact,
   type Made,
   type Newest,
   type Receipt,
@@ -315,8 +316,9 @@ export class Kernel<Command, Event, Head> {
     try {
       return this.#log.read(id, commit).newest;
     } catch (error) {
-      // The summary is not covered by the hash: a session that can be read is one of this kind, whatever it says.
-      if (this.#isOther(commit.summary) && isUnreadable(error)) return undefined;
+      // The summary is not covered by the hash: another kind in it must hide nothing that was changed.
+      const isWhole = commit.sessionId === id && isIntact(commit, this.#options.hashKey);
+      if (isWhole && this.#isOther(commit.summary)) return undefined;
       throw error;
     }
   }
@@ -379,10 +381,6 @@ export class Kernel<Command, Event, Head> {
       });
     }
   }
-}
-
-function isUnreadable(error: unknown): boolean {
-  return isPhasegateError(error, "TAMPERED") || isPhasegateError(error, "FORMAT_TOO_NEW");
 }
 
 /** Waits for a random time that grows with each wait. */

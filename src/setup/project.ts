@@ -18,8 +18,8 @@ import {
   stat,
   writeFile,
 } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, join, posix, relative, resolve, sep } from "node:path";
+import { devNull, homedir } from "node:os";
+import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { errnoOf, isPhasegateError, PhasegateError } from "../errors.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
@@ -47,7 +47,7 @@ const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
  */
 export async function findProject(folder: string, signs = SIGNS): Promise<Roots | undefined> {
   const start = await realpath(folder);
-  const realHome = await realHomeOf(homedir());
+  const realHome = await realHomeOf();
   const folders: string[] = [];
   for (let at = start; ; at = dirname(at)) {
     if (at === start || at !== realHome) folders.push(at);
@@ -59,14 +59,26 @@ export async function findProject(folder: string, signs = SIGNS): Promise<Roots 
   return undefined;
 }
 
-/** Returns the real path of the user's own folder. In a container there may be none: then what needs it fails, and no more. */
-function realHomeOf(home: string): Promise<string> {
-  // Never the folder that the process is in, which an empty `HOME` would mean.
-  return realpath(resolve("/", home)).catch(() => resolve("/", home));
+/**
+ * Returns the real path of the user's own folder. In a container there may be none: then it is a path below which nothing
+ * can be, so that what needs the folder fails, and nothing else.
+ */
+async function realHomeOf(given?: string): Promise<string> {
+  const home = given ?? homeOrNone();
+  return isAbsolute(home) ? realpath(home).catch(() => home) : devNull;
+}
+
+function homeOrNone(): string {
+  try {
+    return homedir();
+  } catch {
+    // There is no `HOME`, and no user of this number.
+    return "";
+  }
 }
 
 /** Returns a folder as a project, whatever is in it. */
-export async function openProject(folder: string, home = homedir()): Promise<Roots> {
+export async function openProject(folder: string, home?: string): Promise<Roots> {
   return { root: await realpath(folder), home: await realHomeOf(home) };
 }
 

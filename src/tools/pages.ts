@@ -68,7 +68,9 @@ export function pageItems<T>(
   cursor: string | undefined,
   list: string,
 ): ItemsPage<T> {
-  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", list);
+  // Hashed: it may contain a client's own words.
+  const revision = revisionOf(list);
+  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", revision);
   let used = 0;
   let to = from;
   while (to < items.length) {
@@ -79,7 +81,7 @@ export function pageItems<T>(
   return {
     items: items.slice(from, to),
     left: items.length - to,
-    ...(to < items.length ? { cursor: cursorAt("items", to, list) } : {}),
+    ...(to < items.length ? { cursor: cursorAt("items", to, revision) } : {}),
   };
 }
 
@@ -162,7 +164,8 @@ function cursorAt(kind: CursorKind, offset: number, revision: string, inner?: st
 function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
   const parsed = cursorSchema.safeParse(readCursor(cursor));
   if (!parsed.success || parsed.data[0] !== kind) throw invalidCursor(cursor, "it belongs to another action");
-  if (parsed.data[2] !== revision) throw invalidCursor(cursor, "what it points into has changed");
+  if (parsed.data[2] !== revision)
+    throw invalidCursor(cursor, "it belongs to another list or text, or that has changed");
   return parsed.data[1];
 }
 

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
-import { canonicalJson, revisionOf } from "../workflow/json.js";
+import { canonicalJson } from "../workflow/json.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems, partWithin } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
@@ -142,7 +142,7 @@ async function searchTexts(context: SearchContext, call: SearchCall): Promise<Wi
   const chunks = await find(retriever, call, phases === "shown" ? () => true : isOfNoPhase);
   const results = chunks.map((chunk) => resultOf(chunk, maxChars - ENVELOPE - ABOUT));
   const { cursor: from, ...again } = call;
-  const { items, cursor } = pageItems(results, maxChars - ENVELOPE, from, revisionOf(canonicalJson(again)));
+  const { items, cursor } = pageItems(results, maxChars - ENVELOPE, from, canonicalJson(again));
   return compact({
     action,
     results: items,

@@ -40,7 +40,10 @@ interface ProcessRequest {
  */
 const DRAIN_MS = 500;
 
-/** What is running now: it ends with this process, also where that does not wait for it. */
+/**
+ * What is running now: it ends with this process, also where that does not wait for it. Not if a signal without a handler ends
+ * this process: then no code of it runs.
+ */
 const running = new Set<ChildProcess>();
 
 function endAll(): void {

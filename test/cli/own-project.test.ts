@@ -50,7 +50,7 @@ describe("serve without options", () => {
     expect(JSON.stringify(await ask({ action: "list_workflows" }))).toContain("spec_creation");
   });
 
-  it("can't start a workflow whose gates run a command that nobody has allowed, and doctor says so", async () => {
+  it("can't complete a workflow whose gates run a command that nobody has allowed, and doctor says so", async () => {
     const { root } = await inSetUpProject();
     const gate =
       'evidence_schema:\n  fixed: {type: boolean}\nverify:\n  - {verifier: command, line: "{options.test_command}"}\n';
@@ -60,7 +60,7 @@ describe("serve without options", () => {
     const found = findings.filter(({ check }) => check === "workflows").map(({ status, message }) => [status, message]);
     expect(found).toContainEqual([
       "problem",
-      expect.stringContaining("bug_fix: can't be started: its gates run a command"),
+      expect.stringContaining("bug_fix: can't be completed: its gates run a command"),
     ]);
   });
 

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { SessionSize } from "phasegate/storage";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openState } from "../../src/cli/state.js";
 import { withoutPasswords } from "../../src/cli/terminal.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -158,8 +158,8 @@ describe("--state", () => {
       const state = join(folder, "state");
       await (await openState(state, { create: true })).close?.();
       await chmod(state, 0o000);
+      onTestFinished(() => chmod(state, 0o700));
       const { code, stderr } = await run("sessions", "--state", state);
-      await chmod(state, 0o700);
       expect({ code, stderr }).toEqual({
         code: 3,
         stderr: expect.stringContaining("can't be read: you may not read it"),

@@ -78,6 +78,29 @@ describe("a session of another kind", () => {
     expect(await kernel.find(ID)).toMatchObject({ head: { total: 1 } });
   });
 
+  it.each([undefined, new Uint8Array(32)])(
+    "hides no commit that was changed, if it is in the summary alone (%j)",
+    async (hashKey) => {
+      const options = hashKey === undefined ? {} : { hashKey };
+      const { kernel, storage } = makeKernel(options);
+      await kernel.execute(ID, adding(1));
+      const { read } = storage;
+      const changes: ((commit: Commit) => Partial<Commit>)[] = [
+        ({ body }) => ({ body: body.replace('"total":1', '"total":9') }),
+        () => ({ schema: 999 }),
+        () => ({ sessionId: OTHER_ID }),
+      ];
+      for (const change of changes) {
+        storage.read = async (id) => {
+          const commit = await read.call(storage, id);
+          return commit && { ...commit, ...change(commit), summary: { ...commit.summary, kind: "other" } };
+        };
+        const code = expect.stringMatching(/^(TAMPERED|FORMAT_TOO_NEW)$/);
+        await expect(makeKernel({ ...options, storage }).kernel.find(ID)).rejects.toMatchObject({ code });
+      }
+    },
+  );
+
   it("is one that can't be read: another kind in the summary alone hides nothing", async () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, adding(1));

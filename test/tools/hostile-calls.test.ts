@@ -78,6 +78,23 @@ describe("answers to calls that change something", () => {
 });
 
 describe("a cursor", () => {
+  it.each(["nope", "文档", "c".repeat(100)])(
+    "of workflows leads on, whatever category was asked for: %s",
+    async (category) => {
+      const many = Array.from({ length: 200 }, (_, index) =>
+        defineWorkflow({
+          ...{ type: `many_${index}`, revision: "1", name: "Many", description: "d".repeat(200) },
+          phases: [{ number: 1, name: "One", content: "text" }],
+        }),
+      );
+      const { call } = makeTool({}, many);
+      const first = await call({ action: "list_workflows", category });
+      const pages = await follow(call, first);
+      expect(pages.length).toBeGreaterThan(1);
+      expect(pages.flatMap(({ workflows }) => workflows)).toHaveLength(200);
+    },
+  );
+
   it("is refused where it is of another list, or of another session's", async () => {
     const { call, start, engine } = makeTool({ limits: { maxAttempts: 9 } }, [broad]);
     const id = await start("broad");

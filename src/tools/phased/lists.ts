@@ -27,11 +27,10 @@ export async function listWorkflows(
   const ready = listings.filter((listing) => listing.status === "ready");
   const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
   const unknown = category !== undefined && !categories.includes(category);
+  const known = unknown ? undefined : category;
   const chosen =
-    category === undefined || unknown
-      ? listings
-      : ready.filter(({ definition }) => definition.structure.category === category);
-  const page = pageItems(chosen.map(workflowEntry), context.maxChars - ENVELOPE, cursor, `workflows ${category ?? ""}`);
+    known === undefined ? listings : ready.filter(({ definition }) => definition.structure.category === known);
+  const page = pageItems(chosen.map(workflowEntry), context.maxChars - ENVELOPE, cursor, `workflows ${known ?? ""}`);
   return compact({
     status: "success",
     action: "list_workflows",
@@ -44,7 +43,7 @@ export async function listWorkflows(
     cursor: page.cursor,
     next:
       page.cursor !== undefined
-        ? compact({ action: "list_workflows", category: unknown ? undefined : category, cursor: page.cursor })
+        ? compact({ action: "list_workflows", category: known, cursor: page.cursor })
         : startCall(chosen.filter((listing) => listing.status === "ready")),
   });
 }

@@ -5,7 +5,6 @@ import type { PlannedTaskView, PlanView } from "../../phased/plan/view.js";
 import type { StartResult } from "../../phased/start.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
-import { revisionOf } from "../../workflow/json.js";
 import { pageItems } from "../pages.js";
 import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
@@ -181,7 +180,7 @@ function changesPage(changes: PlanChanges, maxChars: number, at: string | undefi
   const all = PLAN_CHANGE_KINDS.flatMap((kind) =>
     changes[kind].map((change) => ({ kind, entry: changeEntry(change) })),
   );
-  const { items, left, cursor } = pageItems(all, maxChars, at, revisionOf(JSON.stringify(all)));
+  const { items, left, cursor } = pageItems(all, maxChars, at, JSON.stringify(all));
   const kinds = PLAN_CHANGE_KINDS.filter((kind) => items.some((item) => item.kind === kind));
   const of = (kind: string) => items.filter((item) => item.kind === kind).map(({ entry }) => entry);
   const shown = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
