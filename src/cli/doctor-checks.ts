@@ -4,10 +4,11 @@ import { delimiter, join, relative } from "node:path";
 import process from "node:process";
 import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
-import { errnoOf, isPhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { isMissing } from "../sandbox/refusals.js";
 import { isUnignored } from "../setup/project.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
@@ -107,7 +108,7 @@ export async function checkState(state: string, project: string): Promise<Findin
   const { kind, path } = parseState(state);
   const shown = path === undefined ? state : `${kind === undefined ? "" : `${kind}:`}${relative(project, path) || "."}`;
   try {
-    if (path !== undefined && (await isMissing(path))) {
+    if (path !== undefined && (await isAbsent(path))) {
       return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
     }
     // A database in memory has no sessions before it is opened.
@@ -131,9 +132,9 @@ export async function checkState(state: string, project: string): Promise<Findin
 }
 
 /** Returns true if there is nothing at a path, or an empty folder. */
-async function isMissing(path: string): Promise<boolean> {
+async function isAbsent(path: string): Promise<boolean> {
   const found = await stat(path).catch((error: unknown) => {
-    if (["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   });
   return found === undefined || (found.isDirectory() && (await readdir(path)).length === 0);

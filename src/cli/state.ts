@@ -20,6 +20,7 @@ import { RoutedNotifications } from "../routed/notifications.js";
 import { createRoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "../routed/options.js";
 import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
+import { isMissing } from "../sandbox/refusals.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -122,10 +123,6 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
   const [found, before = "", schema, after] = /([?&])schema=([^&#]*)(&)?/.exec(address) ?? [];
   if (found === undefined || schema === undefined) return { url: address };
   return { url: address.replace(found, () => (after === undefined ? "" : before)), schema };
-}
-
-function isMissing(error: unknown): boolean {
-  return ["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "");
 }
 
 async function requireSessions(file: string, where: string): Promise<void> {

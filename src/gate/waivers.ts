@@ -71,6 +71,11 @@ export function waivableProblems(
   return names.filter((name) => wanted.includes(name) || failed.includes(name));
 }
 
+/** Returns the names of all that waivers are for. */
+export function waivedNames(waived: readonly { readonly fields: readonly string[] }[] = []): string[] {
+  return waived.flatMap(({ fields }) => fields);
+}
+
 /** Returns the name of a gate's requirement as a waiver has it: a task of a plan may be meant by its id alone. */
 export function waiverName(gate: GateDefinition, given: string): string {
   if (gate.kind !== "plan" || gate.tasks.every(({ id }) => id !== given)) return given;

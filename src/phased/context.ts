@@ -5,7 +5,7 @@
  */
 import { PhasegateError } from "../errors.js";
 import { askForProofs } from "../gate/backed-claims.js";
-import { waive } from "../gate/waivers.js";
+import { waive, waivedNames } from "../gate/waivers.js";
 import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
@@ -305,7 +305,7 @@ export function phaseAsked(
   phase: PhaseDefinition,
   waived: readonly { readonly fields: readonly string[] }[] = [],
 ): PhaseDefinition {
-  const names = phase.number === current ? waived.flatMap(({ fields }) => fields) : [];
+  const names = phase.number === current ? waivedNames(waived) : [];
   if (names.length === 0 && context.options.claims === "plain") return phase;
   const gate = gateAsked(context, phase.gate, names);
   return gate === phase.gate ? phase : { ...phase, gate };

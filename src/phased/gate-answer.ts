@@ -6,7 +6,7 @@ import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
-import { unaskedFields, waivableProblems } from "../gate/waivers.js";
+import { unaskedFields, waivableProblems, waivedNames } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -18,7 +18,7 @@ import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.
 import type { PhasedSession } from "./pinned.js";
 import { asksNoMore, exhausted, isWaiverOpen } from "./state/commands.js";
 import type { EventOf, SessionEvent, Verification, Waived } from "./state/events.js";
-import { type SessionHead, spentAt, waivedNames } from "./state/head.js";
+import { type SessionHead, spentAt } from "./state/head.js";
 
 /** The answer of a gate. An unmet gate is a result, not an error. */
 export type CompleteResult = {
@@ -130,7 +130,7 @@ export function describe(
   const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
   const problems = event.type === "gate_failed" ? event.problems : [];
   const { gate: whole } = requirePhase(structure, event.phase);
-  const gate = gateAsked(context, whole, waivedNames(head));
+  const gate = gateAsked(context, whole, waivedNames(head.waived));
   const example = exampleEvidence(gate);
   return {
     ...answered(outcome, structure, event),
@@ -142,7 +142,7 @@ export function describe(
     waitsForWaiver: isWaiverOpen(head),
     requiredFormat: requiredFormat(gate),
     ...(example === undefined ? {} : { example }),
-    waivable: asksNoMore(head) ? [] : waivableProblems(whole, waivedNames(head), problems, failedChecks(event)),
+    waivable: asksNoMore(head) ? [] : waivableProblems(whole, waivedNames(head.waived), problems, failedChecks(event)),
     ...(awaiting === undefined ? {} : { awaiting }),
   };
 }

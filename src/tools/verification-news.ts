@@ -11,8 +11,7 @@ export function verificationNews(
   verification: readonly Verification[] | undefined,
   reveal: Reveal = "fields",
 ): WireObject {
-  if (verification === undefined || reveal !== "fields") return {};
-  return { verification: listed(verification).map(resultEntry) };
+  return shownAs(resultEntry, verification, reveal);
 }
 
 /** Returns the same with the time and digest of each check, and the first lines of passed checks. */
@@ -20,16 +19,21 @@ export function verificationRecord(
   verification: readonly Verification[] | undefined,
   reveal: Reveal = "fields",
 ): WireObject {
-  if (verification === undefined || reveal !== "fields") return {};
-  return { verification: listed(verification).map(recordEntry) };
+  return shownAs(recordEntry, verification, reveal);
 }
 
 /** Limits the results in an answer. */
 const RESULTS_MAX = 25;
 
 /** Failed checks come first. */
-function listed(verification: readonly Verification[]): readonly Verification[] {
-  return [...verification].sort((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
+function shownAs(
+  entry: (result: Verification) => WireObject,
+  verification: readonly Verification[] | undefined,
+  reveal: Reveal,
+): WireObject {
+  if (verification === undefined || reveal !== "fields") return {};
+  const listed = verification.toSorted((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
+  return { verification: listed.map(entry) };
 }
 
 /** Limits the lines of a passed check. */

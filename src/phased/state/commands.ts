@@ -6,12 +6,12 @@ import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { Proof } from "../../gate/backed-claims.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
-import { waivable } from "../../gate/waivers.js";
+import { waivable, waivedNames } from "../../gate/waivers.js";
 import type { Owner } from "../../ports/actor.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
-import { type SessionHead, spentAt, waivedNames } from "./head.js";
+import { type SessionHead, spentAt } from "./head.js";
 import { inRanges } from "./ranges.js";
 import type { StepRefused, TaskPairs, TaskWord } from "./task-notes.js";
 
@@ -179,7 +179,7 @@ function waiverCommands(head: SessionHead, structure: WorkflowStructure): Sessio
   if (isWaiverOpen(head)) return ["waive", "denyWaiver"];
   const gate = structure.phases[head.position]?.gate;
   if (head.awaiting !== undefined || asksNoMore(head) || gate === undefined) return [];
-  return waivable(gate, waivedNames(head)).names.length > 0 ? ["requestWaiver"] : [];
+  return waivable(gate, waivedNames(head.waived)).names.length > 0 ? ["requestWaiver"] : [];
 }
 
 /** Returns true if a request for a waiver waits for a person. */

@@ -9,7 +9,7 @@ import { approvalRefused } from "../../approval/message.js";
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { attemptsLeft } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
-import { waivable, waiverName } from "../../gate/waivers.js";
+import { waivable, waivedNames, waiverName } from "../../gate/waivers.js";
 import { firstFew, nearest, shown } from "../../workflow/names.js";
 import type {
   ApprovalDefinition,
@@ -30,7 +30,7 @@ import {
   tooLong,
 } from "./commands.js";
 import type { EventOf, SessionEvent, Verification } from "./events.js";
-import { type SessionHead, spentAt, waivedNames } from "./head.js";
+import { type SessionHead, spentAt } from "./head.js";
 
 /** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
 export const NOTE_MAX = 2000;
@@ -274,7 +274,7 @@ export function requestWaiver(
     return noWaiver(phase, message, "Do what can be done");
   }
   const { gate } = current;
-  const waived = waivedNames(head);
+  const waived = waivedNames(head.waived);
   const named = [...new Set(command.fields.map((name) => waiverName(gate, name)))];
   const fields = named.filter((name) => !waived.includes(name));
   const refusal = namesRefusal(head, gate, named, fields);
@@ -321,7 +321,7 @@ function namesRefusal(
   fields: readonly string[],
 ): AnyPhasegateError | undefined {
   const { phase } = head;
-  const { names, excluded } = waivable(gate, waivedNames(head));
+  const { names, excluded } = waivable(gate, waivedNames(head.waived));
   if (named.length === 0 || named.length > WAIVED_MAX) {
     return badFields(`'fields' must name 1 to ${WAIVED_MAX} fields`, names);
   }

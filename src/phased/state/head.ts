@@ -117,11 +117,6 @@ export const sessionHeadSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("deleted"), ...common, deletedAt: z.string(), reason: z.optional(z.string()) }),
 ]);
 
-/** Returns the names that are waived at the current phase. */
-export function waivedNames({ waived = [] }: Pick<HeadFacts, "waived">): string[] {
-  return waived.flatMap(({ fields }) => fields);
-}
-
 /** Returns the number of failures at a position that still count. */
 export function spentAt(head: HeadFacts, position: number): number {
   for (const [place, failures] of head.spent) if (place === position) return failures;
