@@ -305,9 +305,9 @@ export function phaseAsked(
   phase: PhaseDefinition,
   waived: readonly { readonly fields: readonly string[] }[] = [],
 ): PhaseDefinition {
-  const names = phase.number === current ? waivedNames(waived) : [];
-  if (names.length === 0 && context.options.claims === "plain") return phase;
-  const gate = gateAsked(context, phase.gate, names);
+  const isWaived = phase.number === current && waived.length > 0;
+  if (!isWaived && context.options.claims === "plain") return phase;
+  const gate = gateAsked(context, phase.gate, isWaived ? waivedNames(waived) : []);
   return gate === phase.gate ? phase : { ...phase, gate };
 }
 
