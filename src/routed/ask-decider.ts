@@ -10,6 +10,7 @@ import type { StepDecider } from "../ports/step-decider.js";
 import type { JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { FINISH, matchName, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
+import type { Deadline, DeciderWait } from "./decider-wait.js";
 import {
   type DeciderAnswer,
   type DecisionRequest,
@@ -43,31 +44,31 @@ interface AskOptions {
   readonly deadlineMs: number;
   readonly maxContextBytes: number;
   readonly clock: FullClock;
-  /** Stops it, with the signal's reason. */
-  readonly signal: AbortSignal;
+  readonly wait: DeciderWait;
 }
 
-/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`, or the reason of `signal`. */
+/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`, or why nobody waits any more. */
 export async function askDecider(
   decider: StepDecider,
   request: DecisionRequest,
-  { deadlineMs, maxContextBytes, clock, signal }: AskOptions,
+  { deadlineMs, maxContextBytes, clock, wait }: AskOptions,
 ): Promise<Decided> {
   const begun = clock.elapsed();
   const { allowed, context, workflow } = request;
   const limits = { allowed, context, maxContextBytes, steps: [...workflow.steps, { name: FINISH }] };
-  const end = deadline(clock, deadlineMs, signal);
+  const missed = () => failed("timeout", `the decider had not answered after ${deadlineMs} ms`, true);
+  const deadline = { clock, milliseconds: deadlineMs, missed };
   const spent = () => Math.round(clock.elapsed() - begun);
   try {
-    const first = await bounded(decider, request, end);
+    const first = await bounded(decider, request, wait, deadline);
     const checked = checkAnswer(first, limits);
     if (checked.ok) return decided(checked, first, undefined, spent());
-    const second = await bounded(decider, { ...request, problem: checked.problem }, end);
+    const second = await bounded(decider, { ...request, problem: checked.problem }, wait, deadline);
     const corrected = checkAnswer(second, limits);
     if (corrected.ok) return decided(corrected, second, first.usage, spent());
     throw failed("invalid_response", `the decider's answer can't be used: ${corrected.problem}`, false);
   } finally {
-    end.clear();
+    wait.close();
   }
 }
 
@@ -95,46 +96,6 @@ export function mergeContext(context: JsonObject, updates: JsonObject, maxBytes:
   return Object.keys(updates).length === 0 ? context : readContext({ ...context, ...updates }, maxBytes);
 }
 
-interface Deadline {
-  /** The decider's own. */
-  readonly signal: AbortSignal;
-  /** That of those who wait. */
-  readonly waiting: AbortSignal;
-  /** Asks, and returns what the answer comes to; rejects at the deadline, or when nobody waits, if that is before. */
-  before<T>(ask: () => Promise<T>): Promise<T>;
-  clear(): void;
-}
-
-function deadline(clock: FullClock, milliseconds: number, waiting: AbortSignal): Deadline {
-  const controller = new AbortController();
-  let refuse = (_: unknown) => {};
-  const end = (why: unknown) => {
-    // The rejection comes before the signal: the decider's own error about the signal is ignored then.
-    refuse(why);
-    controller.abort();
-  };
-  const leave = () => end(waiting.reason);
-  const cancel = clock.after(milliseconds, () => {
-    end(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
-  });
-  waiting.addEventListener("abort", leave, { once: true });
-  return {
-    signal: controller.signal,
-    waiting,
-    before: (ask) =>
-      new Promise((resolve, reject) => {
-        // Before it is asked: who asks may end the wait at once.
-        refuse = reject;
-        // A host's decider in plain JavaScript may give no promise.
-        Promise.resolve(ask()).then(resolve, reject);
-      }),
-    clear: () => {
-      cancel();
-      waiting.removeEventListener("abort", leave);
-    },
-  };
-}
-
 function failed(
   reason: "timeout" | "unavailable" | "invalid_response",
   message: string,
@@ -148,15 +109,20 @@ function failed(
   });
 }
 
-/** Asks one question, ended at the deadline, or when nobody waits, even if the decider ignores its signal. */
-async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
-  end.waiting.throwIfAborted();
+/** Asks one question. */
+async function bounded(
+  decider: StepDecider,
+  request: DecisionRequest,
+  wait: DeciderWait,
+  deadline: Deadline,
+): Promise<DeciderAnswer> {
+  const options = { signal: wait.signal };
   try {
-    const answer: unknown = await end.before(() => decider.decide(request, { signal: end.signal }));
+    const answer = await wait.answer(() => decider.decide(request, options), deadline);
     if (isAnswer(answer)) return answer;
   } catch (error) {
     // A decider that was stopped has not failed.
-    end.waiting.throwIfAborted();
+    wait.throwIfLeft();
     // Any other code would blame the request or the storage.
     if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
     // The error may contain a key or a prompt: only the host gets it.

@@ -3,6 +3,7 @@
  * caller that ends its call leaves the question to the others: only the last one ends it.
  */
 import { PhasegateError } from "../errors.js";
+import { DeciderWait } from "./decider-wait.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 
 /** A call that waits for a decision. */
@@ -16,20 +17,19 @@ export interface Waiting {
 /** A question that was asked once, and how many calls wait for its answer. */
 interface Question {
   readonly answer: Promise<RoutedCommit>;
-  readonly end: AbortController;
+  readonly wait: DeciderWait;
   waiting: number;
 }
 
 /** Asks a question. */
-type Ask = (end: AbortSignal, close: () => void) => Promise<RoutedCommit>;
+type Ask = (wait: DeciderWait, close: () => void) => Promise<RoutedCommit>;
 
 /** Asks each question once at a time. */
 export class Asking {
   readonly #questions = new Map<string, Question>();
 
   /**
-   * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does, until its
-   * signal aborts. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller
+   * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller
    * ends the call.
    */
   async answer(
@@ -42,7 +42,7 @@ export class Asking {
     const key = `${sessionId} ${version}`;
     const known = this.#questions.get(key);
     // One that was ended is not waited for: usually it has no answer.
-    const question = known === undefined || known.end.signal.aborted ? this.#ask(key, ask) : known;
+    const question = known === undefined || known.wait.isLeft ? this.#ask(key, ask) : known;
     question.waiting += 1;
     if (signal === undefined) {
       onAsk?.();
@@ -54,7 +54,7 @@ export class Asking {
         question.waiting -= 1;
         const error = leftPending(operation, sessionId);
         // The last caller waits until the question has ended: if the decider has answered just before, its answer counts.
-        if (question.waiting === 0) question.end.abort(error);
+        if (question.waiting === 0) question.wait.leave(error);
         else reject(error);
       };
     });
@@ -68,11 +68,11 @@ export class Asking {
   }
 
   #ask(key: string, ask: Ask): Question {
-    const end = new AbortController();
+    const wait = new DeciderWait();
     const forget = () => {
       if (this.#questions.get(key) === question) this.#questions.delete(key);
     };
-    const question: Question = { answer: ask(end.signal, forget).finally(forget), end, waiting: 0 };
+    const question: Question = { answer: ask(wait, forget).finally(forget), wait, waiting: 0 };
     this.#questions.set(key, question);
     return question;
   }

@@ -17,6 +17,7 @@ import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../w
 import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";
+import type { DeciderWait } from "./decider-wait.js";
 import type { DecisionRequest, RoutedHistoryEntry, StepReport } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
 import {
@@ -44,7 +45,7 @@ export async function decidePending(
   const { asking, caller, hostKernel } = context;
   // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
   const host = context.kernel === hostKernel ? context : { ...context, kernel: hostKernel };
-  const ask = (end: AbortSignal, close: () => void) => decide(host, session, pending, end, close);
+  const ask = (wait: DeciderWait, close: () => void) => decide(host, session, pending, wait, close);
   let decided = await asking.answer(session, pending.version, ask, waiting);
   // Who asks about an outdated state gets what followed it, perhaps from before the retry that has joined the question.
   while (decided.version < session.version) decided = await asking.answer(session, pending.version, ask, waiting);
@@ -103,7 +104,7 @@ async function decide(
   context: RoutedContext,
   session: RoutedSession,
   pending: PendingDecision,
-  signal: AbortSignal,
+  wait: DeciderWait,
   close: () => void,
 ): Promise<RoutedCommit> {
   const { sessionId } = session;
@@ -118,7 +119,7 @@ async function decide(
     const definition = await loadTexts(context, structure.name);
     const request = await requestFor(context, session, pending, structure, definition);
     const { deciderDeadlineMs: deadlineMs, maxContextBytes } = context.options.limits;
-    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock, signal });
+    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock, wait });
   } catch (error) {
     if (!isPhasegateError(error) || !RECORDED.has(error.code)) throw error;
     // A retry may come as soon as the failure is recorded: it must not wait for the answer of this question.

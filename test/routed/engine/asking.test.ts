@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { fullClock } from "../../../src/ports/clock.js";
 import { Asking } from "../../../src/routed/asking.js";
+import type { DeciderWait } from "../../../src/routed/decider-wait.js";
 import type { RoutedCommit } from "../../../src/routed/state/machine.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { failure } from "../../support/failure.js";
@@ -7,14 +9,16 @@ import { failure } from "../../support/failure.js";
 const session = { sessionId: parseSessionId("one") };
 const waiting = { operation: "advance", signal: undefined, onAsk: undefined } as const;
 
-/** Counts questions. Each is answered with an error when it is ended, and otherwise never. */
+const deadline = { clock: fullClock({ now: Date.now }), milliseconds: 60_000, missed: () => new Error("missed") };
+
+/** Counts questions. Each waits for a decider that never answers. */
 function questions() {
   const seen = { asked: 0 };
-  const ask = (end: AbortSignal) =>
-    new Promise<RoutedCommit>((_, reject) => {
-      seen.asked += 1;
-      end.addEventListener("abort", () => reject(end.reason));
-    });
+  const ask = async (wait: DeciderWait): Promise<RoutedCommit> => {
+    seen.asked += 1;
+    await wait.answer(() => new Promise(() => {}), deadline).finally(() => wait.close());
+    throw new Error("it was answered");
+  };
   return { seen, ask };
 }
 
