@@ -169,7 +169,8 @@ async function signerOf({ key, by }: DecideOptions, approvers: Approvers): Promi
 }
 
 function requireHash(decision: Decision, { yes, evidenceHash, request }: DecideOptions): void {
-  if (yes !== true || (decision === "waive" ? request : (evidenceHash ?? request)) !== undefined) return;
+  const given = { approve: evidenceHash, waive: request, deny: evidenceHash ?? request }[decision];
+  if (yes !== true || given !== undefined) return;
   const option = { approve: "--evidence-hash", waive: "--request", deny: "--evidence-hash or --request" }[decision];
   const what = { approve: "the evidence", waive: "the request", deny: "the evidence, or the request for a waiver," }[
     decision
@@ -194,12 +195,15 @@ function nameOf(publicKey: string, approvers: Approvers): string {
 
 /** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
 function requireSeen({ seen, question }: WaitingSession, { evidenceHash, request, yes }: DecideOptions): void {
-  const given = seen.option === "--request" ? request : evidenceHash;
-  if (given === seen.hash || (given === undefined && yes !== true)) return;
-  const what = seen.option === "--request" ? "request" : "evidence";
+  const isRequest = seen.option === "--request";
+  const [given, other] = isRequest ? [request, evidenceHash] : [evidenceHash, request];
+  if (other === undefined && (given === seen.hash || (given === undefined && yes !== true))) return;
+  const what = isRequest ? "request" : "evidence";
   const hint = `See which ${what} waits now, and its hash for ${seen.option}: phasegate show ${question.sessionId}`;
-  const other = what === "request" ? "another request" : "other evidence";
-  throw new CommandFailure(`the session waits on ${other} than the given hash`, EXIT.problems, hint);
+  const waits = isRequest ? "another request" : "other evidence";
+  const awaited = isRequest ? "a request for a waiver, not on evidence" : "evidence, not on a request for a waiver";
+  const why = other === undefined ? `${waits} than the given hash` : awaited;
+  throw new CommandFailure(`the session waits on ${why}`, EXIT.problems, hint);
 }
 
 async function noteFor(decision: Decision, options: DecideOptions, terminal: Terminal): Promise<string | undefined> {

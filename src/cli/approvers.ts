@@ -204,7 +204,7 @@ export class ApproversFile implements Invitations {
 
   /** Lists the approvers, and the invitations that are open. */
   list(): { readonly approvers: Approvers; readonly invitations: readonly Invitation[] } {
-    const { approvers, invitations } = this.#read();
+    const { approvers, invitations } = this.#read(false);
     return { approvers, invitations: this.#left(invitations, approvers) };
   }
 
@@ -255,17 +255,17 @@ export class ApproversFile implements Invitations {
         this.#writeApprovers(text, changed, name, edit);
       }
       return { keys: known.length - kept.length, invitations: open.length - left.length };
-    });
+    }, false);
   }
 
   /** Changes the files while no other process does. */
-  async #change<T>(step: (contents: Contents, edit: Edit) => T): Promise<T> {
+  async #change<T>(step: (contents: Contents, edit: Edit) => T, mayBeMissing = true): Promise<T> {
     const edit = await loadEdit();
-    return changeFile(this.file, () => step(this.#read(), edit));
+    return changeFile(this.file, () => step(this.#read(mayBeMissing), edit));
   }
 
-  #read(): Contents {
-    const text = readText(this.file, WHAT, "");
+  #read(mayBeMissing = true): Contents {
+    const text = readText(this.file, WHAT, mayBeMissing ? "" : undefined);
     const invitations = parseInvitations(this.#invitationsFile, readText(this.#invitationsFile, WHAT, "[]"));
     return { text, approvers: text === "" ? {} : parseApprovers(this.file, text), invitations };
   }

@@ -25,7 +25,7 @@
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
 import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
-import { useOwnProject } from "./options.js";
+import { splitVariables, useOwnProject } from "./options.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
 
 /** Runs `phasegate` with these arguments, and returns its exit code. Never rejects. */
@@ -41,7 +41,10 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     return exitCode;
   } catch (error) {
     // Commander has printed the error. Its code is 1 for wrong usage, and 0 for --help and --version.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error instanceof CommanderError) {
+      // A client takes another code of a hook as a ban on the agent's end.
+      return error.exitCode === 0 || args[0] === "hook" ? EXIT.ok : EXIT.usage;
+    }
     const stack = wantsStack(args);
     printError(terminal, error, { stack, url: stack || args.includes("--json") });
     return exitCodeOf(error);
@@ -130,6 +133,7 @@ function createProgram(commands: readonly CreateCommand[], terminal: Terminal, s
     .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")
     .version(packageVersion(), "-V, --version", "print the version")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
+  program.hook("preAction", (_, command) => splitVariables(command));
   for (const command of commands) program.addCommand(command(terminal, setExitCode));
   for (const command of withSubcommands(program)) configure(command, terminal);
   return program;

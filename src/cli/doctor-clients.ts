@@ -119,7 +119,8 @@ function isPhasegate(name: string, { command, args }: JsonObject): boolean {
 }
 
 function serverOf(place: string, entry: JsonObject, project: string): ConfiguredServer {
-  const url = typeof entry.url === "string" ? entry.url : undefined;
+  // Gemini CLI has httpUrl, Windsurf serverUrl.
+  const url = [entry.url, entry.httpUrl, entry.serverUrl].find((one) => typeof one === "string");
   if (url !== undefined) return { place, start: { reason: `it is reached at ${url}, and not started by the client` } };
   if (entry.enabled === false || entry.disabled === true) return { place, start: { reason: "it is switched off" } };
   if (entry.command === undefined) return { place, start: { reason: "it has no command" } };

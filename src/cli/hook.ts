@@ -31,7 +31,7 @@ const HELP = `
 The client runs it before an agent ends, with JSON on stdin. If a session that the agent works on is active, the answer on
 stdout tells the agent once which call is next. There is no answer if the agent goes on because of an earlier one, if
 nothing was done in the session since, if the session waits for a person or is paused, or if the agent was stopped or has
-failed. The exit code is always 0; errors are printed only with --log-level debug.
+failed. The exit code is always 0; errors are printed only with --log-level debug, and for wrong options.
 
 \`phasegate init --hooks\` installs it.`;
 

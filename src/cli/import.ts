@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -60,8 +60,10 @@ export function importCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     .addHelpText("after", HELP)
     .action(async (file: string | undefined, options: ImportOptions) => {
       const work = (path: string) => importFile(path, options, terminal);
-      const fromStdin = file === undefined || file === "-";
-      setExitCode(await (fromStdin ? spooled(terminal.stdin, work) : work(await requireFile(file, "the file"))));
+      if (file === undefined || file === "-") return setExitCode(await spooled(terminal.stdin, work));
+      const path = await requireFile(file, "the file");
+      // A pipe can be read once, and the file is read twice.
+      setExitCode(await ((await stat(path)).isFile() ? work(path) : spooled(createReadStream(path), work)));
     });
 }
 

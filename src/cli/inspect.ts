@@ -9,6 +9,7 @@ import { Command, Option } from "commander";
 import type { Logger } from "pino";
 import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
+import { isPhasegateError } from "../errors.js";
 import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
 import { HOST_ACTIONS } from "../inspector/actions.js";
 import { phasedPath, routedPath } from "../inspector/details.js";
@@ -23,15 +24,16 @@ import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
 import {
   attemptOptions,
+  includeRootOption,
   type LogLevel,
   logLevelOption,
   notEmpty,
   port,
-  repeated,
   requireFolder,
   startersFolder,
   startersOption,
   stateOption,
+  workflowsOption,
 } from "./options.js";
 import { type OpenedState, openAll } from "./state.js";
 import { codeFrame, print, sourceLines, type Terminal, withoutPasswords } from "./terminal.js";
@@ -42,6 +44,7 @@ interface WorkflowPlaces {
   readonly workflows?: readonly string[];
   readonly starters?: true;
   readonly routed?: string;
+  readonly includeRoot?: readonly string[];
   readonly project?: string;
 }
 
@@ -68,9 +71,10 @@ const DRAIN_MS = 2000;
 
 function workflowOptions(): Option[] {
   return [
-    new Option("--workflows <dir...>", "folders of phased workflows").env("PHASEGATE_WORKFLOWS").argParser(repeated),
+    workflowsOption(),
     startersOption(),
     new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty),
+    includeRootOption(),
     projectOption(),
   ];
 }
@@ -219,13 +223,15 @@ function rootsOf({ workflows = [], starters }: WorkflowPlaces): string[] {
   return [...workflows, ...(starters ? [startersFolder()] : [])];
 }
 
-async function sourcesIn({ routed, project, ...phased }: WorkflowPlaces) {
+async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...phased }: WorkflowPlaces) {
   const roots = rootsOf(phased);
   for (const root of phased.workflows ?? []) await requireFolder(root, "the folder of workflows");
   const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
   return {
     ...(roots.length === 0 ? {} : { content: new FileContent({ roots }) }),
-    ...(folder === undefined ? {} : { workflows: new RoutedFolders({ source: new FileTexts({ root: folder }) }) }),
+    ...(folder !== undefined && {
+      workflows: new RoutedFolders({ source: new FileTexts({ root: folder }), includeRoots }),
+    }),
     ...(project === undefined ? {} : { plans: new FilePlans({ root: project }) }),
   };
 }
@@ -308,6 +314,10 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
   });
   try {
     return await sessionGraph(opened, name);
+  } catch (cause) {
+    const isNone = isPhasegateError(cause, "SESSION_NOT_FOUND") || isPhasegateError(cause, "INVALID_INPUT");
+    if (!isNone) throw cause;
+    throw new CommandFailure(`there is no workflow and no session ${name}`, EXIT.problems, hint, { cause });
   } finally {
     await opened.engine.close();
   }

@@ -33,7 +33,10 @@ async function main(): Promise<void> {
   // that reads no log.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
+      if (error.code === "EPIPE") return;
+      // Half of the output is there: no code but that of a failed environment would be true.
+      if (stream === process.stdout) console.error(`phasegate: error: the output can't be written (${error.code})`);
+      process.exit(3);
     });
   }
 

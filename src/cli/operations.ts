@@ -3,7 +3,7 @@ import { Option } from "commander";
 import type { MoveResult } from "../phased/commands.js";
 import type { EngineOptions } from "../phased/options.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { notEmpty, repeated, wholeNumber } from "./options.js";
+import { notEmpty, wholeNumber, workflowsOption } from "./options.js";
 import type { OpenedSession } from "./state.js";
 import { counted, durationText, printable } from "./terminal.js";
 import { projectOption, type TrustOptions } from "./trust.js";
@@ -144,9 +144,7 @@ An agent may not adopt a plan that asks for less than the one that its session b
     note: { text: "why; the history shows it" },
     options: () => [
       serversProject(),
-      new Option("--workflows <dir...>", "the server's folders of phased workflows")
-        .env("PHASEGATE_WORKFLOWS")
-        .argParser(repeated),
+      workflowsOption("the server's folders of phased workflows"),
       new Option("--preview", "only show what would change"),
     ],
     phased: async (engine, id, { by, note, preview }) => {

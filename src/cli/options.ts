@@ -6,7 +6,7 @@
  */
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
@@ -48,6 +48,25 @@ export function toolName(value: string): string {
 /** Collects the values of an option that may be repeated. */
 export function repeated(value: string, before: readonly string[] = []): string[] {
   return [...before, notEmpty(value)];
+}
+
+/**
+ * Splits what a variable says of several folders at ':' (';' on Windows), as PATH has them. Only the command line can repeat an
+ * option.
+ */
+export function splitVariables(command: Command): void {
+  for (const option of command.options) {
+    const name = option.attributeName();
+    if (!option.variadic || command.getOptionValueSource(name) !== "env") continue;
+    const joined: readonly string[] = command.getOptionValue(name);
+    const folders = joined.flatMap((folder) => folder.split(delimiter)).filter((folder) => folder !== "");
+    command.setOptionValueWithSource(name, folders, "env");
+  }
+}
+
+/** Returns `--workflows`. */
+export function workflowsOption(description = "folders of phased workflows"): Option {
+  return new Option("--workflows <dir...>", description).env("PHASEGATE_WORKFLOWS").argParser(repeated);
 }
 
 /** Returns `--state`. A password in the environment variable appears in no list of processes. */

@@ -19,6 +19,7 @@ import {
   startersOption,
   stateOption,
   toolName,
+  workflowsOption,
 } from "./options.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
@@ -27,6 +28,7 @@ export function serveOptions(): Option[] {
   return [
     ...folderOptions(),
     ...routedOptions(),
+    ...outputOptions(),
     ...listenOptions(),
     ...workspaceOptions(),
     ...verifierOptions(),
@@ -38,9 +40,7 @@ export function serveOptions(): Option[] {
 
 function folderOptions(): Option[] {
   return [
-    new Option("--workflows <dir...>", "folders of phased workflows; of two with the same name, the first counts")
-      .env("PHASEGATE_WORKFLOWS")
-      .argParser(repeated),
+    workflowsOption("folders of phased workflows; of two with the same name, the first counts"),
     startersOption(),
     new Option("--standards <dir...>", "folders of Markdown files that agents may search, by the tool search_standards")
       .env("PHASEGATE_STANDARDS")
@@ -156,6 +156,12 @@ function routedOptions(): Option[] {
     new Option("--routed-tools <how>", "one MCP tool per call, or a single one for all calls")
       .choices(["separate", "single"])
       .default("separate"),
+  ];
+}
+
+/** Returns the options of what is served beside MCP over stdio, or instead of it. */
+function outputOptions(): Option[] {
+  return [
     new Option(
       "--http <port>",
       "serve phased or routed workflows over plain HTTP on 127.0.0.1, instead of MCP",
@@ -288,10 +294,20 @@ function isLoopback(host: string): boolean {
 
 /** Throws if options are missing or have no effect. A variable may be set for other servers than this one. */
 export function requireComplete(
-  given: ListenOptions & { readonly http?: number },
+  given: ListenOptions & { readonly http?: number; readonly routed?: string },
   sourceOf: (option: string) => string | undefined,
 ): void {
-  const { listen, tokens, oauthIssuer, oauthResource, quota, inspector, http } = given;
+  const { listen, tokens, oauthIssuer, oauthResource, quota, inspector, http, routed } = given;
+  const unused = (options: readonly Option[], partner: string, example: string) => {
+    const without = options.filter((option) => sourceOf(option.attributeName()) === "cli");
+    if (without.length === 0) return;
+    const flags = without.map(({ long }) => long).join(", ");
+    throw usage(
+      `without ${partner} there is no use for ${flags}`,
+      `Give ${partner} ${example}, or leave out ${flags}.`,
+    );
+  };
+  if (routed === undefined) unused(routedOptions(), "--routed", "with a folder of routed workflows");
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
   if (inspector === true && (listen === undefined || !hasLogin)) {
     throw usage(
@@ -299,12 +315,7 @@ export function requireComplete(
       "Give a port: --inspector 0 takes any free one.",
     );
   }
-  if (listen === undefined) {
-    const without = listenOptions().filter((option) => sourceOf(option.attributeName()) === "cli");
-    if (without.length === 0) return;
-    const flags = without.map(({ long }) => long).join(", ");
-    throw usage(`without --listen there is no use for ${flags}`, `Give --listen HOST:PORT, or leave out ${flags}.`);
-  }
+  if (listen === undefined) return unused(listenOptions(), "--listen", "HOST:PORT");
   if (http !== undefined) throw usage("--listen and --http exclude each other", "Serve them from two processes.");
   if ((oauthIssuer === undefined) !== (oauthResource === undefined)) {
     throw usage("--oauth-issuer and --oauth-resource belong together", "Give both.");

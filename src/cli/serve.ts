@@ -147,23 +147,24 @@ async function complete(
   sourceOf: (option: string) => string | undefined,
   env: Environment,
 ): Promise<ServeOptions> {
-  const folders = (option: "workflows" | "standards" | "readRoot") => {
-    const paths = given[option] ?? [];
-    const separate = sourceOf(option) === "env" ? paths.flatMap((joined) => joined.split(delimiter)) : paths;
-    return separate.filter((path) => path !== "");
-  };
+  const { workflows: folders = [], standards = [], readRoot = [], starters } = given;
   // Of two workflows with the same name the first counts: a starter gives way to a workflow of the user's.
-  const named = [...folders("workflows"), ...(given.starters ? [startersFolder()] : [])];
-  const standards = folders("standards");
+  const named = [...folders, ...(starters ? [startersFolder()] : [])];
   const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
   const file = env.WORKFLOW_DB_PATH?.trim();
   const place = given.state ?? (file ? `sqlite:${file}` : undefined);
-  const workspace = workspaceOf(given, folders("readRoot"));
+  const workspace = workspaceOf(given, readRoot);
   const logFiles = logFilesOf(given.logDir, env);
   const hasMore = workspace !== undefined || standards.length > 0;
   const { workflows, state, own } = await placesOf(given, named, place, hasMore);
   if (given.cleanupAfter !== undefined && workflows.length === 0) {
     throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
+  }
+  if (given.inspector !== undefined && state === undefined) {
+    throw usage(
+      "--inspector shows sessions, and there are none",
+      "Give --state with --workflows, --starters or --routed.",
+    );
   }
   requireComplete(given, sourceOf);
   if (given.http !== undefined) requireOneKind(workflows.length > 0, given.routed !== undefined, hasMore);

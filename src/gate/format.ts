@@ -24,8 +24,11 @@ export function requiredFormat(gate: GateDefinition): JsonObject {
   switch (revealOf(gate)) {
     case "none":
       return { type: "object" };
-    case "names":
-      return { type: "object", properties: Object.fromEntries(namesOf(gate).map((name) => [name, {}])) };
+    case "names": {
+      const proofs = "proofs" in gate ? (gate.proofs ?? []) : [];
+      const properties = namesOf(gate).map((name) => [name, proofs.includes(name) ? PROOF_FORMAT : {}]);
+      return { type: "object", properties: Object.fromEntries(properties) };
+    }
     default:
       return fullFormat(gate);
   }

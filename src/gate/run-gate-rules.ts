@@ -32,7 +32,7 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
   for (const { rule, field } of rulesOf(gate)) {
     const params = rule.params ?? {};
     const compiled = compiler.compile(rule.cel, field === undefined ? { params } : { value: field.type, params });
-    if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.message}`));
+    if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.why}`));
     else ready.push({ rule, field, params: ruleParams(params).value, compiled, run: boundedRule(compiled) });
   }
   const read = fieldsRead(gate, ready);

@@ -1,4 +1,5 @@
 /** The commits of sessions as they are read from a store: one, all in order, or all with everything that they refer to. */
+import { isPhasegateError } from "../errors.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import type { SessionId } from "../workflow/names.js";
 import {
@@ -6,6 +7,7 @@ import {
   audit,
   checkPayload,
   checkSummary,
+  isIntact,
   type Made,
   type Receipt,
   type Recorded,
@@ -34,6 +36,19 @@ export class SessionLog<Event, Head> {
   read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
     const { machine, hashKey } = this.#source;
     return readCommit(machine, sessionId, commit, hashKey);
+  }
+
+  /** Returns undefined for a session of another kind, which may be in the same storage: this machine can't read it. */
+  readOwn(id: SessionId, commit: Commit): Made<Event, Head> | undefined {
+    try {
+      return this.read(id, commit);
+    } catch (error) {
+      const { machine, hashKey } = this.#source;
+      // The summary is not covered by the hash: another kind in it must hide nothing that was changed.
+      const isWhole = commit.sessionId === id && isIntact(commit, hashKey);
+      if (isWhole && commit.summary.kind !== machine.kind) return undefined;
+      throw error;
+    }
   }
 
   /** Returns one commit of a session. */
@@ -66,9 +81,21 @@ export class SessionLog<Event, Head> {
 
   /** Checks a whole log; its summaries and payloads, a receipt, and the hint of the store. */
   async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
+    if (await this.#isOther(id)) return { intact: true, versions: 0, receipt: { version: 0, hash: "" } };
     // Read before the log: a commit that is appended meanwhile must not look missing.
     const hinted = (await this.#source.storage.hint?.(id)) ?? 0;
     return audit(this.#complete(id), receipt, hinted);
+  }
+
+  async #isOther(id: SessionId): Promise<boolean> {
+    try {
+      for await (const first of this.#source.storage.log(id, { limit: 1 }))
+        return this.readOwn(id, first) === undefined;
+    } catch (error) {
+      // The audit itself tells what is wrong with it.
+      if (!isPhasegateError(error)) throw error;
+    }
+    return false;
   }
 
   async *#complete(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {

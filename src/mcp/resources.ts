@@ -313,7 +313,7 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
     const missing = isPhasegateError(error) && MISSING.has(error.code);
     if (uri !== undefined && missing) throw new ResourceNotFoundError(uri.href);
     // If `error` is a kind of error, the sentence is in `message`.
-    const { error: kind, message = kind, code } = errorAnswer("", "", error);
+    const { error: kind, message = kind, code } = errorAnswer({ name: "", actions: [] }, "", error);
     const kindOfError = code === "CURSOR_INVALID" ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
     throw new ProtocolError(kindOfError, String(message), { code });
   }

@@ -19,13 +19,13 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
   if (!valid && error?.code !== "no_such_key") return explainFault(cel, error, scope);
   const parsed = scope.environment.parse(cel);
   const nodes = nodesOf(parsed.ast);
-  const fault = unknownMember(cel, nodes, scope) ?? badPattern(nodes, patterns);
+  const fault = unknownMember(cel, nodes, scope) ?? badPattern(cel, nodes, patterns);
   if (fault !== undefined) return fault;
   if (!valid) return explainFault(cel, error, scope);
   if (type !== "bool") {
     const found = type === undefined || type === "dyn" ? "a value of any type" : typeInWords(type);
-    const message = `a rule must give true or false, and this one gives ${found}`;
-    return { ok: false, message, hint: `Compare it with something, as in ${cel.length < 40 ? cel : "…"} == true.` };
+    const hint = `Compare it with something, as in ${cel.length < 40 ? cel : "…"} == true.`;
+    return faultOf(cel, `a rule must give true or false, and this one gives ${found}`, hint);
   }
   parsed.check();
   keepFinite(nodes);
@@ -84,14 +84,13 @@ const TEXT_MAX = 20_000;
 /** Returns why a rule is too large to be checked; undefined if it isn't or can't be parsed, which the check reports. */
 function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefined {
   const hint = "Make it shorter, or split it into two rules; maps that cel.bind nests in one another grow fastest.";
-  const fault = (why: string) => ({ ok: false, message: `the rule ${shown(cel)} can't be run: ${why}`, hint }) as const;
-  if (cel.length > TEXT_MAX) return fault(`it has more than ${TEXT_MAX} characters`);
+  if (cel.length > TEXT_MAX) return faultOf(cel, `it has more than ${TEXT_MAX} characters`, hint);
   try {
     if (typeSize(environment.parse(cel).ast) <= TYPE_SIZE_MAX) return undefined;
   } catch {
     return undefined;
   }
-  return fault(`the types of its values have names of more than ${TYPE_SIZE_MAX} characters`);
+  return faultOf(cel, `the types of its values have names of more than ${TYPE_SIZE_MAX} characters`, hint);
 }
 
 /** Finds unknown keys: `has(evidence.misspelt)` passes CEL's check and would always be false. */
@@ -101,8 +100,8 @@ function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope)
     const keys = member === undefined ? undefined : keysOf(member.of, scope);
     if (member?.key === undefined || keys === undefined || keys.includes(member.key)) continue;
     const meant = nearest(member.key, keys);
-    const message = `the rule ${shown(cel)} can't be run: there is no ${member.of}.${member.key}`;
-    return { ok: false, message, hint: meant === undefined ? keyHint(member, keys) : `Did you mean ${shown(meant)}?` };
+    const hint = meant === undefined ? keyHint(member, keys) : `Did you mean ${shown(meant)}?`;
+    return faultOf(cel, `there is no ${member.of}.${member.key}`, hint);
   }
   return undefined;
 }
@@ -124,7 +123,7 @@ function keyHint(
 }
 
 /** Finds invalid patterns, and sends each call of `matches` to the linear-time engine. */
-function badPattern(nodes: readonly ASTNode[], patterns: Patterns): RuleFault | undefined {
+function badPattern(cel: string, nodes: readonly ASTNode[], patterns: Patterns): RuleFault | undefined {
   for (const node of nodes) {
     if (node.op !== "rcall" || node.args[0] !== "matches") continue;
     node.args[0] = LINEAR_MATCHES;
@@ -132,7 +131,7 @@ function badPattern(nodes: readonly ASTNode[], patterns: Patterns): RuleFault | 
     const fault = pattern === undefined ? undefined : patterns.fault(pattern);
     if (fault === undefined) continue;
     const hint = "Use RE2 syntax (github.com/google/re2/wiki/Syntax): it has no backreferences and no lookaround.";
-    return { ok: false, message: `the pattern is invalid, or can't be matched in linear time: ${fault}`, hint };
+    return faultOf(cel, `its pattern is invalid, or can't be matched in linear time: ${fault}`, hint);
   }
   return undefined;
 }
@@ -183,8 +182,11 @@ const RULES_PAGE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
 function explainFault(cel: string, error: TypeCheckResult["error"], scope: RuleScope): RuleFault {
   // Without a summary, the parser ran out of stack over something like `!!!!…`.
   const summary = error?.summary ?? "it is nested too deeply";
-  const message = `the rule ${shown(cel)} can't be run: ${inWords(summary)}`;
-  return { ok: false, message, hint: hintFor(error?.code, summary, scope) };
+  return faultOf(cel, inWords(summary), hintFor(error?.code, summary, scope));
+}
+
+function faultOf(cel: string, why: string, hint: string): RuleFault {
+  return { ok: false, why, message: `the rule ${shown(cel)} can't be run: ${why}`, hint };
 }
 
 /** Returns why an evaluation failed, as part of a sentence. */

@@ -29,6 +29,8 @@ export interface CompiledRule {
 /** The reason that a text can't run as a rule, and what to write instead. */
 export interface RuleFault {
   readonly ok: false;
+  /** Why the rule can't be run, without the rule. */
+  readonly why: string;
   readonly message: string;
   readonly hint: string;
 }

@@ -108,6 +108,12 @@ describe("phasegate approve", () => {
     });
     const other = await run(...args, "--yes", "--evidence-hash", "0".repeat(64));
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("the session waits on other evidence") });
+    const request = ["--request", "0".repeat(64)];
+    expect(await run(...args, "--yes", ...request)).toMatchObject({ code: 2 });
+    expect(await run(...args, "--yes", "--evidence-hash", evidenceHash, ...request)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("the session waits on evidence, not on a request for a waiver"),
+    });
     // The error for a wrong hash does not contain the right one: `phasegate show` prints it.
     expect(other.stderr).not.toContain(evidenceHash);
     expect(other.stderr).toContain(`phasegate show ${sessionId}`);
@@ -349,6 +355,13 @@ describe("phasegate waive", () => {
       code: 2,
       stderr: expect.stringContaining("--yes needs --evidence-hash or --request"),
     });
+    const evidence = ["--evidence-hash", "0".repeat(64)];
+    for (const other of [evidence, [...evidence, "--request", asked.request]]) {
+      expect(await run("deny", sessionId, ...byName, "--note", "no", ...other)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("the session waits on a request for a waiver, not on evidence"),
+      });
+    }
     expect(await run("waive", sessionId, "--state", state)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("nobody is named"),

@@ -117,6 +117,15 @@ describe("phasegate approvers", () => {
     expect(invitations.map(({ name }: { name: string }) => name).sort()).toEqual(names.map((name) => `${name}2`));
   });
 
+  it("takes a file that is not there for a mistake, except to invite the first person", async () => {
+    const file = join(await temporaryFolder(), "approvers.json");
+    for (const args of [["list"], ["remove", "ann"]]) {
+      const refused = await run("approvers", ...args, "--approvers", file);
+      expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("can't be read") });
+    }
+    expect((await run("approvers", "invite", "ann", "--approvers", file)).code).toBe(0);
+  });
+
   it("explains wrong names, addresses and times", async () => {
     const { approvers, file } = await aFile();
     expect(await approvers("invite", " ")).toMatchObject({ code: 2 });

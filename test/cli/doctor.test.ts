@@ -187,6 +187,7 @@ describe("the clients' configurations", () => {
 
   it.each([
     [{ url: "http://127.0.0.1/phasegate" }, /reached at http/],
+    [{ httpUrl: "http://127.0.0.1/phasegate" }, /reached at http/],
     [{ type: "local", command: "phasegate", enabled: false }, /switched off/],
     [{ command: "phasegate", disabled: true }, /switched off/],
     [{ args: ["serve"] }, /it has no command/],

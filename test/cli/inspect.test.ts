@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, chmod, readdir, readFile, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -218,5 +218,21 @@ describe("phasegate graph", () => {
 
     const missing = await run("graph", "none", ...places);
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("--starters")]);
+    for (const name of ["none", "No Name"]) {
+      const neither = await run("graph", name, "--state", state);
+      expect(neither).toMatchObject({ code: 1, stderr: expect.stringContaining(`no workflow and no session ${name}`) });
+      expect(neither.stderr).toContain("--starters");
+    }
+  });
+
+  it("takes several folders from the variable, and includes files from the roots that are given", async () => {
+    const folder = await temporaryFolder();
+    await writeFiles(join(folder, "phased"), SMALL);
+    await writeFiles(join(folder, "routed"), GARDENS);
+    vi.stubEnv("PHASEGATE_WORKFLOWS", ["", folder, join(folder, "phased")].join(delimiter));
+    expect((await run("graph", "small")).code).toBe(0);
+    const routed = ["graph", "SHARED", "--routed", join(folder, "routed")];
+    expect(await run(...routed)).toMatchObject({ code: 1, stderr: expect.stringContaining("has errors") });
+    expect((await run(...routed, "--include-root", "shared")).code).toBe(0);
   });
 });

@@ -382,6 +382,10 @@ describe("phasegate serve --listen", () => {
     [["--tokens", "t.json", "--grace", "5s"], /without --listen there is no use for --tokens, --grace$/m],
     [["--inspector"], /needs --listen and a login/],
     [["--listen", "127.0.0.1:0", "--inspector"], /needs --listen and a login/],
+    [
+      ["--decider", "linear", "--include-root", "x"],
+      /without --routed there is no use for --include-root, --decider$/m,
+    ],
     [["--quota", "calls=5"], /without --listen there is no use for --quota$/m],
     [["--listen", "127.0.0.1:0", "--quota", "calls=0"], /calls=N/],
     [["--listen", "127.0.0.1:0", "--quota", "steps=5"], /calls=N/],

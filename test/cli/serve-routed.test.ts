@@ -158,6 +158,7 @@ describe("phasegate serve with routed workflows", () => {
 
   it.each<[string[], Record<string, string>, RegExp]>([
     [["--state", "x"], {}, /there is nothing to serve/],
+    [["--standards", ".", "--inspector", "0"], {}, /--inspector shows sessions, and there are none/],
     [["--routed", "x"], {}, /--state is missing/],
     [["--routed", "x", "--state", "x", "--decider", "oracle"], {}, /Allowed choices are gemini, sampling, linear/],
     [["--routed", "x", "--state", "x", "--http", "70000"], {}, /less than 65536/],

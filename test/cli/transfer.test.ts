@@ -1,4 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +18,7 @@ import { wrapStorage } from "../../src/testing/broken.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { livedIn, logOf } from "../support/house.js";
 import { makeEngine } from "../support/make-engine.js";
+import { BIN } from "./bin.js";
 import { piped } from "./piped.js";
 import { run } from "./run-cli.js";
 
@@ -144,6 +147,29 @@ describe("phasegate export and import", () => {
     });
     full.on("error", () => {});
     expect(await exportTo(full, state)).toMatchObject({ code: 3, stderr: expect.stringContaining("write ENOSPC") });
+  });
+
+  const hasFull = existsSync("/dev/full");
+  const reason = hasFull ? "" : " (skipped: this system has no /dev/full)";
+  it.skipIf(!hasFull)(`end with the code of a failed environment where stdout's disk is full${reason}`, async () => {
+    const { state } = await exported();
+    const full = 'exec 1>/dev/full; exec node "$@"';
+    for (const command of ["sessions", "export"]) {
+      const { status, stderr } = spawnSync("sh", ["-c", full, "sh", BIN, command, "--state", state], {
+        encoding: "utf8",
+      });
+      expect([command, status]).toEqual([command, 3]);
+      expect(stderr).toMatch(/^phasegate: error: [^\n]*ENOSPC[^\n]*\n/);
+      expect(stderr).not.toContain("    at ");
+    }
+  });
+
+  it("take a pipe in place of a file, which can be read only once", async () => {
+    const { file, other, storage, ids } = await exported();
+    const script = 'cat "$0" | node "$1" import --state "$2" /dev/stdin';
+    const { status, stdout } = spawnSync("sh", ["-c", script, file, BIN, other], { encoding: "utf8" });
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/imported 4 sessions/i)]);
+    await expectSame(storage, await FileStorage.open(other), Object.values(ids));
   });
 
   it("report the failure of a session in its turn, also if sessions before it take longer", async () => {

@@ -101,6 +101,34 @@ describe("a session of another kind", () => {
     },
   );
 
+  it("has no commits here to audit; one of this kind that was changed is told", async () => {
+    const { kernel, storage } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    await kernel.execute(ID, adding(2));
+    expect(await otherKind(storage).audit(ID)).toEqual({
+      intact: true,
+      versions: 0,
+      receipt: { version: 0, hash: "" },
+    });
+    expect(await otherKind(storage, 1).audit(ID)).toMatchObject({ versions: 0 });
+    expect(await otherKind(storage).audit(OTHER_ID)).toMatchObject({ intact: true, versions: 0 });
+    const { log } = storage;
+    storage.log = async function* (...[id, options]: Parameters<typeof log>) {
+      for await (const commit of log.call(storage, id, options)) {
+        yield {
+          ...commit,
+          body: commit.body.replace('"total":1', '"total":9'),
+          summary: { ...commit.summary, kind: "x" },
+        };
+      }
+    };
+    expect(await makeKernel({ storage }).kernel.audit(ID)).toMatchObject({ intact: false, versions: 0 });
+    storage.log = () => {
+      throw new Error("the disk is gone");
+    };
+    await expect(makeKernel({ storage }).kernel.audit(ID)).rejects.toThrow("the disk is gone");
+  });
+
   it("is one that can't be read: another kind in the summary alone hides nothing", async () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, adding(1));

@@ -65,6 +65,8 @@ describe("reading", () => {
     const sessionId = await startTwoPhases(engine);
     expect((await failure(engine.getState("garden_of_peas"))).code).toBe("SESSION_NOT_FOUND");
     expect((await failure(garden.status(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.audit("garden_of_peas"))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(garden.audit(sessionId))).code).toBe("SESSION_NOT_FOUND");
     expect(security).toEqual([]);
   });
 

@@ -200,7 +200,7 @@ describe("a text that is no rule", () => {
     ["value + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1111", "integer", "as in … == true"],
     ["value + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 111", "integer", "+ 111 == true"],
     // Patterns.
-    ["value.matches('(')", "string", "the pattern is invalid, or can't be matched in linear time"],
+    ["value.matches('(')", "string", "its pattern is invalid, or can't be matched in linear time"],
     ["value.matches('(?=a)')", "string", "Use RE2 syntax"],
     [`value.matches('${"a".repeat(1001)}')`, "string", "longer than 1000"],
     ["value == '' || value.matches('(a{1000}){1000}')", "string", "more than 10000 steps"],
@@ -226,7 +226,7 @@ describe("a text that is no rule", () => {
 
   it("is quoted in the message, on one line", async () => {
     expect(await fault("valu > 3", "integer")).toMatch(/^the rule "valu > 3" can't be run: [^\n]+$/);
-    expect(await fault("value.matches('(')", "string")).toMatch(/^the pattern is invalid/);
+    expect(await fault("value.matches('(')", "string")).toMatch(/^the rule .* can't be run: its pattern is invalid/);
     expect(await fault("has(evidence.zzz)", "integer")).toMatch(/^the rule "has\(evidence\.zzz\)" can't be run: there/);
   });
 

@@ -253,8 +253,12 @@ test("a project without any session is silent", async () => {
   expect(await readdir(root)).not.toContain(".phasegate");
 });
 
-test("the client must be one that asks", async () => {
-  expect(await run("hook", "stop", "--client", "vscode")).toMatchObject({ code: 2 });
+test("wrong options are told, and keep no agent from its end", async () => {
+  const told = await run("hook", "stop", "--client", "vscode");
+  expect(told).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Allowed choices are") });
+  vi.stubEnv("PHASEGATE_STATE", "");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await run("hook", "stop", "--client", "claude")).toMatchObject({ code: 0 });
 });
 
 test("a client that does not close its end, or a state that does not answer, holds nobody up", async () => {

@@ -1,6 +1,7 @@
 import { type ErrorCode, type ErrorDetails, PhasegateError } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { WIRE_ERRORS } from "../../src/tools/dispatch.js";
+import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
 import { errorAnswer } from "../../src/tools/phased/refusals.js";
 
 const SESSION = "garden_v1_bed_20260304_050607";
@@ -8,7 +9,7 @@ const SESSION = "garden_v1_bed_20260304_050607";
 /** Returns an error as the tool answers it. */
 function told<C extends ErrorCode>(code: C, details: ErrorDetails[C]) {
   const error = new PhasegateError(code, "What is wrong", { remedy: "Do this.", details });
-  return errorAnswer("workflow", "get_task", error, SESSION);
+  return errorAnswer({ name: "workflow", actions: ACTION_NAMES }, "get_task", error, SESSION);
 }
 
 /** The fields of every error. */
@@ -94,6 +95,6 @@ describe("errors of plans", () => {
     });
     expect(told("TASK_LOCKED", { ...details, ready: [] }).next).toEqual({ action: "get_phase", session_id: SESSION });
     const unknown = new PhasegateError("TASK_LOCKED", "x", { remedy: "y", details });
-    expect(errorAnswer("workflow", "get_task", unknown)).not.toHaveProperty("next");
+    expect(errorAnswer({ name: "workflow", actions: ACTION_NAMES }, "get_task", unknown)).not.toHaveProperty("next");
   });
 });

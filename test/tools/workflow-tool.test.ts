@@ -502,6 +502,28 @@ describe("refusals", () => {
       "active, paused, completed, failed",
     );
     expect((await refused({ action: "get_state", session_id: 1, brief: "yes" })).error).toContain("true or false");
+    const waiver = { action: "request_waiver", session_id: "x", phase: 1, reason: "no", fields: [7] };
+    expect((await refused(waiver)).error).toBe("request_waiver: 'fields' must be a list of strings, got [7]");
+  });
+
+  it("name no action that the host has not given", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 1 } }, [twoPhases]);
+    const tool = workflowTool(engine, { actions: ["start", "complete_phase"] });
+    const ask = (input: object) => tool.dispatch(input);
+    const { session_id } = await ask({ action: "start", workflow_type: "two_phases", target_file: "a.ts" });
+    const words = [
+      await ask({ action: "complete_phase", session_id, phase: 1, evidence: {} }),
+      await ask({ action: "complete_phase", session_id, phase: 1, evidence: {} }),
+      await ask({ action: "complete_phase", session_id: "none", phase: 1, evidence: {} }),
+      await ask({ action: "start", workflow_type: "none", target_file: "a.ts" }),
+    ].map(({ remediation }) => remediation);
+    expect(words).toEqual([
+      expect.stringContaining("The session has failed. Ask the person who runs this to retry phase 1 first."),
+      expect.stringMatching(/^Ask the person who runs this: agents may not /),
+      expect.any(String),
+      expect.any(String),
+    ]);
+    expect(words.slice(2).join()).not.toMatch(/list_/);
   });
 
   it("do not happen for a parameter that is null", async () => {

@@ -104,10 +104,12 @@ function remediation({ actions }: ToolContext, result: Refused): string {
     : `Do what is missing, then submit evidence for phase ${phase}${asked(fields)}`;
   const fix = `${todo}${impossible}`;
   if (status === "active" && !isUnrecorded(result)) return fix;
+  const who = actions.includes("retry_phase") ? "Call retry_phase for" : "Ask the person who runs this to retry";
+  const retry = `${who} phase ${phase} first`;
   if (status === "active") {
-    return `Call retry_phase for phase ${phase} first: it records what the checks compare with, which is missing. ${fix}`;
+    return `${retry}: it records what the checks compare with, which is missing. ${fix}`;
   }
-  return `The session has failed. Call retry_phase for phase ${phase} first. ${fix}`;
+  return `The session has failed. ${retry}. ${fix}`;
 }
 
 /** Says which checks failed, and where to read what they found. */

@@ -247,10 +247,16 @@ function blanks({ gate }: PhaseDefinition): WireObject {
     }
     case "fields": {
       if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
-      if (revealOf(gate) === "names") return named(evidenceNames(gate).slice(0, BLANKS_MAX), "<value>");
+      const blank = (name: string, value: string) => [name, gate.proofs?.includes(name) ? "<claim and proof>" : value];
+      if (revealOf(gate) === "names") {
+        return Object.fromEntries(
+          evidenceNames(gate)
+            .slice(0, BLANKS_MAX)
+            .map((name) => blank(name, "<value>")),
+        );
+      }
       const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
-      const blank = (name: string, type: string) => (gate.proofs?.includes(name) ? "<claim and proof>" : `<${type}>`);
-      return Object.fromEntries(required.map(({ name, type }) => [name, blank(name, type)]));
+      return Object.fromEntries(required.map(({ name, type }) => blank(name, `<${type}>`)));
     }
     case "plan":
       if (gate.proofs !== undefined) return named(evidenceNames(gate), "<see evidence_schema in get_phase>");

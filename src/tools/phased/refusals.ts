@@ -15,6 +15,7 @@ import {
   PARAMETERS,
   type Parameter,
   parametersOf,
+  type ToolContext,
 } from "./actions.js";
 import { phaseCall, taskCall } from "./next-call.js";
 import { planWords } from "./plan.js";
@@ -42,8 +43,8 @@ const PROBLEMS_MAX = 20;
 /** Returns the answer to a call with wrong parameters: what is missing first, then the others in the order given. */
 export function badParametersAnswer(action: Action, faults: readonly Fault[], given: WireObject): WireObject {
   const { all } = parametersOf(action);
-  const names = Object.keys(given);
-  const placeOf = ({ kind, field }: Fault) => (kind === "missing" ? -1 : names.indexOf(field));
+  const places = new Map(Object.keys(given).map((name, index) => [name, index]));
+  const placeOf = ({ kind, field }: Fault) => (kind === "missing" ? -1 : (places.get(field) ?? -1));
   const found = [...faults].sort((one, other) => placeOf(one) - placeOf(other));
   const more = found.length - PROBLEMS_MAX;
   const problems = found.slice(0, PROBLEMS_MAX).map((fault) => problemWith(action, fault, given));
@@ -78,9 +79,11 @@ function badRequestAnswer({ action, error, remediation, ...more }: WireObject): 
 
 function problemWith(action: Action, { field, kind }: Fault, given: WireObject): string {
   if (kind === "missing") return `'${field}' is missing`;
-  if (!isParameter(field)) return unknownField(field, parametersOf(action).all);
-  if (kind === "unknown") return `${action} does not take '${field}'`;
-  return `'${field}' must be ${expected(field)}, got ${shown(given[field])}`;
+  // What is wrong with an item of a list, is wrong with the list.
+  const [name = ""] = kind === "unknown" ? [field] : field.split(".");
+  if (!isParameter(name)) return unknownField(field, parametersOf(action).all);
+  if (kind === "unknown") return `${action} does not take '${name}'`;
+  return `'${name}' must be ${expected(name)}, got ${shown(given[name])}`;
 }
 
 function expected(name: Parameter): string {
@@ -100,8 +103,11 @@ function isRepeatable(value: unknown): boolean {
   return typeof value !== "object" && String(value).length <= REPEATED_MAX;
 }
 
+/** A tool's name, and the actions that agents get. */
+type GivenTool = Pick<ToolContext, "name" | "actions">;
+
 /** Returns an error as an answer; a foreign error without its message. */
-export function errorAnswer(tool: string, action: string, error: unknown, sessionId?: string): WireObject {
+export function errorAnswer(tool: GivenTool, action: string, error: unknown, sessionId?: string): WireObject {
   if (!isPhasegateError(error)) {
     return {
       status: "error",
@@ -164,21 +170,26 @@ export function actionOf(command: string): Action | undefined {
   return isAction(command) ? command : undefined;
 }
 
-function remediation(tool: string, error: AnyPhasegateError): string {
+function remediation({ name: tool, actions: given }: GivenTool, error: AnyPhasegateError): string {
+  const lists = (action: Action, why = "") => (given.includes(action) ? ` Use ${tool}(action='${action}')${why}.` : "");
   switch (error.code) {
     case "SESSION_NOT_FOUND":
-      return `${error.remedy} Use ${tool}(action='list_sessions').`;
+      return `${error.remedy}${lists("list_sessions")}`;
     // The engine's remedy is for the host, which is told, too: an agent can't raise the limit.
     case "SESSION_LIMIT":
-      if (error.details.actor !== undefined) return `${error.remedy} Use ${tool}(action='list_sessions').`;
-      return `Finish a session that you work on, or wait until one ends. Use ${tool}(action='list_sessions').`;
+      if (error.details.actor !== undefined) return `${error.remedy}${lists("list_sessions")}`;
+      return `Finish a session that you work on, or wait until one ends.${lists("list_sessions")}`;
     case "WORKFLOW_NOT_FOUND":
-      return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
+      return `${error.remedy}${lists("list_workflows", " to see available workflows")}`;
     case "INVALID_TRANSITION": {
       if (error.details.status === "completed") return "The session is completed: nothing is left to do in it.";
       // Nobody should be led to delete a session, and what it proves, because of a wrong call.
-      const actions = allowedActions(error.details.allowed).filter((action) => action !== "delete_session");
-      return actions.length === 0 ? error.remedy : `Possible now: ${actions.join(", ")}.`;
+      const allowed = allowedActions(error.details.allowed).filter((action) => action !== "delete_session");
+      const actions = allowed.filter((action) => given.includes(action));
+      if (actions.length > 0) return `Possible now: ${actions.join(", ")}.`;
+      return allowed.length === 0
+        ? error.remedy
+        : `Ask the person who runs this: agents may not ${allowed.join(" or ")}.`;
     }
     default:
       return error.remedy;

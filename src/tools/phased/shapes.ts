@@ -14,14 +14,18 @@ import { type JsonObject, optional } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { verificationRecord } from "../verification-news.js";
 import { brief, compact, type WireObject } from "../wire.js";
+import type { ToolContext } from "./actions.js";
 import { DENIAL_MAX, waivedNews } from "./approval-news.js";
 import { evidenceNote } from "./evidence-note.js";
+
+/** What agents are given, and what texts may ask for all the same. */
+type GivenTools = Pick<ToolContext, "absentTools" | "actions">;
 
 /**
  * Returns a phase without its text, which the caller pages. `isWhole` is false where the answer can refer to `get_phase`
  * for the checkpoint and the artifacts.
  */
-export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: readonly string[]): WireObject {
+export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTools): WireObject {
   const { phase, facts, content, contentChanged, artifacts, plan, tasks, documents, own, shared } = view;
   const text = `${own?.text ?? content.text}${shared === undefined ? "" : `\n${shared.text}`}`;
   const duration = phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration;
@@ -35,7 +39,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: rea
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
     ...optional("evidence_note", evidenceNote(text, phase.gate)),
-    ...optional("missing_tools", absenceNote(text, absentTools)),
+    ...optional("missing_tools", absenceNote(text, given)),
     ...(isWhole ? { artifacts_from_previous_phases: artifactNames(artifacts) } : {}),
     ...documentNames(documents),
     ...(contentChanged ? { content_changed: true } : {}),
@@ -58,10 +62,13 @@ function taskNames(phase: PhaseDefinition, tasks: readonly PhaseTask[]): WireObj
 }
 
 /** Returns the note that a text asks for tools which the server does not have. */
-function absenceNote(text: string, absentTools: readonly string[]): string | undefined {
+function absenceNote(text: string, { absentTools, actions }: GivenTools): string | undefined {
   const asked = absentTools.filter((name) => text.includes(name));
   if (asked.length === 0) return undefined;
-  return `the text asks for ${asked.join(", ")}, which this server does not have: go on without it, and claim nothing of it; what the gate wants of it can be waived (request_waiver)`;
+  const note = `the text asks for ${asked.join(", ")}, which this server does not have: go on without it, and claim nothing of it`;
+  return actions.includes("request_waiver")
+    ? `${note}; what the gate wants of it can be waived (request_waiver)`
+    : note;
 }
 
 /** Limits the note on what is left out of a text, in characters. */
@@ -75,7 +82,7 @@ function leftOutNote(leftOut: readonly string[], shared: readonly string[] = [])
 }
 
 /** Returns a task without its text. */
-export function taskContent(view: TaskView, shown: FilledText | OwnText, absentTools: readonly string[]): WireObject {
+export function taskContent(view: TaskView, shown: FilledText | OwnText, given: GivenTools): WireObject {
   const { phase, task, facts, content, contentChanged, documents } = view;
   const { text, leftOut } = shown;
   const { purpose, plan } = task;
@@ -89,7 +96,7 @@ export function taskContent(view: TaskView, shown: FilledText | OwnText, absentT
     ...(contentChanged ? { content_changed: true } : {}),
     ...optional("note", leftOutNote(leftOut)),
     ...optional("evidence_note", evidenceNote(text, phase.gate)),
-    ...optional("missing_tools", absenceNote(text, absentTools)),
+    ...optional("missing_tools", absenceNote(text, given)),
     // What all tasks share is in get_phase, sources included.
     ...("restIn" in shown
       ? { shared: `in get_phase ${shown.restIn}` }

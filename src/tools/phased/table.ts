@@ -104,7 +104,7 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
     return badParametersAnswer(name, faults, given);
   }
   const { error } = failure;
-  const refusal = errorAnswer(tool, name ?? "", error, isSessionId(id) ? id : undefined);
+  const refusal = errorAnswer(context, name ?? "", error, isSessionId(id) ? id : undefined);
   if (!isPhasegateError(error, "PHASE_LOCKED")) return refusal;
   try {
     return await withCurrentPhase(context, refusal, String(id));
@@ -114,15 +114,12 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
   }
 }
 
-async function withCurrentPhase(
-  { engine, maxChars, absentTools }: ToolContext,
-  refusal: WireObject,
-  sessionId: string,
-) {
+async function withCurrentPhase(context: ToolContext, refusal: WireObject, sessionId: string) {
+  const { engine, maxChars } = context;
   const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
   const whole = {
     ...refusal,
-    current_phase_content: { ...phaseContent(view, false, absentTools), content: view.content.text },
+    current_phase_content: { ...phaseContent(view, false, context), content: view.content.text },
     progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
   };
   if (fits(whole, maxChars)) return whole;
