@@ -150,7 +150,7 @@ export class FileTexts implements TextSource {
   async read(path: string): Promise<string | undefined> {
     // Hidden names are missing here as they are in a list. The sandbox checks where links lead.
     if (path.split(/[\\/]/).some((name) => name.startsWith(".") && name !== ".")) return undefined;
-    const sandbox = this.#sandbox ?? (await this.#open());
+    const sandbox = await this.#open();
     try {
       return (await sandbox.read(path, { maxBytes: FILE_MAX })).text;
     } catch (error) {

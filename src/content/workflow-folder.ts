@@ -6,7 +6,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Content, SourceText, WorkflowDocument } from "../ports/content-provider.js";
 import type { SandboxEntry } from "../sandbox/list.js";
 import { identityOf } from "../sandbox/read.js";
-import { notText, pathRefused } from "../sandbox/refusals.js";
+import { notText, pathRefused, REMEDIES } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../workflow/files/read-workflow.js";
@@ -203,7 +203,8 @@ async function readDocument(
 ): Promise<Content> {
   const { text, signature } = await inside.read(path, { maxBytes: FILE_MAX });
   const known = paths.get(identityOf(signature) ?? "");
-  if (known !== undefined && !known.includes(path)) throw pathRefused(path, "it changed while it was read");
+  if (known !== undefined && !known.includes(path))
+    throw pathRefused(path, "it changed while it was read", REMEDIES.again);
   if (text.includes("\0")) throw notText(path);
   return contentOf(withoutMark(text), path);
 }

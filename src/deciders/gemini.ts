@@ -60,7 +60,8 @@ export class GeminiDecider implements StepDecider {
    * @throws {PhasegateError} `INVALID_INPUT` when a variable is missing or invalid, with its name in `details.field`.
    */
   static fromEnv(env: GeminiEnvironment, options: Partial<GeminiDeciderOptions> = {}): GeminiDecider {
-    return new GeminiDecider({ ...readGeminiEnvironment(env, options), ...options });
+    // An option that is undefined hides no variable.
+    return new GeminiDecider({ ...options, ...readGeminiEnvironment(env, options) });
   }
 
   /**
@@ -130,7 +131,7 @@ function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
   const value = (name: string) => env[name]?.trim() || undefined;
   const apiKey = known.apiKey ?? value("GEMINI_API_KEY");
   if (apiKey === undefined) throw badVariable("GEMINI_API_KEY", "is not set", "a key of the Gemini API");
-  const model = value("GEMINI_MODEL_NAME");
+  const model = known.model === undefined ? value("GEMINI_MODEL_NAME") : undefined;
   const seconds = known.timeoutMs === undefined ? value("GEMINI_REQUEST_TIMEOUT_SECONDS") : undefined;
   return {
     apiKey,

@@ -76,8 +76,8 @@ function checkSections(lines: readonly string[], file: string): void {
   if (hasTooManyLines(lines)) {
     throw planError(
       { file, line: 1 },
-      `it has ${lines.length} lines, too many for its length`,
-      "Remove what is not part of the plan.",
+      `it has ${lines.length} lines, too many for its length and nesting`,
+      "Remove what is not part of the plan, or nest its lists less.",
     );
   }
   let start = 0;

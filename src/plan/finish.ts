@@ -2,6 +2,7 @@
  * Turns drafts into a plan: numbers of phases, ids of tasks, durations from overviews, dependencies, and a report of
  * every checkbox that has no place in the plan.
  */
+import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { strictTextLines } from "./blocks.js";
 import { descriptionOf, type PhaseDraft, stateOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks, readDependencies, type Waves } from "./order.js";
@@ -10,7 +11,7 @@ import type { ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, durationIn } from "./task-line.js";
-import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
+import { isGateTitle, namedPhaseNumber, phaseTitle, taskTitle } from "./titles.js";
 
 /** Durations by the key of a phase. */
 type Durations = ReadonlyMap<string, string>;
@@ -92,6 +93,27 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: ReaderSt
       report.warn("PHASE_UNREAD", place, message, `If it is one, write it like the others: '## Phase ${key}: Name'.`);
       title = undefined;
     }
+  }
+}
+
+/** An id after the word, or one with letters: `Task 1.1`, `T012`. Numbers alone may be of anything. */
+const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t]|[A-Z])/;
+
+/** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
+export function reportMarked(rows: readonly Row[], { phases, dialect }: ReaderState, report: PlanReport): void {
+  const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
+  for (const { kind, checkbox, text, line, column } of rows) {
+    const rest = withoutLeadingMarks(text);
+    if (kind !== "item" || checkbox !== undefined || rest === text || !NAMED_TASK.test(rest)) continue;
+    const id = taskTitle(rest, dialect.ids)?.id;
+    if (id === undefined || known.has(id)) continue;
+    const place = { line: line + 1, column: column + 1 };
+    report.warn(
+      "TASK_UNREAD",
+      place,
+      `'${rest}' is not read as a task: it has no checkbox`,
+      "Write '- [ ]' or '- [x]'.",
+    );
   }
 }
 

@@ -101,7 +101,10 @@ const EDGES_MAX = 500_000;
  */
 export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): Map<string, readonly string[]> {
   const tasks = phases.flatMap((phase) => phase.tasks);
-  const known = new Map(tasks.map(({ id }) => [id.toLowerCase(), id]));
+  const known = new Map([
+    ...tasks.map(({ id }) => [id.toLowerCase(), id] as const),
+    ...tasks.map(({ id }) => [id, id] as const),
+  ]);
   const links = new Map<string, readonly string[]>();
   const keys = new Map<string, LinkedPhase>();
   for (const phase of phases) if (!keys.has(phase.key)) keys.set(phase.key, phase);
@@ -130,13 +133,13 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   return links;
 }
 
-const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
+const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start(?! (?:after|once|when)\b))/i;
 
 const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
 const AND = String.raw`\s*(?:,(?:\s*and)?|&|and)\s*`;
 /** `Phase 1`, `Phases 1-3`, `Phases 1, 2 and 3`. */
 const PHASES = new RegExp(
-  String.raw`\bphases?\s+(\d+(?:[a-z](?!\w))?(?:(?:${RANGE}|${AND})(?!\d+\.\d)\d+(?:[a-z](?!\w))?)*)`,
+  String.raw`\bphases?\s+(\d+(?:\.\d+)?(?:[a-z](?!\w))?(?:(?:${RANGE}|${AND})(?!\d+\.\d)\d+(?:[a-z](?!\w))?)*)`,
   "gi",
 );
 
@@ -265,10 +268,10 @@ function tasksNamed(
   known: ReadonlyMap<string, string>,
   report: PlanReport,
 ): string[] {
-  const missing = names.filter((name) => !known.has(name.toLowerCase()));
+  const missing = names.filter((name) => !known.has(name) && !known.has(name.toLowerCase()));
   for (const name of missing.slice(0, MISSING_MAX)) unknown(`task ${name}`, id, position, report);
   if (missing.length > MISSING_MAX) unknown(`${missing.length - MISSING_MAX} more tasks`, id, position, report);
-  const found = names.flatMap((name) => known.get(name.toLowerCase()) ?? []);
+  const found = names.flatMap((name) => known.get(name) ?? known.get(name.toLowerCase()) ?? []);
   if (found.includes(id)) {
     report.warn("DEPENDENCY_SELF", position, `task ${id} depends on itself`, "Remove the dependency.");
   }

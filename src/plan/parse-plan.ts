@@ -19,7 +19,7 @@
  */
 import { parseSections } from "./blocks.js";
 import { chooseDialect, DIALECT_NAMES, type Dialect } from "./drafts.js";
-import { finishPlan, readDurations, reportUnplaced, reportUnread } from "./finish.js";
+import { finishPlan, readDurations, reportMarked, reportUnplaced, reportUnread } from "./finish.js";
 import { readWaves } from "./order.js";
 import { type Outline, outlineOf } from "./outline.js";
 import {
@@ -71,6 +71,7 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   const plan = finishPlan(state, overviews, report);
   reportRegions(regions, report);
   reportUnread(rows, state, report);
+  reportMarked(rows, state, report);
   reportUnplaced(source, regions, rows, state.placed, report);
   return { plan, diagnostics: report.sorted() };
 }

@@ -229,6 +229,8 @@ const PLAN_CODES = {
   FENCE_UNCLOSED: "a fence or a comment that is not closed",
   PHASE_RENUMBERED: "a phase that gets another number than it has in the source",
   PHASE_EMPTY: "a phase without tasks",
+  TASK_UNREAD:
+    "an item that a symbol marks in place of a checkbox, and that names a task which the plan has nowhere else",
   PHASE_UNREAD: "a title with checkboxes below that names a phase, but is not read as one",
   TASK_ID_REPEATED: "an id that an earlier task has",
   TASK_WITHOUT_ID: "a task without an id among others with one",

@@ -4,7 +4,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isPlainPath } from "../workflow/names.js";
 import { type FileSignature, signatureOf } from "./read.js";
-import { isMissing, notFound, pathRefused } from "./refusals.js";
+import { isMissing, notFound, pathRefused, REMEDIES } from "./refusals.js";
 import { type Resolve, resolveInside } from "./resolve.js";
 
 /** A name in a folder. */
@@ -110,7 +110,7 @@ async function readFolder(root: string, folder: string, resolve: Resolve) {
   const { real, exists } = await resolve(root, folder);
   if (!exists) throw notFound(folder);
   // Synchronous: the name was just resolved, so its inode is cached, and a thread pool round trip costs more.
-  if (!lstatSync(real).isDirectory()) throw pathRefused(folder, "it is a file, not a folder");
+  if (!lstatSync(real).isDirectory()) throw pathRefused(folder, "it is a file, not a folder", REMEDIES.folder);
   return { real, found: await readdir(real, { withFileTypes: true }) };
 }
 

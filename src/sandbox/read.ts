@@ -6,7 +6,7 @@ import { type BigIntStats, constants, fstatSync, lstatSync, readlinkSync } from 
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { errnoOf } from "../errors.js";
-import { isMissing, notFound, pathRefused, tooLarge } from "./refusals.js";
+import { isMissing, notFound, pathRefused, REMEDIES, tooLarge } from "./refusals.js";
 import { isInside, type Resolve, resolveInside } from "./resolve.js";
 
 /** An open regular file that is inside the root. */
@@ -54,7 +54,7 @@ export async function openChecked(root: string, path: string, resolve = resolveI
     const file = checked === undefined ? undefined : await openSame(root, real, checked);
     if (file !== undefined) return file;
   }
-  throw pathRefused(path, "it changed while it was being opened");
+  throw pathRefused(path, "it changed while it was being opened", REMEDIES.again);
 }
 
 /**
@@ -65,7 +65,8 @@ export async function checkRegular(real: string, path: string): Promise<BigIntSt
   // Synchronous: the name was just resolved, so its inode is cached, and a thread pool round trip costs more.
   const stats = await unlessGone(statNow(real));
   if (stats === undefined || stats.isSymbolicLink() || stats.isFile()) return stats;
-  throw pathRefused(path, stats.isDirectory() ? "it is a folder, not a file" : "it is not a regular file");
+  if (stats.isDirectory()) throw pathRefused(path, "it is a folder, not a file", REMEDIES.file);
+  throw pathRefused(path, "it is not a regular file");
 }
 
 /** Opens a real path. Returns undefined unless the opened file is surely the one that was checked. */

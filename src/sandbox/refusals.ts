@@ -7,10 +7,23 @@ import { resolve } from "node:path";
 import { errnoOf, PhasegateError } from "../errors.js";
 import { shown } from "../workflow/names.js";
 
+/** What to do about a path that is refused for another reason than where it leads. */
+export const REMEDIES = {
+  again: "Call again.",
+  file: "Give the path of a file.",
+  folder: "Give the path of a folder.",
+  oneName: "Copy the file to a name of its own, and give that.",
+  keptBack: "Use another name: this one is neither read nor written here.",
+} as const;
+
 /** Builds the error for a path that must not be followed. */
-export function pathRefused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
+export function pathRefused(
+  path: string,
+  reason: string,
+  remedy = "Give the path of a regular file or folder inside the root, without links that lead out of it.",
+): PhasegateError<"PATH_REFUSED"> {
   return new PhasegateError("PATH_REFUSED", `the path ${shown(path)} is refused: ${reason}`, {
-    remedy: "Give the path of a regular file or folder inside the root, without links that lead out of it.",
+    remedy,
     details: { reason },
   });
 }

@@ -24,7 +24,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../errors.js";
 import { isOpenInside, openChecked, readBounded, unlessGone } from "./read.js";
-import { claimBlocked, isMissing, pathRefused, severalNames, tooLarge } from "./refusals.js";
+import { claimBlocked, isMissing, pathRefused, REMEDIES, severalNames, tooLarge } from "./refusals.js";
 import type { resolveInside } from "./resolve.js";
 
 /** A new text, and the hash of the text that it replaces. */
@@ -118,7 +118,7 @@ export async function writeTemporary(
   try {
     // A parent folder may have become a link since the file was read.
     if (!(await isOpenInside(root, temporary, handle, await handle.stat({ bigint: true })))) {
-      throw pathRefused(path, "it changed while it was being replaced");
+      throw pathRefused(path, "it changed while it was being replaced", REMEDIES.again);
     }
     await handle.writeFile(data);
     if (like !== undefined) await makeLike(handle, like);

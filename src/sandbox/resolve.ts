@@ -4,7 +4,7 @@
  */
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
-import { isMissing, notFound, pathRefused } from "./refusals.js";
+import { isMissing, notFound, pathRefused, REMEDIES } from "./refusals.js";
 
 /** The real path inside the root to which a path leads. */
 interface Resolved {
@@ -58,10 +58,10 @@ export function resolveUnless(refuse: Refuse): Resolve {
   const refuseReal = (root: string, real: string) => refuse(relative(root, real).replaceAll(sep, "/") || ".");
   const resolve = async (root: string, path: string) => {
     const given = refuse(path);
-    if (given !== undefined) throw pathRefused(path, given);
+    if (given !== undefined) throw pathRefused(path, given, REMEDIES.keptBack);
     const resolved = await resolveInside(root, path);
     const reason = refuseReal(root, resolved.real);
-    if (reason !== undefined) throw pathRefused(path, reason);
+    if (reason !== undefined) throw pathRefused(path, reason, REMEDIES.keptBack);
     return resolved;
   };
   return Object.assign(resolve, {

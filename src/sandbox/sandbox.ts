@@ -27,7 +27,7 @@ import {
   signatureOf,
   signFile,
 } from "./read.js";
-import { isMissing, noRoot, notFound, notText, pathRefused, unreadable, unwritable } from "./refusals.js";
+import { isMissing, noRoot, notFound, notText, pathRefused, REMEDIES, unreadable, unwritable } from "./refusals.js";
 import { replaceFile } from "./replace.js";
 import { isLink, onceInTurn, type Refuse, resolveInside, resolveUnless } from "./resolve.js";
 import { makeFolder, makeFolders, type Saved, saveFile } from "./save.js";
@@ -200,7 +200,7 @@ export async function workingFolder(root: string, path: string): Promise<string>
   const checked = parseRelativePath(path);
   const { real, exists } = await resolveInside(root, checked);
   if (!exists) throw notFound(checked);
-  if (!(await lstat(real)).isDirectory()) throw pathRefused(checked, "it is a file, not a folder");
+  if (!(await lstat(real)).isDirectory()) throw pathRefused(checked, "it is a file, not a folder", REMEDIES.folder);
   return real;
 }
 

@@ -9,7 +9,7 @@ import { type FileHandle, mkdir, open, readlink, rm } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { errnoOf } from "../errors.js";
 import { HANDLES, isOpenInside, isSameFile } from "./read.js";
-import { isMissing, notFound, pathRefused, tooLarge } from "./refusals.js";
+import { isMissing, notFound, pathRefused, REMEDIES, tooLarge } from "./refusals.js";
 import { sha256, sweepTemporary, temporaryName, writeTemporary } from "./replace.js";
 import { resolveInside } from "./resolve.js";
 
@@ -41,7 +41,7 @@ export async function saveFile(
 ): Promise<Saved> {
   const data = Buffer.from(text);
   if (data.length > maxBytes) throw tooLarge(path, data.length, maxBytes);
-  if (path === ".") throw pathRefused(path, "it is a folder, not a file");
+  if (path === ".") throw pathRefused(path, "it is a folder, not a file", REMEDIES.file);
   // Resolve first: a refused path must leave no folders behind, and `holdFolder` checks the folder only.
   await resolve(root, path);
   const folder = posix.dirname(path);
@@ -68,10 +68,10 @@ function replaceable(target: string, path: string): BigIntStats | undefined {
   const stats = lstatSync(target, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return undefined;
   if (stats.isSymbolicLink()) throw pathRefused(path, "it is a link");
-  if (stats.isDirectory()) throw pathRefused(path, "it is a folder, not a file");
+  if (stats.isDirectory()) throw pathRefused(path, "it is a folder, not a file", REMEDIES.file);
   if (!stats.isFile()) throw pathRefused(path, "it is not a regular file");
   // Its other name may belong to somebody else.
-  if (stats.nlink > 1n) throw pathRefused(path, "it has several names (hard links)");
+  if (stats.nlink > 1n) throw pathRefused(path, "it has several names (hard links)", REMEDIES.oneName);
   return stats;
 }
 
@@ -92,7 +92,7 @@ export function renameChecked(
     if (isUnchanged(seen, now)) return renameSync(temporary, target);
     seen = now;
   }
-  throw pathRefused(path, "it changed while it was being replaced");
+  throw pathRefused(path, "it changed while it was being replaced", REMEDIES.again);
 }
 
 function isUnchanged(before: BigIntStats | undefined, now: BigIntStats | undefined): boolean {
@@ -156,7 +156,7 @@ export async function holdFolder(root: string, path: string, options: HoldOption
   let held: HeldFolder | undefined;
   try {
     if (!(await isOpenInside(root, real, handle, await handle.stat({ bigint: true }), handles))) {
-      throw pathRefused(path, "it changed while it was being opened");
+      throw pathRefused(path, "it changed while it was being opened", REMEDIES.again);
     }
     const place = `${handles}/${handle.fd}`;
     const shown = await readlink(place).catch(() => undefined);
@@ -176,7 +176,8 @@ async function openFolder(real: string, path: string): Promise<FileHandle> {
     return await open(real, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") throw notFound(path);
-    if (isMissing(error) || errnoOf(error) === "ELOOP") throw pathRefused(path, "it is a file or a link, not a folder");
+    if (isMissing(error) || errnoOf(error) === "ELOOP")
+      throw pathRefused(path, "it is a file or a link, not a folder", REMEDIES.folder);
     throw error;
   }
 }

@@ -30,12 +30,19 @@ const LINE_MIN = 30;
 /** The cost of a blank line, as a fraction of a line. */
 const BLANK = 0.2;
 
-/** Checks whether a text has too many lines for its length. */
+/** Indentation, and the markers of quotes and lists. */
+const OPENING = /^(?:[\s>*+-]|\d+[.)]\s)*/;
+/** The cost of each of their characters, as a fraction of a line: each level of a list is looked at in each of its lines. */
+const OPENED = 0.08;
+
+/** Checks whether a text has too many lines for its length. Lines in deep lists and quotes cost more. */
 export function hasTooManyLines(lines: readonly string[]): boolean {
   let [count, length] = [0, 0];
   for (const line of lines) {
-    count += line.trim() === "" ? BLANK : 1;
-    length += line.length;
+    const [opening = ""] = OPENING.exec(line) ?? [];
+    const isBlank = line.trim() === "";
+    count += isBlank ? BLANK : 1 + opening.length * OPENED;
+    length += isBlank ? 0 : line.length - opening.length;
   }
   return count > LINES + length / LINE_MIN;
 }

@@ -25,6 +25,18 @@ describe("texts in a folder", () => {
     expect(await source.list("NONE")).toEqual([]);
   });
 
+  it("follow a root that is a link, once it leads elsewhere", async () => {
+    const { root, inside } = await texts();
+    await writeFiles(join(root, "later"), { "shared/wash.md": "Wash again.\n" });
+    const link = join(root, "current");
+    await symlink(inside, link);
+    const source = new FileTexts({ root: link });
+    expect(await source.read("shared/wash.md")).toBe("Wash your hands.\n");
+    await symlink(join(root, "later"), `${link}.new`);
+    await rename(`${link}.new`, link);
+    expect(await source.read("shared/wash.md")).toBe("Wash again.\n");
+  });
+
   it("are never outside of it, by a path or a link", async () => {
     const { root, inside, source } = await texts();
     await symlink(join(root, "outside.md"), join(inside, "GARDEN/link.md"));

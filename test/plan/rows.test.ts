@@ -407,6 +407,9 @@ describe("the rows of a source", () => {
       expect.objectContaining({ code: "PLAN_PARSE", message: expect.stringContaining("too many"), details }),
     );
     expect(parsePlan(`${PHASE}${"\n".repeat(20_000)}`).plan.phases).toHaveLength(1);
+    const deep = (lines: number) => `${PHASE}${`${" ".repeat(40)}- a\n`.repeat(lines)}`;
+    expect(() => parsePlan(deep(2000))).toThrow("too many for its length and nesting");
+    expect(parsePlan(deep(500)).plan.phases).toHaveLength(1);
   });
 });
 

@@ -101,6 +101,10 @@ describe("the structure of a plan", () => {
       ["1 A @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 5"],
     ],
     [
+      "## Phase 1: A\n- ✅ Task 1.1: done\n- [ ] Task 1.2: b\n- ⬜ **Task 1.3**: c\n- ✅ Tests pass\n- 🎉 1.9 is out\n- ✅ Task 1.2\n",
+      ["1 A @1", "[ ] 1.2 b @3", "! TASK_UNREAD 2", "! TASK_UNREAD 4"],
+    ],
+    [
       "## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n",
       ["1 Setup @1", "[ ] 1.1 a @2", "! PHASE_UNREAD 3", "! CHECKBOX_UNPLACED 4"],
     ],

@@ -169,6 +169,10 @@ describe("a deceptive name", () => {
     await refuses(`${id}/REPORT.md`, "save");
     await refuses(`${id}/report.md/x`, "save");
   });
+  it("differs from an existing name only in the form of ß, which some file systems take for ss", async () => {
+    await workspace.saveOutput({ path: `${id}/\u00df.md`, content: "x" });
+    for (const name of ["ss.md", "\u1e9e.md", "SS.md"]) await refuses(`${id}/${name}`, "save");
+  });
   it("is unusual but harmless, and works", async () => {
     for (const name of [
       "a..b.md",

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { isInside } from "../../src/sandbox/resolve.js";
-import { keptBack } from "../../src/workflow/names.js";
+import { keptBack, secretIn } from "../../src/workflow/names.js";
 import { openFolders, placesOf } from "../../src/workspace/roots/paths.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
 import { howOften } from "../support/how-often.js";
@@ -93,6 +93,18 @@ it("every accepted path is inside its root, also relative to a file, and its sho
     { numRuns: RUNS },
   );
   expect(taken).toBeGreaterThan(RUNS / 50);
+});
+
+it.each([
+  ["2.env-setup/tasks.md", false],
+  ["1.key-features/tasks.md", false],
+  ["3.secrets.yaml-loader/tasks.md", false],
+  ["app.env-prod", true],
+  ["server.key-old", true],
+  ["server.key-2", true],
+  ["prod.secrets.yaml", true],
+])("%s is a secret: %j", (path, isSecret) => {
+  expect(secretIn(path) !== undefined).toBe(isSecret);
 });
 
 it("a path with a withheld name is withheld, with any names around it", () => {

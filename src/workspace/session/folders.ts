@@ -253,7 +253,7 @@ async function namesIn(sandbox: Sandbox, folder: string): Promise<readonly strin
 
 /** Returns one form for all names that some file system takes for the same: `ſ` is `s` on macOS, and `ﬆ` is `st`. */
 function folded(name: string): string {
-  return name.normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
+  return name.normalize("NFD").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
 function refusal(path: string, reason: string, remedy: string): PhasegateError<"PATH_REFUSED"> {
