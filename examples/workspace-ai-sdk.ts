@@ -26,7 +26,7 @@ const provider = await startModelServer([
 
 // #region host
 const openai = createOpenAI({ apiKey: "not-a-key", baseURL: `${provider.url}/v1` }); // without baseURL it is OpenAI itself
-await mkdir("outputs");
+await mkdir("outputs", { recursive: true });
 const workspace = await createWorkspace({
   bundleRoot: fileURLToPath(new URL("intake", import.meta.url)),
   outputRoot: "outputs",

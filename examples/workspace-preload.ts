@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { createWorkspace, discoverBundles, workflowInstructions } from "phasegate/workspace";
 
-await mkdir("outputs");
+await mkdir("outputs", { recursive: true });
 const workspace = await createWorkspace({
   bundleRoot: fileURLToPath(new URL("intake", import.meta.url)),
   outputRoot: "outputs",

@@ -9,7 +9,7 @@ import { FileStorage } from "phasegate/fs";
 import { createWorkspace, type ToolResult } from "phasegate/workspace";
 
 // #region open
-await mkdir("outputs");
+await mkdir("outputs", { recursive: true });
 const workspace = await createWorkspace({
   bundleRoot: fileURLToPath(new URL("intake", import.meta.url)),
   outputRoot: "outputs",

@@ -17,7 +17,7 @@ import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js"
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
 import { openState, parseState } from "./state.js";
-import { counted, sizeText, withoutPasswords } from "./terminal.js";
+import { counted, inShell, sizeText, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust } from "./trust.js";
 
 /** One thing that was looked at. */
@@ -45,11 +45,16 @@ function finding(check: Check, status: Finding["status"], message: string, fix?:
   return fix === undefined ? hidden : { ...hidden, fix: withoutPasswords(fix) };
 }
 
+/** Returns a path as a command has it that is run in the current folder. */
+function fromHere(path: string): string {
+  return relative(process.cwd(), path) || ".";
+}
+
 /** Returns a failure as a finding. */
 function failed(check: Check, what: string, error: unknown): Finding {
   const said = error instanceof Error ? error.message : String(error);
   const hint = error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
-  return problem(check, `${what}${said}`, hint ?? "Run it again with --log-level debug.");
+  return problem(check, `${what}${said}`, hint ?? "Correct that, and run it again.");
 }
 
 /** Checks Node's version. An older one than the package needs has been refused before anything was loaded. */
@@ -117,7 +122,8 @@ export async function checkState(state: string, project: string): Promise<Findin
       await requireWritable(state);
       const { total, damaged = [] } = await storage.list({ limit: 1 });
       const sessions = total === undefined ? "" : `, ${counted(total, "session")}`;
-      const fix = `Run phasegate repair --state ${shown}, which names them.`;
+      const place = path === undefined ? state : `${kind === undefined ? "" : `${kind}:`}${fromHere(path)}`;
+      const fix = `Run phasegate repair --state ${inShell(place)}, which names them.`;
       return [
         ...survival(shown, sessions, storage),
         ...(damaged.length === 0 ? [] : [problem("state", `${shown}: some sessions are damaged`, fix)]),
@@ -178,7 +184,9 @@ async function folderFindings(shown: string, path: string, project: string): Pro
   const findings: Finding[] = [];
   const [{ mode }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    findings.push(warning("state", `${shown}: other users can read it`, `Run chmod -R go-rwx ${shown}`));
+    findings.push(
+      warning("state", `${shown}: other users can read it`, `Run chmod -R go-rwx ${inShell(fromHere(path))}`),
+    );
   }
   const free = bavail * bsize;
   if (free < FREE_MIN) {
@@ -215,24 +223,34 @@ type Find = (path: string) => Promise<readonly FoundFiles[]>;
 
 async function checkFolder(folder: string, project: string, find: Find, options: ServedOptions): Promise<Finding[]> {
   const shown = relative(project, folder) || ".";
-  const fix = `Run phasegate new NAME --in ${shown}`;
+  const fix = `Run phasegate new NAME --in ${inShell(fromHere(folder))}`;
   if ((await stat(folder).catch(() => undefined)) === undefined) {
     return [problem("workflows", `${shown}: there is no such folder`, fix)];
   }
   try {
     const found = await find(await requireFolder(folder, "the folder of workflows"));
-    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, shown, options));
+    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, { folder, shown }, options));
     return [warning("workflows", `${shown}: there is no workflow in it`, fix)];
   } catch (error) {
     return [failed("workflows", `${shown}: `, error)];
   }
 }
 
-function checkWorkflow({ type, read, gates = [] }: FoundFiles, folder: string, options: ServedOptions): Finding {
+/** A folder of workflows, and how messages name it. */
+interface ShownFolder {
+  readonly folder: string;
+  readonly shown: string;
+}
+
+function checkWorkflow(
+  { type, read, gates = [] }: FoundFiles,
+  { folder, shown }: ShownFolder,
+  options: ServedOptions,
+): Finding {
   const errors = read.diagnostics.filter(({ severity }) => severity === "error");
   const warnings = read.diagnostics.length - errors.length;
   const [first] = [...errors, ...read.diagnostics];
-  const place = `${folder}/${type}`;
+  const place = `${shown}/${type}`;
   if (errors.length === 0 && allowsNoCommand(options) && gates.some(({ gate }) => runsCommand(gate))) {
     const message = `${place}: can't be completed: its gates run a command of your choice, and the server allows none`;
     return problem(
@@ -242,7 +260,7 @@ function checkWorkflow({ type, read, gates = [] }: FoundFiles, folder: string, o
     );
   }
   if (first === undefined) return ok("workflows", `${place}: can be started`);
-  const fix = `Run phasegate validate ${folder}: ${first.message}`;
+  const fix = `Run phasegate validate ${inShell(fromHere(folder))}: ${first.message}`;
   if (errors.length === 0)
     return warning("workflows", `${place}: can be started, with ${counted(warnings, "warning")}`, fix);
   return problem("workflows", `${place}: can't be started: ${counted(errors.length, "error")}`, fix);

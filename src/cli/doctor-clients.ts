@@ -5,7 +5,7 @@ import { delimiter, join, resolve, sep } from "node:path";
 import process from "node:process";
 import { Command } from "commander";
 import { parse as parseToml } from "smol-toml";
-import { errnoOf } from "../errors.js";
+import { isMissing } from "../sandbox/refusals.js";
 import { CLIENTS } from "../setup/clients.js";
 import { findJson, jsonProblem } from "../setup/json-text.js";
 import type { Piece } from "../setup/pieces.js";
@@ -89,7 +89,7 @@ async function textOf({ path }: ClientFile, project: string): Promise<string | u
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

@@ -35,7 +35,7 @@ import {
   stateOption,
   workflowsOption,
 } from "./options.js";
-import { type OpenedState, openAll } from "./state.js";
+import { NoSessions, type OpenedState, openAll } from "./state.js";
 import { codeFrame, print, sourceLines, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
@@ -308,8 +308,7 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
   const hint = "Give the folder with --workflows, --starters or --routed, or a session's id with --state.";
   if (options.state === undefined) throw new CommandFailure(`there is no workflow ${name}`, EXIT.problems, hint);
   const opened = await openAll(options.state, { ...(await readTrust(options)), ...sources }).catch((cause: unknown) => {
-    const isEmpty = cause instanceof CommandFailure && cause.message.startsWith("there are no sessions");
-    if (!isEmpty || sources.content === undefined) throw cause;
+    if (!(cause instanceof NoSessions) || sources.content === undefined) throw cause;
     throw new CommandFailure(`there is no workflow ${name}, and no session yet`, EXIT.problems, hint, { cause });
   });
   try {

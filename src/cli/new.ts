@@ -9,7 +9,7 @@ import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js"
 import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
 import { type NewFile, phasedFiles, plannedFiles, routedFiles, type SchemaAddress } from "./new-texts.js";
 import { logLevelOption, notEmpty, wholeNumber } from "./options.js";
-import { aligned, print, printable, type Terminal } from "./terminal.js";
+import { aligned, inShell, print, printable, type Terminal } from "./terminal.js";
 
 interface NewOptions {
   readonly in: string;
@@ -154,10 +154,4 @@ function printNext(terminal: Terminal, { in: root, plan, routed }: NewOptions, f
   ];
   print(terminal, "\nPut your own texts in their place. Then:");
   for (const line of aligned(steps)) print(terminal, `  ${printable(line)}`);
-}
-
-/** Returns a word as a shell reads it. */
-function inShell(word: string): string {
-  if (/^[\w@%+=:,./\\-]+$/.test(word)) return word;
-  return /[$`\\!"]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : `"${word}"`;
 }

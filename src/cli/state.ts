@@ -125,6 +125,9 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
   return { url: address.replace(found, () => (after === undefined ? "" : before)), schema };
 }
 
+/** The failure of a command on sessions where there are none. */
+export class NoSessions extends CommandFailure {}
+
 async function requireSessions(file: string, where: string): Promise<void> {
   await access(file, constants.R_OK).catch((cause: unknown) => {
     if (!isMissing(cause)) {
@@ -133,7 +136,7 @@ async function requireSessions(file: string, where: string): Promise<void> {
       throw new CommandFailure(`${where} can't be read: ${why}`, EXIT.environment, hint, { cause });
     }
     const hint = "An agent makes the first one. If there is one, give the value that `phasegate serve --state` has.";
-    throw new CommandFailure(`there are no sessions in ${where}`, EXIT.environment, hint, { cause });
+    throw new NoSessions(`there are no sessions in ${where}`, EXIT.environment, hint, { cause });
   });
 }
 

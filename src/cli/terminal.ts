@@ -217,3 +217,9 @@ function withoutPassword(word: string): string {
   const address = start > host ? word : `${word.slice(0, start)}***${word.slice(host)}`;
   return address.replace(AS_PARAMETER, "$1***");
 }
+
+/** Returns a word as a shell reads it. */
+export function inShell(word: string): string {
+  if (/^[\w@%+=:,./\\-]+$/.test(word)) return word;
+  return /[$`\\!"]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : `"${word}"`;
+}

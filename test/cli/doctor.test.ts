@@ -1,5 +1,5 @@
 import { chmod, mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FileStorage } from "phasegate/fs";
 import { PostgresStorage } from "phasegate/postgres";
@@ -342,7 +342,10 @@ describe("workflows and approvers", () => {
     const project = await aProject(claude({ command: "phasegate", args: SERVE }), files);
     const [[message, fix] = []] = await status(project, "workflows");
     expect(message).toBe("problem: workflows/small: can't be started: 1 error");
-    expect(fix).toMatch(/^Run phasegate validate workflows: .*npm/);
+    // The command is for the folder in which doctor was run.
+    expect(fix).toMatch(/^Run phasegate validate (\S+): .*npm/);
+    const folder = /^Run phasegate validate (\S+): /.exec(fix ?? "")?.[1] ?? "";
+    expect(resolve(folder)).toBe(join(project, "workflows"));
     const allowed = await aProject(claude({ command: "phasegate", args: [...SERVE, "--allow-command", "npm"] }), files);
     expect(await status(allowed, "workflows")).toEqual([["ok: workflows/small: can be started", undefined]]);
   });
@@ -355,7 +358,10 @@ describe("workflows and approvers", () => {
     const empty = await aProject({}, {});
     await mkdir(join(empty, "workflows"));
     expect(await status(empty, "workflows")).toEqual([
-      ["warning: workflows: there is no workflow in it", "Run phasegate new NAME --in workflows"],
+      [
+        "warning: workflows: there is no workflow in it",
+        `Run phasegate new NAME --in ${relative(process.cwd(), join(empty, "workflows"))}`,
+      ],
     ]);
   });
 

@@ -313,8 +313,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "one-cancels-for-all",
     what: "A caller that cancels its call ends the question that others wait for.",
     file: "routed/asking.ts",
-    from: "if (question.waiting === 0) question.end.abort(error);",
-    to: "if (question.waiting >= 0) question.end.abort(error);",
+    from: "if (question.waiting === 0) question.wait.leave(error);",
+    to: "if (question.waiting >= 0) question.wait.leave(error);",
     world: ROUTED,
   },
   {
