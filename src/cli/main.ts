@@ -31,14 +31,14 @@ async function main(): Promise<void> {
 
   // The reader of our output may stop early: `phasegate sessions | head` is not a failure, nor is a client of `serve`
   // that reads no log.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "EPIPE") return;
-      // Half of the output is there: no code but that of a failed environment would be true.
-      if (stream === process.stdout) console.error(`phasegate: error: the output can't be written (${error.code})`);
-      process.exit(3);
-    });
-  }
+  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") return;
+    console.error(`phasegate: error: the output can't be written (${code})`);
+    // Half of it is there: no code but that of a failed environment is true. A client takes any but 0 of a hook for a ban.
+    process.exit(process.argv[2] === "hook" ? 0 : 3);
+  });
+  // Nobody is left who could be told. A server goes on.
+  process.stderr.on("error", () => {});
 
   // No process.exit(): output to a pipe must be written first.
   process.exitCode = await runCli(process.argv.slice(2), process);

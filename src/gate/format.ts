@@ -25,8 +25,8 @@ export function requiredFormat(gate: GateDefinition): JsonObject {
     case "none":
       return { type: "object" };
     case "names": {
-      const proofs = "proofs" in gate ? (gate.proofs ?? []) : [];
-      const properties = namesOf(gate).map((name) => [name, proofs.includes(name) ? PROOF_FORMAT : {}]);
+      const isProved = (name: string) => "proofs" in gate && gate.proofs?.includes(name) === true;
+      const properties = namesOf(gate).map((name) => [name, isProved(name) ? PROOF_FORMAT : {}]);
       return { type: "object", properties: Object.fromEntries(properties) };
     }
     default:

@@ -24,6 +24,11 @@ interface LogSource<Event, Head> {
   readonly hashKey?: Uint8Array;
 }
 
+/** The log of a session that has no commits of this kind. */
+const NOTHING: AsyncIterable<never> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+};
+
 /** Reads the commits of sessions from a store; each is checked before it is returned. */
 export class SessionLog<Event, Head> {
   readonly #source: LogSource<Event, Head>;
@@ -81,7 +86,8 @@ export class SessionLog<Event, Head> {
 
   /** Checks a whole log; its summaries and payloads, a receipt, and the hint of the store. */
   async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
-    if (await this.#isOther(id)) return { intact: true, versions: 0, receipt: { version: 0, hash: "" } };
+    // Who may write to the storage may put another kind's log in the place of one: only a receipt tells.
+    if (await this.#isOther(id)) return audit(NOTHING, receipt, 0);
     // Read before the log: a commit that is appended meanwhile must not look missing.
     const hinted = (await this.#source.storage.hint?.(id)) ?? 0;
     return audit(this.#complete(id), receipt, hinted);

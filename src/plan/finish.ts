@@ -96,15 +96,15 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: ReaderSt
   }
 }
 
-/** An id after the word, or one with letters: `Task 1.1`, `T012`. Numbers alone may be of anything. */
-const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t]|[A-Z])/;
+/** A task as plans write it: `Task 1.1: Name`, `T012 Name`. A sentence that names one, or a number alone, may be anything. */
+const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
 export function reportMarked(rows: readonly Row[], { phases, dialect }: ReaderState, report: PlanReport): void {
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
-  for (const { kind, checkbox, text, line, column } of rows) {
+  for (const { kind, depth, checkbox, text, line, column } of rows) {
     const rest = withoutLeadingMarks(text);
-    if (kind !== "item" || checkbox !== undefined || rest === text || !NAMED_TASK.test(rest)) continue;
+    if (kind !== "item" || depth > 0 || checkbox !== undefined || rest === text || !NAMED_TASK.test(rest)) continue;
     const id = taskTitle(rest, dialect.ids)?.id;
     if (id === undefined || known.has(id)) continue;
     const place = { line: line + 1, column: column + 1 };
@@ -112,7 +112,7 @@ export function reportMarked(rows: readonly Row[], { phases, dialect }: ReaderSt
       "TASK_UNREAD",
       place,
       `'${rest}' is not read as a task: it has no checkbox`,
-      "Write '- [ ]' or '- [x]'.",
+      "If it is one, write '- [ ]' or '- [x]' in place of the symbol.",
     );
   }
 }

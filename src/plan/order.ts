@@ -116,7 +116,9 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
       const found = new Set<string>();
       // Beyond the limit nothing is looked up: a phase can mean thousands of tasks.
       for (const { tasks: ids, phases: names } of edges > EDGES_MAX ? [] : named) {
-        for (const key of new Set(names)) {
+        for (const name of new Set(names)) {
+          // `Phase 1.1` is a phase where the plan has it, and else means phase 1.
+          const key = keys.has(name) ? name : name.replace(/\..*/, "");
           for (const id of tasksOfPhase(key, task, phase, keys, report)) found.add(id);
         }
         for (const id of tasksNamed(ids, task, known, report)) found.add(id);
@@ -133,7 +135,8 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   return links;
 }
 
-const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start(?! (?:after|once|when)\b))/i;
+const NOTHING =
+  /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start(?!.*\b(?:after|(?<!at )once|when|upon|following|as soon as|parallel with)\b))/i;
 
 const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
 const AND = String.raw`\s*(?:,(?:\s*and)?|&|and)\s*`;

@@ -29,8 +29,8 @@ export class Asking {
   readonly #questions = new Map<string, Question>();
 
   /**
-   * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does. It calls `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller
-   * ends the call.
+   * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does. It calls
+   * `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller ends the call.
    */
   async answer(
     { sessionId }: Pick<RoutedSession, "sessionId">,

@@ -14,6 +14,7 @@ export interface Deadline {
 /** Waits for a decider until the deadline, as long as somebody wants its answer. */
 export class DeciderWait {
   #left: Error | undefined;
+  #isClosed = false;
   readonly #controller = new AbortController();
   #refuse: ((why: Error) => void) | undefined;
   #cancel: (() => void) | undefined;
@@ -40,8 +41,8 @@ export class DeciderWait {
   }
 
   /**
-   * Asks, and returns what the answer comes to. Throws at the deadline, which counts from the first question on, and when nobody
-   * waits any more, even if the decider ignores its signal.
+   * Asks, and returns what the answer comes to. Throws when nobody waits any more, and at the deadline, which counts from the
+   * first question that is not answered at once; even if the decider ignores its signal.
    */
   answer(ask: () => unknown, { clock, milliseconds, missed }: Deadline): Promise<unknown> {
     this.throwIfLeft();
@@ -62,12 +63,14 @@ export class DeciderWait {
     });
   }
 
-  /** Removes the timer, once no more is asked. */
+  /** Ends the wait, once no more is asked: nothing stops the decider any more. */
   close(): void {
+    this.#isClosed = true;
     this.#cancel?.();
   }
 
   #end(why: Error): void {
+    if (this.#isClosed) return;
     // The rejection comes before the signal: the decider's own error about the signal is ignored then.
     this.#refuse?.(why);
     this.#controller.abort();

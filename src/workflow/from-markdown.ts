@@ -31,7 +31,9 @@ const LINE_MIN = 30;
 const BLANK = 0.2;
 
 /** Indentation, and the markers of quotes and lists. */
-const OPENING = /^(?:[\s>*+-]|\d+[.)]\s)*/;
+const OPENING = /^(?:[\s>*+-]|\d+[.)]\s){0,100}/;
+/** A line between sections, which opens nothing. */
+const RULE = /^\s*([-*_])\1{2,}\s*$/;
 /** The cost of each of their characters, as a fraction of a line: each level of a list is looked at in each of its lines. */
 const OPENED = 0.08;
 
@@ -39,8 +41,8 @@ const OPENED = 0.08;
 export function hasTooManyLines(lines: readonly string[]): boolean {
   let [count, length] = [0, 0];
   for (const line of lines) {
-    const [opening = ""] = OPENING.exec(line) ?? [];
     const isBlank = line.trim() === "";
+    const [opening = ""] = RULE.test(line) ? [] : (OPENING.exec(line) ?? []);
     count += isBlank ? BLANK : 1 + opening.length * OPENED;
     length += isBlank ? 0 : line.length - opening.length;
   }

@@ -246,8 +246,7 @@ function normal(name: string): string {
 const START = "(?<![a-z0-9])";
 
 /** End of a name's telling part: `x.pem.md` and `server.key~` are copies of keys, `x.keyboard` is not. */
-const END =
-  "(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z]|-(?!bak|backup|old|orig|save|swp|tmp|copy|local|prod|dev|test|stag)[a-z])";
+const END = "(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z])";
 
 /** Names of files that hold keys and secrets, in lower case. */
 const SECRETS: readonly RegExp[] = [

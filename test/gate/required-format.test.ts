@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PROOF_FORMAT } from "../../src/gate/backed-claims.js";
 import { checkGate } from "../../src/gate/check-gate.js";
 import {
   evidenceNames,
@@ -88,6 +89,8 @@ describe("a gate with rules and verifiers", () => {
       properties: { done: {}, count: {}, notes: {} },
     });
     expect(evidenceNames({ ...fields, reveal: "names" })).toEqual(["done", "count", "notes"]);
+    const { properties } = requiredFormat({ ...fields, reveal: "names", proofs: ["done"] });
+    expect(properties).toEqual({ done: PROOF_FORMAT, count: {}, notes: {} });
     expect(exampleEvidence({ ...fields, reveal: "names" })).toBeUndefined();
     expect(requiredFormat({ ...schema, reveal: "none" })).toEqual({ type: "object" });
     expect(evidenceNames({ ...fields, reveal: "none" })).toEqual([]);

@@ -111,6 +111,9 @@ describe("a session of another kind", () => {
       receipt: { version: 0, hash: "" },
     });
     expect(await otherKind(storage, 1).audit(ID)).toMatchObject({ versions: 0 });
+    // With a receipt it is known that there was one.
+    const receipt = { version: 2, hash: "f".repeat(64) };
+    expect(await otherKind(storage).audit(ID, receipt)).toMatchObject({ intact: false, versions: 0 });
     expect(await otherKind(storage).audit(OTHER_ID)).toMatchObject({ intact: true, versions: 0 });
     const { log } = storage;
     storage.log = async function* (...[id, options]: Parameters<typeof log>) {

@@ -101,7 +101,7 @@ describe("the structure of a plan", () => {
       ["1 A @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 5"],
     ],
     [
-      "## Phase 1: A\n- ✅ Task 1.1: done\n- [ ] Task 1.2: b\n- ⬜ **Task 1.3**: c\n- ✅ Tests pass\n- 🎉 1.9 is out\n- ✅ Task 1.2\n",
+      "## Phase 1: A\n- ✅ Task 1.1: done\n- [ ] Task 1.2: b\n- ⬜ **Task 1.3**: c\n- ✅ Tests pass\n- ⚠️ Task 2.5 needs a review\n- 🎉 1.9 is out\n- ✅ Task 1.2\n",
       ["1 A @1", "[ ] 1.2 b @3", "! TASK_UNREAD 2", "! TASK_UNREAD 4"],
     ],
     [

@@ -23,6 +23,8 @@ it("an answer that is there at once needs no timer; what takes longer gets one, 
   expect(until.timers).toHaveLength(1);
   wait.close();
   expect(until.timers[0]).toBeUndefined();
+  wait.leave(new Error("left"));
+  expect([wait.isLeft, wait.signal.aborted]).toEqual([true, false]);
 });
 
 it("a decider that misses the deadline is stopped, and nobody has left", async () => {
