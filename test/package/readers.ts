@@ -363,8 +363,7 @@ export const READERS: readonly Reader[] = [
       ['{"action":"get_phase","session_id":"', '"}'],
     ],
     read: (text) => {
-      const many = Object.fromEntries(Array.from(text, (character, index) => [`${character}${index}`, 1]));
-      for (const given of [parsedOr(text), many, { [text]: text }, { session_id: text, phase: text }]) {
+      for (const given of [parsedOr(text), { [text]: text }, { session_id: text, phase: text }]) {
         const parsed = parseRequest(REQUESTS.get_phase, given);
         if (!parsed.ok && isJsonObject(given)) badParametersAnswer("get_phase", parsed.faults, given);
       }
