@@ -111,7 +111,11 @@ const FREE_MIN = 200 * 1000 * 1000;
 /** Checks a state: that it opens, that it can be written, and what it survives. */
 export async function checkState(state: string, project: string): Promise<Finding[]> {
   const { kind, path } = parseState(state);
-  const shown = path === undefined ? state : `${kind === undefined ? "" : `${kind}:`}${relative(project, path) || "."}`;
+  const from = (folder: string) => {
+    if (path === undefined) return state;
+    return `${kind === undefined ? "" : `${kind}:`}${relative(folder, path) || "."}`;
+  };
+  const shown = from(project);
   try {
     if (path !== undefined && (await isAbsent(path))) {
       return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
@@ -122,8 +126,7 @@ export async function checkState(state: string, project: string): Promise<Findin
       await requireWritable(state);
       const { total, damaged = [] } = await storage.list({ limit: 1 });
       const sessions = total === undefined ? "" : `, ${counted(total, "session")}`;
-      const place = path === undefined ? state : `${kind === undefined ? "" : `${kind}:`}${fromHere(path)}`;
-      const fix = `Run phasegate repair --state ${inShell(place)}, which names them.`;
+      const fix = `Run phasegate repair --state ${inShell(from(process.cwd()))}, which names them.`;
       return [
         ...survival(shown, sessions, storage),
         ...(damaged.length === 0 ? [] : [problem("state", `${shown}: some sessions are damaged`, fix)]),

@@ -27,9 +27,9 @@ import {
   includeRootOption,
   type LogLevel,
   logLevelOption,
-  notEmpty,
   port,
   requireFolder,
+  routedOption,
   startersFolder,
   startersOption,
   stateOption,
@@ -70,13 +70,7 @@ The page can be reached from this machine only. It changes nothing but the answe
 const DRAIN_MS = 2000;
 
 function workflowOptions(): Option[] {
-  return [
-    workflowsOption(),
-    startersOption(),
-    new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty),
-    includeRootOption(),
-    projectOption(),
-  ];
+  return [workflowsOption(), startersOption(), routedOption(), includeRootOption(), projectOption()];
 }
 
 /** Creates `phasegate inspect`. */

@@ -69,6 +69,11 @@ export function workflowsOption(description = "folders of phased workflows"): Op
   return new Option("--workflows <dir...>", description).env("PHASEGATE_WORKFLOWS").argParser(repeated);
 }
 
+/** Returns `--routed`. */
+export function routedOption(): Option {
+  return new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty);
+}
+
 /** Returns `--state`. A password in the environment variable appears in no list of processes. */
 export function stateOption(): Option {
   return new Option("--state <where>", "where the sessions are: a folder, sqlite:FILE, or postgres://…")

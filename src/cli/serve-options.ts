@@ -16,6 +16,7 @@ import {
   notEmpty,
   port,
   repeated,
+  routedOption,
   startersOption,
   stateOption,
   toolName,
@@ -144,7 +145,7 @@ function actionList(value: string): Action[] {
 
 function routedOptions(): Option[] {
   return [
-    new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty),
+    routedOption(),
     includeRootOption(),
     new Option(
       "--decider <who>",

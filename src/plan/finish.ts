@@ -4,8 +4,9 @@
  */
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { strictTextLines } from "./blocks.js";
+import { readDependencies, type Waves } from "./dependency-text.js";
 import { descriptionOf, type PhaseDraft, stateOf, type TaskDraft, UniqueIds } from "./drafts.js";
-import { type LinkedPhase, linkTasks, readDependencies, type Waves } from "./order.js";
+import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";
 import type { ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";

@@ -12,15 +12,16 @@
  * - parse-plan.ts: the built-in parsers by name, and what a heading opens and ends
  * - reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
  * - finish.ts: numbers, ids, durations, and titles and checkboxes without a place in the plan
- * - order.ts: dependencies, cycles and waves
+ * - dependency-text.ts: dependencies as they are written, and graphs of waves
+ * - order.ts: which tasks are linked, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
  * - plan.ts: the types of plans
  */
 import { parseSections } from "./blocks.js";
+import { readWaves } from "./dependency-text.js";
 import { chooseDialect, DIALECT_NAMES, type Dialect } from "./drafts.js";
 import { finishPlan, readDurations, reportMarked, reportUnplaced, reportUnread } from "./finish.js";
-import { readWaves } from "./order.js";
 import { type Outline, outlineOf } from "./outline.js";
 import {
   checkLength,

@@ -12,7 +12,7 @@ export const REMEDIES = {
   again: "Call again.",
   file: "Give the path of a file.",
   folder: "Give the path of a folder.",
-  oneName: "Copy the file to a name of its own, and give that.",
+  oneName: "Replace it by a copy, so that it has only one name.",
   keptBack: "Use another name: this one is neither read nor written here.",
 } as const;
 
@@ -84,7 +84,7 @@ export function unwritable(path: string, error: unknown): PhasegateError<"STORAG
 export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
   const cause = "it has several names (hard links)";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${cause}`, {
-    remedy: "Replace it by a copy, so that it has only one name.",
+    remedy: REMEDIES.oneName,
     details: { operation: "replace", cause },
   });
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { planMermaid, planOrder, readDependencies } from "../../src/plan/order.js";
+import { readDependencies } from "../../src/plan/dependency-text.js";
+import { planMermaid, planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { lines } from "./outline.js";
 

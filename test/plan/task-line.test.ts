@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readDependencies } from "../../src/plan/order.js";
+import { readDependencies } from "../../src/plan/dependency-text.js";
 import {
   bare,
   checkboxAt,

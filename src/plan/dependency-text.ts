@@ -1,0 +1,163 @@
+/** Reads the dependencies of tasks as they are written: in words, `Tasks 1.1-1.4, Phase 2`, and in Kiro's graphs of waves. */
+import * as z from "zod/mini";
+import type { Region, SourceText } from "./source.js";
+
+/** The tasks and phases in a text about dependencies. */
+export interface Named {
+  /** Ids of tasks. */
+  readonly tasks: readonly string[];
+  /** Numbers or letters of phases. */
+  readonly phases: readonly string[];
+  /** The text, if it names neither. */
+  readonly unread?: string;
+  /** Ranges that are too long, of which only the two ends count. */
+  readonly tooLong?: readonly string[];
+}
+
+/** Maximum number of ids in a range: `1.1-1.999999` is a mistake. */
+export const RANGE_MAX = 100;
+
+const NOTHING =
+  /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start(?!.*\b(?:after|(?<!at )once|when|upon|following|as soon as|parallel with)\b))/i;
+
+const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
+const AND = String.raw`\s*(?:,(?:\s*and)?|&|and)\s*`;
+/** `Phase 1`, `Phases 1-3`, `Phases 1, 2 and 3`. */
+const PHASES = new RegExp(
+  String.raw`\bphases?\s+(\d+(?:\.\d+)?(?:[a-z](?!\w))?(?:(?:${RANGE}|${AND})(?!\d+\.\d)\d+(?:[a-z](?!\w))?)*)`,
+  "gi",
+);
+
+/** `Phase A`, `Phases A-C`, `Phases A, B and C`: in capitals, since a small letter may be a word. */
+const LETTERED = /\b[Pp]hases?\s+([A-Z](?:\s*(?:[-–—]|,|&|and|to|through|,\s*and)\s*[A-Z](?!\w))*)(?!\w)/g;
+
+const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
+
+/** `1.1-1.4`, `T001-T003`, `T001-003`, `1.1`. */
+const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID})|[-–—](\d+)(?!\.\d))?(?![\w])`, "gi");
+/** `Task 1 and 2`, where tasks have numbers without a dot. */
+const NUMBERS = new RegExp(String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|${AND})#?\d+)*)(?!\.?\d)`, "gi");
+
+/** `1, 2 and 3`, where nothing else says what the numbers are. */
+const BARE = new RegExp(String.raw`^#?\d+(?:${AND}#?\d+)*$`, "i");
+
+/** Reads a text about dependencies. Remarks in parentheses are ignored. */
+export function readDependencies(text: string): Named {
+  const said = text.replace(/[*_`]/g, "").trim();
+  if (said === "" || NOTHING.test(said)) return { tasks: [], phases: [] };
+  let rest = said.replace(/\([^()]*\)/g, " ");
+  const phases: string[] = [];
+  const tooLong: string[] = [];
+  rest = rest.replace(PHASES, (_, list: string) => {
+    phases.push(...numbersIn(list, tooLong));
+    return " ";
+  });
+  rest = rest.replace(LETTERED, (_, list: string) => {
+    phases.push(...lettersIn(list));
+    return " ";
+  });
+  const tasks: string[] = [];
+  rest = rest.replace(IDS, (_, first: string, full?: string, number?: string) => {
+    const last = full ?? (number === undefined ? undefined : shortEnd(first, number));
+    tasks.push(...(last === undefined ? [first] : idRange(first, last, tooLong)));
+    return " ";
+  });
+  rest.replace(NUMBERS, (_, list: string) => {
+    tasks.push(...numbersIn(list, tooLong));
+    return " ";
+  });
+  if (tasks.length + phases.length === 0) {
+    if (!BARE.test(rest.trim())) return { tasks, phases, unread: said };
+    tasks.push(...numbersIn(rest, tooLong));
+  }
+  return { tasks, phases, ...(tooLong.length === 0 ? {} : { tooLong }) };
+}
+
+/** The dependencies of tasks, by their ids, as graphs of waves give them. */
+export type Waves = ReadonlyMap<string, readonly string[]>;
+
+/** Reads all graphs of waves in a source. */
+export function readWaves(source: SourceText, regions: readonly Region[]): Waves {
+  const found = new Map<string, readonly string[]>();
+  for (const region of regions) {
+    if (!/^[ \t]*(?:`{3,}|~{3,})[ \t]*json\b/i.test(source.text(region.start))) continue;
+    let before: readonly string[] = [];
+    for (const { tasks } of wavesOf(source, region)) {
+      for (const id of tasks) found.set(id, before);
+      before = tasks;
+    }
+  }
+  return found;
+}
+
+const BETWEEN = /[-–—]|to|through/i;
+
+/** Returns the numbers of a list: `1-3, 5` is 1, 2, 3, 5. */
+function numbersIn(list: string, tooLong: string[]): string[] {
+  return list.split(/,|&|and/i).flatMap((part) => {
+    const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
+    if (first === undefined || first === "") return [];
+    return last === undefined ? [first] : countUp(["", first], ["", last], tooLong);
+  });
+}
+
+/** One end of a range: the text before its last number, and that number. */
+type Ends = readonly [head: string, number: string];
+
+/** Returns all ids of a range; only its ends if it counts down or is too long. */
+function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): string[] {
+  const steps = Number(last) - Number(first);
+  if (steps >= RANGE_MAX) tooLong.push(`${head}${first}-${tail}${last}`);
+  if (!(steps >= 0 && steps < RANGE_MAX)) return [`${head}${first}`, `${head}${last}`];
+  return Array.from(
+    { length: steps + 1 },
+    (_, step) => `${head}${String(Number(first) + step).padStart(first.length, "0")}`,
+  );
+}
+
+/** Returns the ids of a range: `1.2-1.4` is 1.2, 1.3, 1.4. Ends of different form are two ids. */
+function idRange(first: string, last: string, tooLong: string[]): string[] {
+  const [head, from] = endOf(first);
+  const [tail, to] = endOf(last);
+  if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
+  return countUp([head, from], [tail, to], tooLong);
+}
+
+/** Returns the end of `T001-003`, T003; undefined if it can't be one: `T001-3` may be anything. */
+function shortEnd(first: string, number: string): string | undefined {
+  const [head, from] = endOf(first);
+  return head.toLowerCase() === "t" && number.length === from.length ? head + number : undefined;
+}
+
+/** Returns the letters of a list: `A-C, E` is A, B, C, E. */
+function lettersIn(list: string): string[] {
+  return list.split(/,|&|and/).flatMap((part) => {
+    const [first, last = first] = part.match(/[A-Z]/g) ?? [];
+    if (first === undefined || last === undefined) return [];
+    const [from, to] = [first.charCodeAt(0), last.charCodeAt(0)];
+    if (to < from) return [first, last];
+    return Array.from({ length: to - from + 1 }, (_, step) => String.fromCharCode(from + step));
+  });
+}
+
+/** Splits an id before the number at its end. The number is empty if the id ends with a letter. */
+function endOf(id: string): Ends {
+  let start = id.length;
+  while (/^\d$/.test(id.charAt(start - 1))) start -= 1;
+  return [id.slice(0, start), id.slice(start)];
+}
+
+const wavesSchema = z.object({
+  waves: z.array(z.object({ tasks: z.array(z.pipe(z.union([z.string(), z.number()]), z.transform(String))) })),
+});
+
+function wavesOf(source: SourceText, { start, end }: Region) {
+  const lines = Array.from({ length: end - start - 2 }, (_, index) => source.text(start + 1 + index));
+  const text = lines.join("\n");
+  if (!text.includes('"waves"')) return [];
+  try {
+    return wavesSchema.safeParse(JSON.parse(text)).data?.waves ?? [];
+  } catch {
+    return [];
+  }
+}
