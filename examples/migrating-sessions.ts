@@ -71,7 +71,8 @@ const kept = JSON.stringify(first.cursor);
 // Later, perhaps in another process: only what was committed since then is read.
 const second = await there.statistics({ cursor: JSON.parse(kept) });
 // #endregion statistics
-assert.deepEqual(second.sessions, { active: 1, paused: 0, completed: 1, failed: 0 });
+assert.deepEqual(second.sessions, first.sessions);
+assert.equal(second.sessions.completed, 1);
 
 // Completed sessions are removed when the host says so, never by themselves.
 await new Promise((resolve) => setTimeout(resolve, 5));

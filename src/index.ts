@@ -54,7 +54,7 @@ export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { OperatorNote } from "./phased/state/commands.js";
 export type { AttemptNote, GateFailure, PhaseAttempt } from "./phased/state/history.js";
-export type { LastNote, PhaseTask, TaskWord } from "./phased/state/task-notes.js";
+export type { LastNote, PhaseTask, TaskNote } from "./phased/state/task-notes.js";
 export type { RunningChecks } from "./phased/verify/run-verifiers.js";
 export type { CheckProgress, Followed } from "./phased/verify/verify.js";
 export type {

@@ -84,12 +84,12 @@ function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): stri
   const approved = by === undefined ? "passed without an approval" : `approved by ${printable(by)}`;
   const whose = [...(isWaiver ? [] : [approved]), ...waived].join("; ");
   const signed = authenticated ? (key?.kind === "passkey" ? "signed with a passkey" : "signed") : "not signed";
-  const word = isChecked
+  const trust = isChecked
     ? distrust === undefined
       ? "accepted"
       : `NOT accepted: ${distrust}`
     : "not checked: no approvers given";
-  return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${word}`;
+  return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${trust}`;
 }
 
 function warningText({ by, key, version, counter, before }: CounterWarning): string {

@@ -144,8 +144,8 @@ const STYLES = { ok: "green", warning: "yellow", problem: "red" } as const;
 
 function printAll(findings: readonly Finding[], terminal: Terminal): void {
   for (const { check, status, message, fix } of findings) {
-    const word = styled(terminal.stdout, STYLES[status], status.padEnd(7));
-    print(terminal, `${word}  ${check.padEnd(9)}  ${printable(message)}`);
+    const label = styled(terminal.stdout, STYLES[status], status.padEnd(7));
+    print(terminal, `${label}  ${check.padEnd(9)}  ${printable(message)}`);
     if (fix !== undefined)
       print(terminal, `${" ".repeat(20)}${styled(terminal.stdout, "cyan", "fix:")} ${printable(fix)}`);
   }

@@ -110,7 +110,7 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
     // A database has no folder for the note. None is made in the project: the sessions of this project are elsewhere.
     const { kind, rest } = parseState(state);
     const folder = kind === undefined ? rest : join(project.root, STATE);
-    if (!(await isNews(join(folder, MEMORY), ending, session))) return undefined;
+    if (!(await noteReminder(join(folder, MEMORY), ending, session))) return undefined;
     return [
       `The session ${session.sessionId} of phasegate is not completed.`,
       `Its next call of the tool ${tool.name} is ${JSON.stringify(answer.next)}`,
@@ -177,7 +177,7 @@ const REMEMBERED_MAX = 50;
  * not every client says reliably that an agent goes on because of a reminder. Rejects if the note can't be kept: then there
  * is no reminder, since it could be repeated without end.
  */
-async function isNews(
+async function noteReminder(
   file: string,
   { conversation }: Ending,
   { sessionId, updatedAt }: ListedSession,

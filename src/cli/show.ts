@@ -223,9 +223,9 @@ function age({ beforeDecision }: { readonly beforeDecision?: true | undefined })
 function tasksText(tasks: StateView["tasks"]): string | undefined {
   const numbers = (chosen: StateView["tasks"]) => chosen.map(({ number }) => number).join(", ");
   const done = tasks.filter((task) => task.done);
-  const closed = (how: "given_up" | "waived", word: string) => {
+  const closed = (how: "given_up" | "waived", label: string) => {
     const chosen = tasks.filter((task) => task.closed === how);
-    return chosen.length === 0 ? [] : [`${word}: ${numbers(chosen)}`];
+    return chosen.length === 0 ? [] : [`${label}: ${numbers(chosen)}`];
   };
   const parts = [
     ...(done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`]),

@@ -175,10 +175,10 @@ export function diagnosticLines(
 ): string[] {
   const { severity, message, hint, line, column } = diagnostic;
   const position = [place, line, line === undefined ? undefined : column].filter((part) => part !== undefined);
-  const word = styled(stream, severity === "error" ? "red" : "yellow", severity);
+  const label = styled(stream, severity === "error" ? "red" : "yellow", severity);
   const frame = source === undefined || line === undefined ? [] : codeFrame(source, line, column);
   return [
-    `${styled(stream, "bold", printable(position.join(":")))}: ${word}: ${printable(message)}`,
+    `${styled(stream, "bold", printable(position.join(":")))}: ${label}: ${printable(message)}`,
     ...frame.map((text) => `  ${text}`),
     ...(hint === undefined ? [] : [`  ${styled(stream, "cyan", "hint:")} ${printable(hint)}`]),
     "",

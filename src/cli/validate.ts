@@ -109,8 +109,8 @@ async function printAll(
   }
   for (const { type, read } of found) {
     const { diagnostics } = read;
-    const [style, word] = hasErrors(diagnostics) ? (["red", "broken"] as const) : (["green", "ok"] as const);
-    print(terminal, `${styled(terminal.stdout, style, word.padEnd(6))}  ${printable(type)}`);
+    const [style, status] = hasErrors(diagnostics) ? (["red", "broken"] as const) : (["green", "ok"] as const);
+    print(terminal, `${styled(terminal.stdout, style, status.padEnd(6))}  ${printable(type)}`);
   }
   const unchecked = isHostKnown ? [] : found.filter(hasVerifiers).map(({ type }) => printable(type));
   if (unchecked.length > 0) {

@@ -84,8 +84,8 @@ async function waitingPhase(
   const { evidenceHash } = request;
   return {
     ...asked(request),
-    answer: async ({ decision, note, ...word }) => {
-      const signed = { ...word, evidenceHash };
+    answer: async ({ decision, note, ...signer }) => {
+      const signed = { ...signer, evidenceHash };
       const noted = note === undefined ? {} : { note };
       const result =
         decision === "approve"
@@ -103,8 +103,8 @@ async function waitingInstance(engine: RoutedEngine, sessionId: string): Promise
   const { evidenceHash } = awaiting;
   return {
     ...asked(awaiting),
-    answer: async ({ decision, note, ...word }) => {
-      const signed = { ...word, evidenceHash };
+    answer: async ({ decision, note, ...signer }) => {
+      const signed = { ...signer, evidenceHash };
       const noted = note === undefined ? {} : { note };
       const view =
         decision === "approve"
@@ -213,8 +213,8 @@ async function waitingWaiver(engine: Engine, sessionId: string): Promise<Waiting
     seen: { hash: request.request, option: "--request" },
     mustSign: request.approvers !== undefined,
     lines: (stream) => waiverLines(request, stream),
-    answer: async ({ decision, note, ...word }) => {
-      const given = { ...word, request: request.request };
+    answer: async ({ decision, note, ...signer }) => {
+      const given = { ...signer, request: request.request };
       const { granted, by, fields, phase } =
         decision === "approve"
           ? await engine.waive(sessionId, { ...given, ...(note === undefined ? {} : { note }) })

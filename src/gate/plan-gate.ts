@@ -42,7 +42,9 @@ export function claimedIds(evidence: JsonObject): string[] {
 export function claimedItems(items: readonly string[], evidence: JsonObject): number[] {
   const given = own(evidence, ITEMS_FIELD);
   if (!isJsonObject(given)) return [];
-  return readClaims(items, given).claims.flatMap((claim) => (itemProblem(claim) === undefined ? [claim.number] : []));
+  return readItemClaims(items, given).claims.flatMap((claim) =>
+    itemProblem(claim) === undefined ? [claim.number] : [],
+  );
 }
 
 /** Returns a problem for each task that is claimed, though it is noted as given up: one of both is not true. */
@@ -134,11 +136,11 @@ interface Claims {
 const UNKNOWN_MAX = 100;
 
 function unclaimed(items: readonly string[], given: JsonObject): Problem[] {
-  const { claims, unknown } = readClaims(items, given);
+  const { claims, unknown } = readItemClaims(items, given);
   return [...claims.flatMap((claim) => itemProblem(claim) ?? []), ...unknown];
 }
 
-function readClaims(items: readonly string[], given: JsonObject): { claims: Claims[]; unknown: Problem[] } {
+function readItemClaims(items: readonly string[], given: JsonObject): { claims: Claims[]; unknown: Problem[] } {
   const claims = items.map((text, index): Claims => ({ number: index + 1, text, values: [] }));
   const known = byName(claims);
   const unknown: Problem[] = [];

@@ -7,8 +7,8 @@ import type { ContentProvider, WorkflowListing } from "../ports/content-provider
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { guarded } from "./resources.js";
 
-/** Maximum number of sessions that one client may subscribe to. */
-const SUBSCRIPTIONS_MAX = 100;
+/** Maximum number of sessions that one client or stream may subscribe to. */
+export const SUBSCRIPTIONS_MAX = 100;
 /** The wait before a watch that has failed begins again, in milliseconds. */
 const AGAIN_MS = 5000;
 /** The longest wait for the storage's watch to begin, in milliseconds. */

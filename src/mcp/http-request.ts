@@ -2,6 +2,7 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import { readText, type Unread } from "../runtime/body.js";
 import { isJsonObject } from "../workflow/json.js";
+import { SUBSCRIPTIONS_MAX } from "./changes.js";
 
 /** A request that was answered, for a log. Each request of a batch is one. */
 export interface HttpCall {
@@ -47,8 +48,6 @@ const DEPTH_MAX = 200;
 const VALUES_MAX = 1_000_000;
 /** Maximum number of messages in a batch. */
 const BATCH_MAX = 100;
-/** Maximum number of resources that one stream may subscribe to. */
-const SUBSCRIPTIONS_MAX = 100;
 
 /** Refusals of what may be done a little later. */
 export const LATER = { retryAfterSeconds: 1 };

@@ -17,7 +17,7 @@ import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { pageItems, pageText } from "../tools/pages.js";
-import { unapprovedNews } from "../tools/phased/approval-news.js";
+import { unapprovedNotice } from "../tools/phased/approval-notices.js";
 import { errorAnswer } from "../tools/phased/refusals.js";
 import { historyEntry } from "../tools/phased/shapes.js";
 import { compact, fits, jsonOf, type WireObject } from "../tools/wire.js";
@@ -144,7 +144,7 @@ function sessionBody({
     skipped_phases: skippedPhases.length === 0 ? undefined : skippedPhases,
     created_at: head.createdAt,
     last_updated: updatedAt,
-    ...unapprovedNews(unapproved),
+    ...unapprovedNotice(unapproved),
     completed_at: head.status === "completed" ? head.completedAt : undefined,
   });
 }

@@ -22,7 +22,7 @@ import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
-import type { PhaseTask, TaskPairs, TaskWord } from "./state/task-notes.js";
+import type { PhaseTask, TaskNote, TaskPairs } from "./state/task-notes.js";
 import {
   factsOf,
   type PhaseView,
@@ -122,7 +122,7 @@ export interface MoveResult {
 }
 
 /** Notes a task as done or given up. */
-export interface TaskRequest extends Keyed, TaskWord {}
+export interface TaskRequest extends Keyed, TaskNote {}
 
 /** A task that is noted as done or given up. */
 export interface TaskResult extends SessionFacts {
@@ -197,7 +197,7 @@ function wrongOutcome(outcome: unknown): PhasegateError<"INVALID_INPUT"> {
 function isNoted(
   { tasks }: SessionHead,
   task: number,
-  { note, outcome }: { [K in keyof TaskWord]: TaskWord[K] | undefined },
+  { note, outcome }: { [K in keyof TaskNote]: TaskNote[K] | undefined },
 ): boolean {
   if (!inRanges((outcome === "given_up" ? tasks?.givenUp : tasks?.done) ?? [], task)) return false;
   return note === undefined || (tasks?.last?.task === task && tasks.last.note === note);
@@ -208,20 +208,20 @@ export async function pause(
   id: SessionId,
   { idempotencyKey, ...said }: Keyed & OperatorNote,
 ): Promise<PauseResult> {
-  const word = wordOf(said);
-  const command = { type: "pause", ...word } as const;
+  const noted = operatorNote(said);
+  const command = { type: "pause", ...noted } as const;
   const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
   return {
     sessionId,
     replayed,
     phase: head.phase,
     pausedAt: at,
-    ...(word.note === undefined ? {} : { note: word.note }),
+    ...(noted.note === undefined ? {} : { note: noted.note }),
   };
 }
 
 /** Returns who asks for a command, and why; nothing else of a request. */
-function wordOf({ operator, note }: OperatorNote): OperatorNote {
+function operatorNote({ operator, note }: OperatorNote): OperatorNote {
   return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
 }
 
@@ -231,7 +231,7 @@ export async function resume(
   { idempotencyKey, ...said }: Keyed & OperatorNote,
 ): Promise<ResumeResult> {
   const { head } = await checkReadable(context, id);
-  const outcome = await executeCommand(context, id, { type: "resume", ...wordOf(said) }, idempotencyKey);
+  const outcome = await executeCommand(context, id, { type: "resume", ...operatorNote(said) }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
   const { sessionId, replayed } = outcome;
   const { note, beforeDecision }: { note?: string | undefined; beforeDecision?: true | undefined } =
@@ -251,7 +251,7 @@ export async function retryPhase(
   const { phase, resetEvidence = false, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id);
   const by = speakerOf(context.caller, "retryPhase", summary, request.by);
-  const command = { type: "retryPhase", phase, resetEvidence, by, ...wordOf(request) } as const;
+  const command = { type: "retryPhase", phase, resetEvidence, by, ...operatorNote(request) } as const;
   const outcome = await executeCommand(context, id, command, idempotencyKey);
   const previousProblems = await lastProblems(context, outcome);
   return {

@@ -41,7 +41,7 @@ export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
 /** The current state of a phased session. */
 export type PhasedSession = Current<SessionHead>;
 /** The session of a structure. */
-type Owner = Pick<PhasedSession, "sessionId" | "head">;
+type PinnedSession = Pick<PhasedSession, "sessionId" | "head">;
 
 /** Limits the structures and options that are cached: characters of their JSON. */
 const STRUCTURES_WEIGHT = 64 * 1024 * 1024;
@@ -66,18 +66,18 @@ export class Pinned {
   }
 
   /** Returns the structure that a session is bound to; not a promise if it is cached. */
-  structure(session: Owner): WorkflowStructure | Promise<WorkflowStructure> {
+  structure(session: PinnedSession): WorkflowStructure | Promise<WorkflowStructure> {
     const known = this.#structures.get(session.sessionId);
     return known?.version === session.head.structureVersion ? known.structure : this.#read(session);
   }
 
   /** Caches the structure of a session, and the options that it was started with where they are known. */
-  remember({ sessionId, head }: Owner, structure: WorkflowStructure, options?: JsonObject): void {
+  remember({ sessionId, head }: PinnedSession, structure: WorkflowStructure, options?: JsonObject): void {
     this.#structures.set(sessionId, { version: head.structureVersion, structure });
     if (options !== undefined) this.#options.set(sessionId, options);
   }
 
-  async #read(session: Owner): Promise<WorkflowStructure> {
+  async #read(session: PinnedSession): Promise<WorkflowStructure> {
     const { structureVersion } = session.head;
     const { events } = await this.#kernel.at(session.sessionId, structureVersion);
     const pinning = events.find(isPinning);
@@ -103,7 +103,7 @@ export class Pinned {
 
   /** Returns which phases a session skips; undefined if its workflow has no rule for that; not a promise if its options are cached. */
   skips(
-    { sessionId }: Pick<Owner, "sessionId">,
+    { sessionId }: Pick<PinnedSession, "sessionId">,
     structure: WorkflowStructure,
   ): Skips | Promise<Skips | undefined> | undefined {
     const hasSkips = this.#hasSkips.get(structure) ?? structure.phases.some(({ skipWhen }) => skipWhen !== undefined);

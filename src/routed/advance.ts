@@ -261,10 +261,10 @@ async function answerUnwritten(
   const answered = await decidePending(context, session, pending, waiting);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
   if (isAsking) return decidedResult(context, answered, false);
-  throw decidedFirst(answered);
+  throw decidedBefore(answered);
 }
 
-function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
+function decidedBefore({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
   const current = head.step ?? "";
   return new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
     remedy: `This report was not taken. Ask for the status, and report on ${current} once it is done.`,
@@ -279,7 +279,7 @@ function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateErr
 async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport, isAsking: boolean) {
   const { answered } = session.head;
   const isOwn = answered?.digest === handed.digest;
-  if (answered === undefined || !(isOwn || isAsking)) throw decidedFirst(session);
+  if (answered === undefined || !(isOwn || isAsking)) throw decidedBefore(session);
   return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), isOwn);
 }
 

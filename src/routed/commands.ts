@@ -54,7 +54,7 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
   if (!started.replayed) context.pinned.remember(started, structure);
   const waiting = { operation: "start", signal, onAsk } as const;
   try {
-    return await resultOf(context, await decidedFirst(context, started, waiting), started.replayed);
+    return await resultOf(context, await withFirstStep(context, started, waiting), started.replayed);
   } catch (error) {
     throw withInstance(error, started.sessionId);
   }
@@ -118,7 +118,7 @@ async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedReq
 /**
  * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or asks again.
  */
-async function decidedFirst(
+async function withFirstStep(
   context: RoutedContext,
   started: RoutedCommit & { readonly replayed: boolean },
   waiting: Waiting,
@@ -309,8 +309,8 @@ export async function answerQuestion(
   const { maxAttempts, maxAttemptsTotal } = context.options.limits;
   const prepare = async (session: RoutedSession): Promise<{ command: RoutedCommand }> => {
     const question = await requireQuestion(context, session, evidenceHash);
-    const word = { decision, by, note, signature };
-    const found = await requireDecision(context.options.approvals, { ...question, sessionId: id }, word);
+    const given = { decision, by, note, signature };
+    const found = await requireDecision(context.options.approvals, { ...question, sessionId: id }, given);
     const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
     return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
   };

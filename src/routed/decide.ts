@@ -302,8 +302,8 @@ export async function judgeReport(
   return { ...judged, evidenceHash: hashEvidence(evidence) };
 }
 
-/** The session of the step. */
-interface Owner {
+/** What the verification of a step takes from its instance. */
+interface VerifiedInstance {
   readonly sessionId: RoutedSession["sessionId"];
   readonly version: number;
   readonly head: { readonly workflow: string; readonly attempts: number; readonly baseline?: number | undefined };
@@ -312,7 +312,7 @@ interface Owner {
 /** Takes the snapshots of a step, if its gate needs any. */
 export async function beginStep(
   context: RoutedContext,
-  session: Owner,
+  session: VerifiedInstance,
   structure: RoutedStructure,
   name: string,
 ): Promise<{ readonly snapshots?: readonly Snapshot[]; readonly payloads: readonly Payload[] }> {
@@ -330,7 +330,7 @@ function verifyContext({ options, kernel, beginnings, onChecks, notifications, c
   return { options, kernel, beginnings, onChecks, notifications, ...(caller && { caller }) };
 }
 
-function verified<O extends Owner>({ head, ...session }: O) {
+function verified<O extends VerifiedInstance>({ head, ...session }: O) {
   const { workflow, baseline } = head;
   return { ...session, head: { workflowType: workflow, target: "", baseline } };
 }

@@ -176,11 +176,11 @@ export function splitTemplate(
   let heading: string | undefined;
   const headed = new Map<string[], string>();
   for (const block of blocksOf(template)) {
-    const news = findPlaceholders(block).filter(({ name }) => OWN[kind].has(name) && !shown.has(name));
-    for (const { name } of news) shown.add(name);
-    if (HEADING.test(block) && news.length === 0) heading = block;
+    const added = findPlaceholders(block).filter(({ name }) => OWN[kind].has(name) && !shown.has(name));
+    for (const { name } of added) shown.add(name);
+    if (HEADING.test(block) && added.length === 0) heading = block;
     else {
-      const part = news.length > 0 ? own : shared;
+      const part = added.length > 0 ? own : shared;
       if (heading !== undefined && headed.get(part) !== heading) part.push(heading);
       if (heading !== undefined) headed.set(part, heading);
       part.push(block);

@@ -161,9 +161,9 @@ class ExploredChoices implements Choices {
     const place = stepPlace(among[0] ?? first);
     const isExplored = this.#isExplored(place, this.#scene);
     // The state in which the usual course begins may have been there before, too.
-    const isNews = isExplored ? among.length > 1 : !this.#over.has(place);
+    const isOpen = isExplored ? among.length > 1 : !this.#over.has(place);
     if (!isExplored) this.#over.add(place);
-    const index = isNews ? this.#decide("order", isExplored ? among.length : 1, this.#scene) : 0;
+    const index = isOpen ? this.#decide("order", isExplored ? among.length : 1, this.#scene) : 0;
     const step = among[index] ?? first;
     this.#steps[stepPlace(step)] += 1;
     return steps.indexOf(step);

@@ -202,10 +202,11 @@ export async function decide(
     return withBegun({ command, structure, limits: context.options.limits, skips }, begun);
   };
   const outcome = await execute(context, id, prepare, keyed);
-  const word = outcome.events.find(({ type }) => type === "approved" || type === "denied");
-  if (word?.type !== "approved" && word?.type !== "denied") throw new Error("a decision that is not in its commit");
+  const decided = outcome.events.find(({ type }) => type === "approved" || type === "denied");
+  if (decided?.type !== "approved" && decided?.type !== "denied")
+    throw new Error("a decision that is not in its commit");
   const answer = describe(context, outcome, await context.pinned.structure(outcome));
-  return { ...answer, by: word.by, authenticated: word.authenticated };
+  return { ...answer, by: decided.by, authenticated: decided.authenticated };
 }
 
 /** The longest name of an approver, in characters. */
@@ -236,16 +237,16 @@ export function requireNote(decision: "approve" | "deny", note: unknown): void {
 async function commandFor(
   context: EngineContext,
   session: PhasedSession,
-  word: GivenDecision,
+  given: GivenDecision,
   evidenceHash: string,
 ): Promise<SessionCommand> {
   const structure = await context.pinned.structure(session);
-  const refusal = decisionRefusal(session.head, structure, word.decision, evidenceHash);
+  const refusal = decisionRefusal(session.head, structure, given.decision, evidenceHash);
   if (refusal !== undefined) throw await nameFirst(context, session, evidenceHash, refusal);
   const asked = await loadAsked(context, session);
   if (asked === undefined) throw notWaiting(session.head.phase);
-  const found = await requireDecision(context.options.approvals, awaitedBy(asked.commit, asked.event), word);
-  const { by, note, decision } = word;
+  const found = await requireDecision(context.options.approvals, awaitedBy(asked.commit, asked.event), given);
+  const { by, note, decision } = given;
   const decided = { by, evidenceHash, asked: { version: asked.commit.version, event: asked.event }, ...found };
   if (decision === "deny") return { type: "deny", note: note ?? "", ...decided };
   return { type: "approve", ...decided, ...(note === undefined ? {} : { note }) };

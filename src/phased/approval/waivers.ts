@@ -162,11 +162,11 @@ export async function decideWaiver(
     const asked = { version: seen.commit.version, event: seen.event };
     const given = { decision, by, note, signature };
     const found = await requireDecision(context.options.approvals, awaitedWaiverBy(seen.commit, seen.event), given);
-    const word = { by, asked, ...found };
+    const signed = { by, asked, ...found };
     const command =
       decision === "deny"
-        ? ({ type: "denyWaiver", note: note ?? "", ...word } as const)
-        : ({ type: "waive", ...word, ...(note === undefined ? {} : { note }) } as const);
+        ? ({ type: "denyWaiver", note: note ?? "", ...signed } as const)
+        : ({ type: "waive", ...signed, ...(note === undefined ? {} : { note }) } as const);
     return { command: { command, structure, limits: context.options.limits } };
   };
   const outcome = await execute(context, sessionId, prepare, keyed);

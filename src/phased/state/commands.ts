@@ -13,7 +13,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structur
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { inRanges } from "./ranges.js";
-import type { StepRefused, TaskPairs, TaskWord } from "./task-notes.js";
+import type { StepRefused, TaskNote, TaskPairs } from "./task-notes.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -27,7 +27,7 @@ export interface OperatorNote {
 }
 
 /** The common part of a person's approval and denial. The engine has already identified the person. */
-export interface PersonsWord extends Pick<EventOf<"approved">, "by" | "authenticated" | "signature" | "keyId"> {
+export interface ApprovalDecision extends Pick<EventOf<"approved">, "by" | "authenticated" | "signature" | "keyId"> {
   /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
   /** The question and the version of its commit; read from the log, since the head has only the version. */
@@ -35,7 +35,8 @@ export interface PersonsWord extends Pick<EventOf<"approved">, "by" | "authentic
 }
 
 /** A person's answer to a request for a waiver. The engine has already identified the person. */
-export interface WaiverWord extends Pick<EventOf<"waiver_granted">, "by" | "authenticated" | "signature" | "keyId"> {
+export interface WaiverDecision
+  extends Pick<EventOf<"waiver_granted">, "by" | "authenticated" | "signature" | "keyId"> {
   /** The request and the version of its commit; read from the log, since the head has only the version. */
   readonly asked: { readonly version: number; readonly event: EventOf<"waiver_requested"> };
 }
@@ -68,17 +69,17 @@ export type SessionCommand =
       /** Items of its validation gate that were already ticked there, by number. */
       readonly stoodItems?: readonly number[];
     }
-  | ({ readonly type: "completeTask"; readonly phase: number; readonly task: number } & TaskWord)
-  | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
-  | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
+  | ({ readonly type: "completeTask"; readonly phase: number; readonly task: number } & TaskNote)
+  | ({ readonly type: "approve"; readonly note?: string } & ApprovalDecision)
+  | ({ readonly type: "deny"; readonly note: string } & ApprovalDecision)
   | {
       readonly type: "requestWaiver";
       readonly phase: number;
       readonly fields: readonly string[];
       readonly reason: string;
     }
-  | ({ readonly type: "waive"; readonly note?: string } & WaiverWord)
-  | ({ readonly type: "denyWaiver"; readonly note: string } & WaiverWord)
+  | ({ readonly type: "waive"; readonly note?: string } & WaiverDecision)
+  | ({ readonly type: "denyWaiver"; readonly note: string } & WaiverDecision)
   | { readonly type: "refuseStep"; readonly refused: StepRefused }
   | ({ readonly type: "pause" } & OperatorNote)
   | ({ readonly type: "resume" } & OperatorNote)

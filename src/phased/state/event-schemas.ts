@@ -86,7 +86,7 @@ const decided = { ...answered, evidenceHash: z.string() };
 const taskPairs = { tasks: z.optional(z.array(z.tuple([z.int(), z.int()]))) };
 
 const actor = z.enum(["agent", "host"]);
-const hostWord = { operator: text, note: text };
+const operatorNote = { operator: text, note: text };
 
 const changeSchema = z.object({
   phase: z.int(),
@@ -173,9 +173,9 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),
   z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string(), rule: text }),
-  z.object({ type: z.literal("paused"), ...hostWord }),
-  z.object({ type: z.literal("resumed"), pausedSeconds: z.number(), ...hostWord }),
-  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun, ...hostWord }),
+  z.object({ type: z.literal("paused"), ...operatorNote }),
+  z.object({ type: z.literal("resumed"), pausedSeconds: z.number(), ...operatorNote }),
+  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun, ...operatorNote }),
   z.object({
     type: z.literal("rolled_back"),
     from: phase,
@@ -203,7 +203,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     changes: planChangesSchema,
     places: z.optional(z.array(z.tuple([position, position]))),
     ...taskPairs,
-    ...hostWord,
+    ...operatorNote,
   }),
   z.object({
     type: z.literal("plan_ticked"),

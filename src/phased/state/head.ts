@@ -346,7 +346,7 @@ function failedOnce(facts: HeadFacts) {
   const { position } = facts;
   const others = facts.spent.filter(([place]) => place !== position);
   const spent: HeadFacts["spent"] = [...others, [position, spentAt(facts, position) + 1]];
-  // A denied request is news until the next attempt; an open one stays.
+  // A denied request is shown until the next attempt; an open one stays.
   return { attempts: facts.attempts + 1, spent, ...(facts.waiver?.denied ? { waiver: undefined } : {}) };
 }
 

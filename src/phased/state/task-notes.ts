@@ -28,8 +28,8 @@ export interface TaskNotes {
   last?: LastNote | undefined;
 }
 
-/** What an agent says of a task. */
-export interface TaskWord {
+/** What an agent notes about a task. */
+export interface TaskNote {
   /** What whoever continues should know; at most 2,000 characters. Required with `given_up`: why it can't be done. */
   readonly note?: string;
   /** `given_up` if the task could not be done. Default: `done`. */

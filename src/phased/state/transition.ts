@@ -101,7 +101,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       if (head.status !== "paused") {
         return invalidTransition(head, context.structure, "resume", { limits: context.limits });
       }
-      return withWord({ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }, command);
+      return withOperator({ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }, command);
     case "retryPhase":
       return retryPhase(head, command, context);
     case "rollback":
@@ -165,11 +165,11 @@ function completeTask(
 
 function pause(head: SessionHead, command: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
   if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
-  return withWord({ type: "paused" }, command);
+  return withOperator({ type: "paused" }, command);
 }
 
 /** Returns an event with who asked for it, and why; an error if one of them is too long. */
-function withWord<E extends EventOf<"paused" | "resumed" | "retried" | "plan_synced">>(
+function withOperator<E extends EventOf<"paused" | "resumed" | "retried" | "plan_synced">>(
   event: E,
   { operator, note }: OperatorNote,
 ): readonly [E] | AnyPhasegateError {
@@ -193,7 +193,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   if (head.status === "active" && !isNeeded) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
-  return withWord({ type: "retried", phase, resetEvidence, by, ...begunOf(context) }, command);
+  return withOperator({ type: "retried", phase, resetEvidence, by, ...begunOf(context) }, command);
 }
 
 /** Returns to an earlier phase; it and all later ones are no longer completed. */
@@ -275,7 +275,7 @@ function planSync(
   const kept = keptTasks(head, context.structure, command);
   const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
   const synced = { type: "plan_synced", structure, position: head.position, by, changes, ...places, ...kept } as const;
-  return refusal ?? withWord(synced, command);
+  return refusal ?? withOperator(synced, command);
 }
 
 function assign({ owner, by, note }: CommandOf<"assign">): Decided {

@@ -74,7 +74,7 @@ export function withBegun(command: PhasedCommand, begun: Begun | undefined): Pre
 }
 
 /** The session that enters a phase; with its options, if it is not in the log yet. */
-type Owner = Pick<VerifiedSession, "sessionId" | "head"> & { readonly options?: JsonObject };
+type EnteringSession = Pick<VerifiedSession, "sessionId" | "head"> & { readonly options?: JsonObject };
 
 /** The phases that a session may enter, in order. */
 type Begins = Pick<WorkflowStructure, "plan"> & {
@@ -90,7 +90,7 @@ type Begins = Pick<WorkflowStructure, "plan"> & {
  */
 export function beginPhase(
   context: VerifyContext,
-  owner: Owner,
+  session: EnteringSession,
   structure: Begins,
   position: number,
   { isRollback = false }: { readonly isRollback?: boolean } = {},
@@ -100,12 +100,12 @@ export function beginPhase(
   const due = neededAt(context, structure, position).filter(
     ({ anchor }) => anchor === undefined || (!isRollback && anchor === position - 1),
   );
-  return due.length === 0 ? undefined : take(context, owner, structure, phase, due);
+  return due.length === 0 ? undefined : take(context, session, structure, phase, due);
 }
 
 /** Returns the session as verifiers see it. */
 export function sessionFacts(
-  { sessionId, head }: Owner,
+  { sessionId, head }: EnteringSession,
   { plan }: Pick<WorkflowStructure, "plan">,
   phase: number,
   options: JsonObject = {},
@@ -153,16 +153,16 @@ export async function takeSnapshots(
 
 async function take(
   context: VerifyContext,
-  owner: Owner,
+  session: EnteringSession,
   structure: Pick<WorkflowStructure, "plan">,
   { number }: Pick<VerifiedPhase, "number">,
   needed: readonly Needed[],
   takenAt?: string,
 ): Promise<Begun> {
   const { verifiers, limits, clock } = context.options;
-  const options = owner.options ?? (await context.pinned?.options(owner.sessionId));
-  const session = sessionFacts(owner, structure, number, options);
-  const requests = needed.map(({ check: { verifier, params } }) => ({ verifier, request: { params, session } }));
+  const options = session.options ?? (await context.pinned?.options(session.sessionId));
+  const facts = sessionFacts(session, structure, number, options);
+  const requests = needed.map(({ check: { verifier, params } }) => ({ verifier, request: { params, session: facts } }));
   const outcomes = await takeSnapshots(requests, verifiers, {
     limit: limits.maxVerifiersAtOnce,
     deadlineMs: limits.verifyDeadlineMs,

@@ -207,10 +207,10 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       return [refused, ...(counted ? exhausted(head, attempt, { maxAttempts, maxAttemptsTotal }) : [])];
     }
     case "approve":
-      return [{ type: "approved", ...wordOf(head, command) }];
+      return [{ type: "approved", ...decisionOf(head, command) }];
     case "deny": {
-      const { note = "", ...word } = wordOf(head, command);
-      return [{ type: "denied", ...word, note }, ...exhausted(head, head.attempts + 1, command)];
+      const { note = "", ...decision } = decisionOf(head, command);
+      return [{ type: "denied", ...decision, note }, ...exhausted(head, head.attempts + 1, command)];
     }
     case "decide": {
       const { next, contextUpdates, status, reasoning, usage, milliseconds, notes, snapshots } = command;
@@ -235,17 +235,17 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       return [{ type: "failed", ...step, code, reason, ...(milliseconds === undefined ? {} : { milliseconds }) }];
     }
     case "suspend":
-      return [{ type: "suspended", ...reasonOf(command), ...wordBy(command) }];
+      return [{ type: "suspended", ...reasonOf(command), ...operatorNote(command) }];
     case "retry":
-      return [{ type: "retried", ...begunWith(command.snapshots), ...wordBy(command) }];
+      return [{ type: "retried", ...begunWith(command.snapshots), ...operatorNote(command) }];
     case "release":
-      return [{ type: "released", operator: command.operator, ...wordBy(command) }];
+      return [{ type: "released", operator: command.operator, ...operatorNote(command) }];
     case "cancel":
       return [{ type: "cancelled", ...reasonOf(command) }];
     case "assign":
-      return [{ type: "assigned", owner: command.owner, by: command.by, ...wordBy({ note: command.note }) }];
+      return [{ type: "assigned", owner: command.owner, by: command.by, ...operatorNote({ note: command.note }) }];
     case "delete":
-      return [{ type: "deleted", ...reasonOf(command), ...wordBy(command) }];
+      return [{ type: "deleted", ...reasonOf(command), ...operatorNote(command) }];
   }
 }
 
@@ -273,7 +273,7 @@ function exhausted(head: RoutedHead, attempt: number, limits: AttemptLimits): Ro
   return [{ type: "failed", step: stepOf(head), code: "ATTEMPTS_EXHAUSTED", reason }];
 }
 
-function wordOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "approve" | "deny" }>) {
+function decisionOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "approve" | "deny" }>) {
   const { by, note, evidenceHash, authenticated, signature, keyId } = command;
   return {
     step: stepOf(head),
@@ -288,7 +288,7 @@ function wordOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "appro
 }
 
 /** Returns who asked for a command on behalf of the host, and why. */
-function wordBy({ operator, note }: { readonly operator?: string; readonly note?: string | undefined }) {
+function operatorNote({ operator, note }: { readonly operator?: string; readonly note?: string | undefined }) {
   return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
 }
 

@@ -273,7 +273,7 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
   readonly #signal: AbortSignal;
   readonly #release: () => void;
   /** For each session's log, the index of the first commit that has not been yielded. */
-  readonly #news = new Map<readonly Commit[], number>();
+  readonly #unseen = new Map<readonly Commit[], number>();
   /** Pending calls of `next`, in order. */
   readonly #pending: ((result: IteratorResult<Commit>) => void)[] = [];
   readonly #end = () => void this.return();
@@ -292,7 +292,7 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
     if (newest === undefined || !matchesQuery(newest.summary, this.#query)) return;
     const first = this.#pending.shift();
     if (first !== undefined) first({ done: false, value: newest });
-    else if (!this.#news.has(commits)) this.#news.set(commits, commits.length - 1);
+    else if (!this.#unseen.has(commits)) this.#unseen.set(commits, commits.length - 1);
   }
 
   async next(): Promise<IteratorResult<Commit>> {
@@ -306,7 +306,7 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
     this.#ended = true;
     this.#release();
     this.#signal.removeEventListener("abort", this.#end);
-    this.#news.clear();
+    this.#unseen.clear();
     for (const resolve of this.#pending.splice(0)) resolve({ done: true, value: undefined });
     return { done: true, value: undefined };
   }
@@ -320,12 +320,12 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
    * does not block the others.
    */
   #take(): Commit | undefined {
-    for (const [commits, place] of this.#news) {
-      this.#news.delete(commits);
+    for (const [commits, place] of this.#unseen) {
+      this.#unseen.delete(commits);
       for (let at = place; at < commits.length; at += 1) {
         const commit = commits[at];
         if (commit === undefined || !matchesQuery(commit.summary, this.#query)) continue;
-        if (at + 1 < commits.length) this.#news.set(commits, at + 1);
+        if (at + 1 < commits.length) this.#unseen.set(commits, at + 1);
         return commit;
       }
     }

@@ -11,10 +11,10 @@ import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
-import { verificationNews } from "../verification-news.js";
+import { verificationNotice } from "../verification-notice.js";
 import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { approvalNews, waivedLine, waivedNews, waiverNews } from "./approval-news.js";
+import { approvalNotice, waivedLine, waivedNotice, waiverNotice } from "./approval-notices.js";
 import {
   BLANKS_MAX,
   blockedBy,
@@ -22,14 +22,14 @@ import {
   phaseCall,
   planBlanks,
   refusePlaceholder,
-  replayNews,
+  replayNotice,
   retryCall,
   WAITS,
   waitCall,
   waiverCall,
 } from "./next-call.js";
-import { tickNews } from "./plan.js";
-import { problemEntry, skipNews } from "./shapes.js";
+import { tickNotice } from "./plan.js";
+import { problemEntry, skipNotice } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -58,11 +58,11 @@ async function now(
   answer: WireObject,
 ): Promise<WireObject> {
   const state = await engine.getState(sessionId);
-  const news = replayNews(replayed, state);
-  if (state.version === version) return { ...answer, ...news };
+  const replay = replayNotice(replayed, state);
+  if (state.version === version) return { ...answer, ...replay };
   const next = nextCall(state, () => phaseCall(sessionId));
   const { remediation: _, ...kept } = answer;
-  return compact({ ...kept, ...news, blocked: blockedBy(state), next });
+  return compact({ ...kept, ...replay, blocked: blockedBy(state), next });
 }
 
 /** A gate's refusal. */
@@ -156,9 +156,9 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
     ...(isLong && { evidence_accepted_in_all: evidenceAccepted.length }),
     ...(warnings.length > 0 && { warnings: conceal(warnings, reveal).map(({ message }) => message) }),
-    ...(ticks && tickNews(ticks)),
-    ...(waived && waivedNews(waived, true)),
-    ...(skipped && skipNews(skipped)),
+    ...(ticks && tickNotice(ticks)),
+    ...(waived && waivedNotice(waived, true)),
+    ...(skipped && skipNotice(skipped)),
     ...(done && { workflow_complete: true }),
     next_phase: nextPhase && { phase_number: nextPhase.number, title: nextPhase.name },
     next: done ? null : phaseCall(sessionId),
@@ -203,7 +203,7 @@ function failed(
     if_impossible: callIfImpossible(context, result),
     next: waits ? null : callAfterRefusal(result, submitted),
   });
-  return withMore(context, answer, verificationNews(verification, reveal), result);
+  return withMore(context, answer, verificationNotice(verification, reveal), result);
 }
 
 /** Returns true if a person has been asked to waive what a problem is about. */
@@ -351,7 +351,7 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
     session_id: sessionId,
     phase,
     checkpoint_passed: false,
-    ...approvalNews(awaiting),
+    ...approvalNotice(awaiting),
     evidence_hash: awaiting.evidenceHash,
     attempt,
     next: waitCall(sessionId),
@@ -368,10 +368,10 @@ export async function requestWaiver(context: ToolContext, params: ParametersOf<"
     status: "success",
     action: "request_waiver",
     session_id: sessionId,
-    ...replayNews(asked.replayed, state),
+    ...replayNotice(asked.replayed, state),
     phase: asked.phase,
     fields: asked.fields,
-    ...waiverNews(state),
+    ...waiverNotice(state),
     blocked: blockedBy(state),
     // Whoever polls for the decision only wastes calls.
     next: state.waitsForWaiver ? null : nextCall(state, () => phaseCall(sessionId)),

@@ -9,10 +9,10 @@ import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
-import { verificationNews } from "../verification-news.js";
+import { verificationNotice } from "../verification-notice.js";
 import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { nextCall, phaseCall, replayNews } from "./next-call.js";
+import { nextCall, phaseCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
 import { historyEntry, sessionEntry } from "./shapes.js";
 
@@ -116,7 +116,7 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
   };
   if (!replayed) return answer;
   const now = await context.engine.getState(sessionId);
-  return { ...answer, ...replayNews(replayed, now), next: nextCall(now, () => phaseCall(sessionId)) };
+  return { ...answer, ...replayNotice(replayed, now), next: nextCall(now, () => phaseCall(sessionId)) };
 }
 
 /** The budget for what surrounds a session's list items. */
@@ -141,7 +141,7 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
     details: {
       missing_fields: problems.filter(({ problem }) => problem === "missing").map(({ field }) => field),
       validation_errors: problems.map(({ message }) => message),
-      ...verificationNews(verification, reveal),
+      ...verificationNotice(verification, reveal),
     },
     remediation: `Submit evidence for phase ${phase} that has what is named here`,
   }));

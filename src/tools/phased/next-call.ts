@@ -75,7 +75,7 @@ export const WAITS =
   "Nothing is left but what a person has been asked to waive. Each submission before the decision uses up an attempt: end your turn, and submit once get_state shows the decision.";
 
 /** Returns the note on a repeated answer: nothing was done now, and the session may have moved on. */
-export function replayNews(replayed: boolean, { currentPhase, status }: CallState): WireObject {
+export function replayNotice(replayed: boolean, { currentPhase, status }: CallState): WireObject {
   return replayed ? { replayed, session_now: { current_phase: currentPhase, session_status: status } } : {};
 }
 
@@ -181,7 +181,7 @@ export function asRecorded(state: CallState): CallState {
 }
 
 /** Returns what an agent must know before it begins, if a phase's checks have nothing to compare with. */
-export function unrecordedNews({ unrecorded, status }: CallState): WireObject {
+export function unrecordedNotice({ unrecorded, status }: CallState): WireObject {
   if (unrecorded === undefined || status !== "active") return {};
   const how = "Call retry_phase before you change anything; if this stays, ask the person who runs this.";
   return { unrecorded: `What the checks of this phase compare with could not be recorded. ${how}` };

@@ -10,7 +10,7 @@ import { optional } from "../../workflow/json.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { compact, fits, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { approvalNews, waiverNews } from "./approval-news.js";
+import { approvalNotice, waiverNotice } from "./approval-notices.js";
 import {
   asRecorded,
   blockedBy,
@@ -19,14 +19,14 @@ import {
   nextCall,
   phaseCall,
   refusePlaceholder,
-  replayNews,
+  replayNotice,
   taskCall,
-  unrecordedNews,
+  unrecordedNotice,
   waiverCall,
 } from "./next-call.js";
-import { planNews, startedPlan, taskNews } from "./plan.js";
-import { documentNames, phaseContent, skipNews, taskContent } from "./shapes.js";
-import { noteAge, tasksNews } from "./state.js";
+import { planNotice, startedPlan, taskNotice } from "./plan.js";
+import { documentNames, phaseContent, skipNotice, taskContent } from "./shapes.js";
+import { noteAge, tasksNotice } from "./state.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options } = params;
@@ -41,14 +41,14 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
   const open = openSessions.map((session) => session.sessionId);
   return phaseAnswer(context, phase, {
     action: "start",
-    ...replayNews(replayed, phase),
+    ...replayNotice(replayed, phase),
     session_id: sessionId,
     workflow_type: started.workflowType,
     target_file: started.target,
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
     options: shortOptions(started.options),
-    ...skipNews(started.skipped),
+    ...skipNotice(started.skipped),
     workflow_complete: phase.status === "completed" || undefined,
     ...startedPlan(started.plan),
     ...(open.length === 0
@@ -93,9 +93,9 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     session_id: sessionId,
     phase,
     task_number: number,
-    ...(view.plan === undefined ? {} : taskNews(view.plan)),
+    ...(view.plan === undefined ? {} : taskNotice(view.plan)),
     task_content: taskContent(view, shown, context),
-    ...planNews(context, sessionId, view.plan),
+    ...planNotice(context, sessionId, view.plan),
     ...optional("blocked", blockedBy(view, next)),
     next,
   };
@@ -123,11 +123,11 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
   return compact({
     status: "success",
     action: "complete_task",
-    ...replayNews(result.replayed, result),
+    ...replayNotice(result.replayed, result),
     session_id: sessionId,
     phase,
     task_number: task,
-    ...tasksNews(result.tasks),
+    ...tasksNotice(result.tasks),
     blocked: blockedBy(result, next),
     if_impossible:
       outcome === "given_up" || next?.action === "complete_phase" ? callForGivenUp(context, result) : undefined,
@@ -173,10 +173,10 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
     params.session_id,
     keyed(params.idempotency_key),
   );
-  const news = replayNews(replayed, phase);
+  const replay = replayNotice(replayed, phase);
   const fields = {
     action: "resume",
-    ...news,
+    ...replay,
     session_id: phase.sessionId,
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
@@ -195,7 +195,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
   const previousProblems = conceal(all, revealOf(phase.phase.gate));
   return phaseAnswer(context, phase, {
     action: "retry_phase",
-    ...replayNews(replayed, phase),
+    ...replayNotice(replayed, phase),
     session_id: phase.sessionId,
     phase: params.phase,
     retrying: true,
@@ -209,13 +209,13 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
   const { phase, from, to, cleared, skipped, replayed } = await context.engine.rollback(params.session_id, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
-    ...replayNews(replayed, phase),
+    ...replayNotice(replayed, phase),
     session_id: phase.sessionId,
     from_phase: from,
     to_phase: to,
     rolled_back: true,
     artifacts_cleared: cleared,
-    ...skipNews(skipped),
+    ...skipNotice(skipped),
     current_phase: skipped === undefined ? undefined : phase.currentPhase,
   });
 }
@@ -231,11 +231,11 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     compact({
       status: "success",
       ...fields,
-      ...approvalNews(view.awaiting),
-      ...waiverNews(view, { isShort: true }),
+      ...approvalNotice(view.awaiting),
+      ...waiverNotice(view, { isShort: true }),
       phase_content: phaseContent(view, isWhole, context),
-      ...planNews(context, sessionId, view.plan),
-      ...unrecordedNews(view),
+      ...planNotice(context, sessionId, view.plan),
+      ...unrecordedNotice(view),
       ...optional("blocked", blockedBy(view, next)),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),

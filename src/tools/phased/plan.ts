@@ -8,7 +8,7 @@ import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js"
 import { pageItems } from "../pages.js";
 import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
+import { blockedBy, nextCall, phaseCall, replayNotice, syncCall } from "./next-call.js";
 
 /** The budget for what surrounds the differences. */
 const ENVELOPE = 2000;
@@ -27,7 +27,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
   return compact({
     status: "success",
     action: "sync_plan",
-    ...replayNews(result.replayed, result),
+    ...replayNotice(result.replayed, result),
     session_id: sessionId,
     plan: path,
     preview,
@@ -45,7 +45,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     phases_shifted: shift === 0 ? undefined : shift,
     current_phase: currentPhase,
     total_phases: result.totalPhases,
-    ...(result.ticks && tickNews(result.ticks)),
+    ...(result.ticks && tickNotice(result.ticks)),
     blocked: blockedBy(result),
     next: page.cursor === undefined ? done : { ...syncCall(sessionId, true), cursor: page.cursor },
   });
@@ -69,9 +69,9 @@ export function startedPlan(plan: StartResult["plan"]): WireObject {
 }
 
 /** Returns the same in a few words, for an answer that must stay short. */
-export function planNewsInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
-  const { plan_changed: changed, plan_unreadable: unreadable, ...news } = planNews(context, sessionId, plan);
-  const { plan_ticks_pending: pending } = news;
+export function planNoticeInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
+  const { plan_changed: changed, plan_unreadable: unreadable, ...notice } = planNotice(context, sessionId, plan);
+  const { plan_ticks_pending: pending } = notice;
   return compact({
     plan_changed: changed === undefined ? undefined : "the plan was edited: see sync_plan with preview",
     plan_unreadable: unreadable === undefined ? undefined : true,
@@ -80,14 +80,14 @@ export function planNewsInShort(context: ToolContext, sessionId: string, plan: P
 }
 
 /** Returns what an answer says about the plan: changes, ticks, or that it can't be read. */
-export function planNews({ actions }: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
+export function planNotice({ actions }: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
   if (plan === undefined) return {};
   const { changed, unreadable, ticks, path } = plan;
   const next = actions.includes("sync_plan") ? { next: syncCall(sessionId, true) } : {};
   return compact({
     plan_changed: changed === undefined ? undefined : { path: brief(path, 200), summary: changed, ...next },
     plan_unreadable: unreadable === undefined ? undefined : `${brief(unreadable, 300)}: tasks are shown as pinned`,
-    ...(ticks && tickNews(ticks)),
+    ...(ticks && tickNotice(ticks)),
   });
 }
 
@@ -95,7 +95,7 @@ export function planNews({ actions }: ToolContext, sessionId: string, plan: Plan
 const IDS_MAX = 100;
 
 /** Returns what was written into the plan, and what could not be. */
-export function tickNews({ ticked, unticked, missing, unwritable, pending }: TickReport): WireObject {
+export function tickNotice({ ticked, unticked, missing, unwritable, pending }: TickReport): WireObject {
   const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));
   const inAll = (ids: readonly string[]) => (ids.length <= IDS_MAX ? undefined : ids.length);
   return compact({
@@ -112,7 +112,7 @@ export function tickNews({ ticked, unticked, missing, unwritable, pending }: Tic
 }
 
 /** Returns the state of a task among those of its phase. */
-export function taskNews({ task, tasks }: PlannedTaskView): WireObject {
+export function taskNotice({ task, tasks }: PlannedTaskView): WireObject {
   const { id, state, closed, optional, requirements, dependencies, open } = task;
   const ready = tasks.filter((other) => other.ready).map((other) => other.number);
   return compact({

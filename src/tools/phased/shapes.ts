@@ -12,10 +12,10 @@ import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
 import { type JsonObject, optional } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
-import { verificationRecord } from "../verification-news.js";
+import { verificationRecord } from "../verification-notice.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import type { ToolContext } from "./actions.js";
-import { DENIAL_MAX, waivedNews } from "./approval-news.js";
+import { DENIAL_MAX, waivedNotice } from "./approval-notices.js";
 import { evidenceNote } from "./evidence-note.js";
 
 /** What agents are given, and what texts may ask for all the same. */
@@ -153,7 +153,7 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     reason: reason && brief(reason, DENIAL_MAX),
     by: by && brief(by, 80),
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
-    ...waivedNews(attempt.waived),
+    ...waivedNotice(attempt.waived),
     proofs: attempt.proofs?.map(({ field, proof }) => brief(`${field}: ${proof}`, PROOF_MAX)),
     ...verificationRecord(verification, reveal),
   });
@@ -164,7 +164,7 @@ const SKIPPED_MAX = 20;
 const REASON_MAX = 200;
 
 /** Returns the phases that the workflow's rules skipped, each with the reason. */
-export function skipNews(skipped: readonly SkippedPhase[] | undefined): WireObject {
+export function skipNotice(skipped: readonly SkippedPhase[] | undefined): WireObject {
   if (skipped === undefined) return {};
   const named = skipped.slice(0, SKIPPED_MAX).map(({ phase, name, reason }) => {
     return { phase_number: phase, title: brief(name, 120), reason: brief(reason, REASON_MAX) };

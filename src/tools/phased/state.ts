@@ -4,9 +4,9 @@ import type { LastNote, PhaseTask } from "../../phased/state/task-notes.js";
 import type { FullStateView, StateView } from "../../phased/views.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { approvalNews, denialNews, unapprovedNews, waivedNews, waiverNews } from "./approval-news.js";
-import { blockedBy, isOpen, nextCall, nextTask, phaseCall, unrecordedNews } from "./next-call.js";
-import { planNews, planNewsInShort } from "./plan.js";
+import { approvalNotice, denialNotice, unapprovedNotice, waivedNotice, waiverNotice } from "./approval-notices.js";
+import { blockedBy, isOpen, nextCall, nextTask, phaseCall, unrecordedNotice } from "./next-call.js";
+import { planNotice, planNoticeInShort } from "./plan.js";
 import { historyEntry } from "./shapes.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
@@ -28,17 +28,17 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
-    ...tasksNews(state.tasks),
+    ...tasksNotice(state.tasks),
     last_note: state.note && lastNote(state.note),
-    ...approvalNews(state.awaiting),
-    ...denialNews(state.denied),
-    ...waiverNews(state),
-    ...unapprovedNews(state.unapproved),
-    ...planNews(context, state.sessionId, state.plan),
-    ...unrecordedNews(state),
+    ...approvalNotice(state.awaiting),
+    ...denialNotice(state.denied),
+    ...waiverNotice(state),
+    ...unapprovedNotice(state.unapproved),
+    ...planNotice(context, state.sessionId, state.plan),
+    ...unrecordedNotice(state),
     ...pauseNote(head),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
-    ...nextNews(state),
+    ...nextNotice(state),
   });
 }
 
@@ -53,7 +53,7 @@ async function artifactOf({ engine }: ToolContext, id: string, phase: number): P
     ...(state.skippedPhases.includes(phase) ? { skipped: true } : {}),
     completed_at: artifact?.at ?? null,
     artifact: artifact?.artifact ?? null,
-    ...waivedNews(artifact?.waived),
+    ...waivedNotice(artifact?.waived),
     next: next(state),
   };
 }
@@ -64,9 +64,9 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   const [state, history, options] = await Promise.all([engine.getState(id), engine.history(id), engine.getOptions(id)]);
   const { head } = state;
   const session = compact({
-    ...approvalNews(state.awaiting),
-    ...waiverNews(state, { isShort: true }),
-    ...unapprovedNews(state.unapproved),
+    ...approvalNotice(state.awaiting),
+    ...waiverNotice(state, { isShort: true }),
+    ...unapprovedNotice(state.unapproved),
     session_id: state.sessionId,
     workflow_type: head.workflowType,
     target_file: head.target,
@@ -86,7 +86,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
     status: "success",
     action: "get_session",
     session,
-    ...nextNews(state),
+    ...nextNotice(state),
   });
 }
 
@@ -116,16 +116,16 @@ function briefStateWith(context: ToolContext, state: StateView, noteMax: number)
     completed_phases: brief(rangesText(state.completedPhases), 200),
     skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
-    ...tasksNews(state.tasks),
+    ...tasksNotice(state.tasks),
     last_note: state.note && lastNote(state.note, LAST_NOTE_MAX),
-    ...approvalNews(state.awaiting),
-    ...denialNews(state.denied),
-    ...waiverNews(state, { isBrief: true }),
-    ...unapprovedNews(state.unapproved),
-    ...planNewsInShort(context, state.sessionId, state.plan),
-    ...unrecordedNews(state),
+    ...approvalNotice(state.awaiting),
+    ...denialNotice(state.denied),
+    ...waiverNotice(state, { isBrief: true }),
+    ...unapprovedNotice(state.unapproved),
+    ...planNoticeInShort(context, state.sessionId, state.plan),
+    ...unrecordedNotice(state),
     ...pauseNote(head, noteMax),
-    ...nextNews(state),
+    ...nextNotice(state),
   });
 }
 
@@ -149,7 +149,7 @@ export function noteAge({ beforeDecision }: Pick<LastNote, "beforeDecision">): s
  * Returns which tasks of the phase are done, which are not and need not be, and which one is next; nothing for a phase
  * without tasks.
  */
-export function tasksNews(tasks: readonly PhaseTask[]): WireObject {
+export function tasksNotice(tasks: readonly PhaseTask[]): WireObject {
   if (tasks.length === 0) return {};
   const numbers = (chosen: readonly PhaseTask[]) => brief(rangesText(chosen.map(({ number }) => number)), 200);
   const closed = (how: PhaseTask["closed"]) => {
@@ -184,7 +184,7 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
 }
 
 /** Returns the next call, and why there is none. */
-function nextNews(state: StateView): WireObject {
+function nextNotice(state: StateView): WireObject {
   const call = next(state);
   return { blocked: blockedBy(state, call), next: call };
 }

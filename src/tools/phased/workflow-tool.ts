@@ -7,7 +7,7 @@
  * - next-call.ts: what an agent is told to call next
  * - phases.ts, state.ts, lists.ts, plan.ts: what reading and moving actions answer
  * - complete.ts: what an agent is told after a gate, and about a waiver
- * - shapes.ts, approval-news.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
+ * - shapes.ts, approval-notices.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
  */
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";

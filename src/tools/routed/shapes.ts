@@ -15,7 +15,7 @@ import type {
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import type { Reveal } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
-import { verificationNews } from "../verification-news.js";
+import { verificationNotice } from "../verification-notice.js";
 import { brief } from "../wire.js";
 import type { historySchema, listSchema, resultSchema, statusSchema } from "./answers.js";
 import { type RoutedContext, toCalls } from "./calls.js";
@@ -89,7 +89,7 @@ function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusa
     attempt,
     max_attempts: maxAttempts,
     problems: withoutClaims(conceal(problems, reveal)),
-    ...verificationNews(verification.length === 0 ? undefined : verification, reveal),
+    ...verificationNotice(verification.length === 0 ? undefined : verification, reveal),
   };
 }
 
@@ -149,7 +149,7 @@ function entryOnWire({ version, timestamp, stepName, report, outcomeStatus, ...e
     determined_next_step: determinedNextStep ?? null,
     ...(decision === undefined ? {} : { decision: decisionOnWire(decision) }),
     ...(problems === undefined ? {} : { problems: withoutClaims(conceal(problems, reveal ?? "fields")) }),
-    ...verificationNews(verification, reveal),
+    ...verificationNotice(verification, reveal),
     ...(reason === undefined ? {} : { reason }),
   };
 }

@@ -59,7 +59,7 @@ export async function readOptionsSchema(metadata: ObjectReader, report: Report):
 }
 
 /** Reads the phases: a list, a number, or a note that they come from a plan. */
-export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims {
+export function readPhaseClaims(metadata: ObjectReader, report: Report): PhaseClaims {
   const flag = metadata.flag("dynamic_phases");
   const dynamicTotal = metadata.value("total_phases") === "dynamic";
   const entries = Array.isArray(metadata.value("phases")) ? metadata.objects("phases") : undefined;

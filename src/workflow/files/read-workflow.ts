@@ -36,7 +36,7 @@ import {
   type WorkflowStructure,
 } from "../structure.js";
 import { missingDocuments } from "./documents.js";
-import { checkCounts, readClaims, readFacts, readOptionsSchema } from "./metadata.js";
+import { checkCounts, readFacts, readOptionsSchema, readPhaseClaims } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { TURN_MS, takeFiles, type WorkflowFiles } from "./workflow-files.js";
 
@@ -84,7 +84,7 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const metadata = openMetadata(files, report);
   if (metadata === undefined) return undefined;
   const facts = readFacts(metadata, type, report);
-  const claims = readClaims(metadata, report);
+  const claims = readPhaseClaims(metadata, report);
   const given = metadata.whole("start_phase");
   const optionsSchema = await readOptionsSchema(metadata, report);
   const dynamic = readDynamic(metadata, claims, { files, report });

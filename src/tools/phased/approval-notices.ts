@@ -18,7 +18,7 @@ export const DENIAL_MAX = 600;
 const TEXT_MAX = 300;
 
 /** Returns the question that a session waits for, and whom to ask. */
-export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject {
+export function approvalNotice(awaiting: AwaitedApproval | undefined): WireObject {
   if (awaiting === undefined) return {};
   const { approvers, prompt, askedAt, phase, sessionId } = awaiting;
   const whom = whoMay(approvers, "an approver");
@@ -35,7 +35,7 @@ export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject 
 }
 
 /** Returns a person's objection to the last evidence. */
-export function denialNews(denied: Denial | undefined): WireObject {
+export function denialNotice(denied: Denial | undefined): WireObject {
   if (denied === undefined) return {};
   const { by, note, at, authenticated } = denied;
   return {
@@ -49,7 +49,7 @@ export function denialNews(denied: Denial | undefined): WireObject {
 }
 
 /** Returns what a session waits for in order to go on without, what a person has denied, and what is waived. */
-export function waiverNews(
+export function waiverNotice(
   {
     awaitingWaiver: open,
     waiverDenied: denied,
@@ -74,12 +74,12 @@ export function waiverNews(
   return {
     ...(asked === undefined ? {} : { awaiting_waiver: true, waiver: asked }),
     ...optional("waiver_denied", refused),
-    ...waivedNews(waived, isShort),
+    ...waivedNotice(waived, isShort),
   };
 }
 
 /** Returns what is waived and by whom; unless `isShort`, also why. `get_state` has the reasons. */
-export function waivedNews(waived: readonly Waived[] | undefined, isShort = false): WireObject {
+export function waivedNotice(waived: readonly Waived[] | undefined, isShort = false): WireObject {
   const short = ({ fields, by }: Waived) => `${brief(fields.join(", "), TEXT_MAX)} waived by ${brief(by, 80)}`;
   return waived === undefined ? {} : { waived: waived.map(isShort ? short : waivedLine) };
 }
@@ -96,7 +96,7 @@ function whoMay(approvers: readonly string[] | undefined, anyone: string): strin
 }
 
 /** Returns the note that the session passed a gate with an approval that this host does not accept. */
-export function unapprovedNews(unapproved: UnapprovedPass | undefined): WireObject {
+export function unapprovedNotice(unapproved: UnapprovedPass | undefined): WireObject {
   if (unapproved === undefined) return {};
   const { phase, by, distrust, at } = unapproved;
   const whose = by === undefined ? undefined : brief(by, 80);

@@ -7,7 +7,7 @@ import { brief, compact, type WireObject } from "./wire.js";
  * Returns the results of a gate's verifiers: what was run, how it ended, and the first lines of failed
  * checks. Nothing if the gate hides its requirements: a verifier's name would reveal how to pass it.
  */
-export function verificationNews(
+export function verificationNotice(
   verification: readonly Verification[] | undefined,
   reveal: Reveal = "fields",
 ): WireObject {
