@@ -7,10 +7,10 @@ import { checkPayload, tampered } from "../log/commit.js";
 import { digest, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
-import type { PhasedCommit, PhasedSession } from "./pinned.js";
 import { readingRefusal } from "./state/commands.js";
 import type { EvidenceRef, ValueRef, Waived } from "./state/events.js";
 import { artifacts, type PhaseAttempt, type RecordedEvent, submittedAttempts } from "./state/history.js";
+import type { PhasedCommit, PhasedSession } from "./state/machine.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** The accepted evidence of one phase. */

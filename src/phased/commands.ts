@@ -16,11 +16,11 @@ import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } fr
 import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
-import { type PhasedSession, requireEvent } from "./pinned.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
+import { type PhasedSession, requireEvent } from "./state/machine.js";
 import { inRanges } from "./state/ranges.js";
 import type { PhaseTask, TaskNote, TaskPairs } from "./state/task-notes.js";
 import {

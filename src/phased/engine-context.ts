@@ -16,9 +16,10 @@ import { structureSchema, type WorkflowStructure } from "../workflow/structure.j
 import type { PhasedGuard, UnapprovedPass } from "./approval/ledger.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
-import type { ArtifactNames, PhasedKernel, PhasedSession, Pinned } from "./pinned.js";
+import type { ArtifactNames, Pinned } from "./pinned.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
+import type { PhasedKernel, PhasedSession } from "./state/machine.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** What the operations of an engine share. */

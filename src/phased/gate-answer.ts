@@ -15,10 +15,10 @@ import { type AwaitedApproval, awaitedBy } from "./approval/ledger.js";
 import { loadArtifacts } from "./artifacts.js";
 import { gateAsked, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
-import type { PhasedSession } from "./pinned.js";
 import { asksNoMore, exhausted, isWaiverOpen } from "./state/commands.js";
 import type { EventOf, SessionEvent, Verification, Waived } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
+import type { PhasedSession } from "./state/machine.js";
 
 /** The answer of a gate. An unmet gate is a result, not an error. */
 export type CompleteResult = {

@@ -13,8 +13,8 @@ import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { LIVING, type LivingStatus, type Retention } from "./options.js";
-import type { PhasedCommit, PhasedSession } from "./pinned.js";
 import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
+import type { PhasedCommit, PhasedSession } from "./state/machine.js";
 
 /** A listed session that can't be shown. */
 export interface BrokenSession {

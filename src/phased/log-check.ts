@@ -7,7 +7,7 @@ import { checkPayload, checkSummary, type Receipt, readCommit, shortened, tamper
 import type { Machine } from "../log/machine.js";
 import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
 import type { SessionId } from "../workflow/names.js";
-import { phasedMachine } from "./pinned.js";
+import { phasedMachine } from "./state/machine.js";
 
 /** Why a session's log is not copied. */
 export type RefusalReason =

@@ -1,16 +1,11 @@
 /**
- * What a session is bound to: the structure in its log, and the schema in code that belongs to it, so that
- * editing a workflow never changes the gates of a session under way. Also the machine of phased sessions
- * for the log, and the artifacts: the accepted evidence of completed phases.
+ * What is read from the logs of sessions and cached. The structure that a session is bound to, with the schema in code
+ * that belongs to it: editing a workflow never changes the gates of a session under way. And its options, and the names
+ * of its artifacts: the accepted evidence of completed phases.
  */
-
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
-import { type Current, LogFold, type Recorded, tampered } from "../log/commit.js";
-import type { Kernel } from "../log/log.js";
-import type { Machine } from "../log/machine.js";
-import { ownedBy } from "../ports/actor.js";
+import { LogFold, tampered } from "../log/commit.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { jsonWeight, RecentMap } from "../runtime/cache.js";
@@ -18,28 +13,11 @@ import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import { sampled } from "../workflow/schema-sample.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import type { SessionCommand, TransitionContext } from "./state/commands.js";
-import { SESSION_SCHEMA, sessionEventSchema } from "./state/event-schemas.js";
-import type { EventOf, SessionEvent, ValueRef } from "./state/events.js";
-import { type SessionHead, sessionHeadSchema } from "./state/head.js";
+import type { SessionEvent } from "./state/events.js";
+import type { SessionHead } from "./state/head.js";
 import { type ArtifactName, artifactNames } from "./state/history.js";
-import { transition } from "./state/transition.js";
+import { isPinning, type PhasedCommit, type PhasedKernel, type PhasedSession } from "./state/machine.js";
 
-/** A command with what its transition needs. */
-export interface PhasedCommand {
-  readonly command: SessionCommand;
-  readonly structure: TransitionContext["structure"];
-  readonly limits: TransitionContext["limits"];
-  readonly snapshots?: TransitionContext["snapshots"];
-  readonly skips?: TransitionContext["skips"];
-  readonly full?: TransitionContext["full"];
-}
-
-/** The kernel of phased sessions. */
-export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
-
-/** The current state of a phased session. */
-export type PhasedSession = Current<SessionHead>;
 /** The session of a structure. */
 type PinnedSession = Pick<PhasedSession, "sessionId" | "head">;
 
@@ -135,35 +113,6 @@ export class Pinned {
   }
 }
 
-/** Returns true if an event binds its session to a structure. */
-export function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
-  return event.type === "started" || event.type === "migrated" || event.type === "plan_synced";
-}
-
-const eventsSchema = z.array(sessionEventSchema);
-
-/** The machine of phased sessions. */
-export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = {
-  kind: "phased",
-  schema: SESSION_SCHEMA,
-  // One for each format that was written before this one; test/samples/ has logs of all that there were.
-  upcasts: {},
-  decide: (head, { command, structure, limits, snapshots, skips, full }, { at, version }) =>
-    transition(head, command, { structure, limits, at, version, snapshots, skips, full }),
-  parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
-  summarize: (head) => ({
-    workflowType: head.workflowType,
-    target: head.target,
-    ...(head.owner && ownedBy(head.owner)),
-    status: head.status,
-    current: head.phase,
-    total: head.total,
-    createdAt: head.createdAt,
-    ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
-  }),
-  payloadsOf: (event) => refsIn(event).flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : [])),
-};
-
 type Found = ReadonlyMap<number, ArtifactName>;
 type Names = ReadonlyMap<number, readonly string[]>;
 
@@ -190,9 +139,6 @@ export class ArtifactNames {
   }
 }
 
-/** A commit of a phased session. */
-export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
-
 function changed({ type, revision }: WorkflowStructure, what: string): PhasegateError<"DEFINITION_CHANGED"> {
   return new PhasegateError("DEFINITION_CHANGED", `revision ${revision} of the workflow ${type} ${what}`, {
     remedy: "The host must register that revision again, or move the session with engine.migrate().",
@@ -206,23 +152,6 @@ function fingerprint(structure: WorkflowStructure, phase: number): string | unde
   return gate?.kind === "schema" ? JSON.stringify(gate.jsonSchema) : gate?.kind;
 }
 
-function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
-  switch (event.type) {
-    case "gate_passed":
-    case "approval_requested":
-      return [event.evidence, event.output];
-    case "gate_failed":
-      return [event.evidence];
-    case "phase_entered":
-    case "retried":
-    case "migrated":
-    case "snapshots_taken":
-      return (event.snapshots ?? []).map(({ value }) => value);
-    default:
-      return [];
-  }
-}
-
 function withNames(found: Found, { events, at, version }: PhasedCommit): Found {
   // Most commits change no names; copying all for each commit would cost more than reading them.
   if (!events.some(({ type }) => type === "gate_passed" || type === "rolled_back")) return found;
@@ -230,14 +159,4 @@ function withNames(found: Found, { events, at, version }: PhasedCommit): Found {
     events.map((event) => ({ event, at, version })),
     found,
   );
-}
-
-/** Returns the event of a type from a commit that has one. */
-export function requireEvent<T extends SessionEvent["type"]>(
-  { events }: Pick<PhasedCommit, "events">,
-  type: T,
-): EventOf<T> {
-  const found = events.find((event): event is EventOf<T> => event.type === type);
-  if (found === undefined) throw new Error(`a commit without '${type}'`);
-  return found;
 }

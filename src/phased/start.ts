@@ -30,7 +30,6 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
-import type { PhasedCommand } from "./pinned.js";
 import {
   acceptedOptions,
   checkOptions,
@@ -39,6 +38,7 @@ import {
   requireVerifiers,
 } from "./start-checks.js";
 import { landing, tooManyActive } from "./state/commands.js";
+import type { PhasedCommand } from "./state/machine.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";
 

@@ -15,7 +15,7 @@ import { isSessionId, type SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import type { EngineContext } from "./engine-context.js";
 import { BROKEN, type BrokenSession } from "./lists.js";
-import { phasedMachine } from "./pinned.js";
+import { phasedMachine } from "./state/machine.js";
 import {
   addToTally,
   type PhaseTally,

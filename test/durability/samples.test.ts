@@ -9,7 +9,7 @@ import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
 import { exportLines } from "../../src/cli/export.js";
 import { checkLines, importBlock } from "../../src/cli/import.js";
-import { phasedMachine } from "../../src/phased/pinned.js";
+import { phasedMachine } from "../../src/phased/state/machine.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { makeEngine } from "../support/make-engine.js";
 

@@ -22,10 +22,10 @@ import type { AuditReport } from "../../log/commit.js";
 import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
-import { isPinning, type PhasedCommit } from "../pinned.js";
 import { approvalOf } from "../state/decide-gate.js";
 import type { EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
+import { isPinning, type PhasedCommit } from "../state/machine.js";
 
 /** An approval that a session waits for: its evidence is complete. */
 export interface AwaitedApproval extends ApprovalRequested {

@@ -17,11 +17,11 @@ import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../conte
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
 import { BROKEN } from "../lists.js";
-import type { PhasedCommit, PhasedSession } from "../pinned.js";
 import type { SessionCommand } from "../state/commands.js";
 import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
 import type { EventOf } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
+import type { PhasedCommit, PhasedSession } from "../state/machine.js";
 import { begunBy, withBegun } from "../verify/snapshots.js";
 import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial, notAccepted } from "./ledger.js";
 

@@ -13,10 +13,10 @@ import { type SessionId, shown } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { checkWorkflow, execute, phaseAsked, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
-import { type PhasedSession, requireEvent } from "../pinned.js";
 import { isWaiverOpen } from "../state/commands.js";
 import { answerRefusal, approvalOf } from "../state/decide-gate.js";
 import type { EventOf, Waived } from "../state/events.js";
+import { type PhasedSession, requireEvent } from "../state/machine.js";
 import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, checkWaiver, notAccepted } from "./ledger.js";
 import { listAwaited, requireNote, requireText } from "./requests.js";
 

@@ -11,9 +11,9 @@ import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structur
 import { loadEvidence, loadValue, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import { notificationOf } from "../notifications.js";
-import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
 import type { CommandOf } from "../state/commands.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
+import { isPinning, type PhasedCommit, type PhasedSession } from "../state/machine.js";
 import { type DueTicks, dueAfterTicks, inRanges, numbersIn } from "../state/ranges.js";
 import { matchTasks } from "./match.js";
 import { findParser, keepReading, readingOf, readSource, reasonOf, requirePlans, requireSource } from "./source.js";

@@ -13,8 +13,8 @@ import type { SessionId } from "../../workflow/names.js";
 import type { VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { loadValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
-import type { PhasedSession } from "../pinned.js";
 import type { Snapshot, ValueRef } from "../state/events.js";
+import type { PhasedSession } from "../state/machine.js";
 import {
   type Gap,
   type Place,

@@ -12,9 +12,9 @@ import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { asJson, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
-import type { PhasedCommand, PhasedSession } from "../pinned.js";
 import { landing, type SessionCommand, type TransitionContext } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
+import type { PhasedCommand, PhasedSession } from "../state/machine.js";
 import { currentSnapshots, gapsIn, type Needed, neededAt } from "./beginnings.js";
 import {
   type BoundedOptions,

@@ -1,0 +1,85 @@
+/** The machine of phased sessions for the log, and what a log of them holds. */
+import * as z from "zod/mini";
+import type { Current, Recorded } from "../../log/commit.js";
+import type { Kernel } from "../../log/log.js";
+import type { Machine } from "../../log/machine.js";
+import { ownedBy } from "../../ports/actor.js";
+import type { SessionCommand, TransitionContext } from "./commands.js";
+import { SESSION_SCHEMA, sessionEventSchema } from "./event-schemas.js";
+import type { EventOf, SessionEvent, ValueRef } from "./events.js";
+import { type SessionHead, sessionHeadSchema } from "./head.js";
+import { transition } from "./transition.js";
+
+/** A command with what its transition needs. */
+export interface PhasedCommand {
+  readonly command: SessionCommand;
+  readonly structure: TransitionContext["structure"];
+  readonly limits: TransitionContext["limits"];
+  readonly snapshots?: TransitionContext["snapshots"];
+  readonly skips?: TransitionContext["skips"];
+  readonly full?: TransitionContext["full"];
+}
+
+/** The kernel of phased sessions. */
+export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
+
+/** The current state of a phased session. */
+export type PhasedSession = Current<SessionHead>;
+/** A commit of a phased session. */
+export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
+
+const eventsSchema = z.array(sessionEventSchema);
+
+/** The machine of phased sessions. */
+export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = {
+  kind: "phased",
+  schema: SESSION_SCHEMA,
+  // One for each format that was written before this one; test/samples/ has logs of all that there were.
+  upcasts: {},
+  decide: (head, { command, structure, limits, snapshots, skips, full }, { at, version }) =>
+    transition(head, command, { structure, limits, at, version, snapshots, skips, full }),
+  parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
+  summarize: (head) => ({
+    workflowType: head.workflowType,
+    target: head.target,
+    ...(head.owner && ownedBy(head.owner)),
+    status: head.status,
+    current: head.phase,
+    total: head.total,
+    createdAt: head.createdAt,
+    ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
+  }),
+  payloadsOf: (event) => refsIn(event).flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : [])),
+};
+
+function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
+  switch (event.type) {
+    case "gate_passed":
+    case "approval_requested":
+      return [event.evidence, event.output];
+    case "gate_failed":
+      return [event.evidence];
+    case "phase_entered":
+    case "retried":
+    case "migrated":
+    case "snapshots_taken":
+      return (event.snapshots ?? []).map(({ value }) => value);
+    default:
+      return [];
+  }
+}
+
+/** Returns true if an event binds its session to a structure. */
+export function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
+  return event.type === "started" || event.type === "migrated" || event.type === "plan_synced";
+}
+
+/** Returns the event of a type from a commit that has one. */
+export function requireEvent<T extends SessionEvent["type"]>(
+  { events }: Pick<PhasedCommit, "events">,
+  type: T,
+): EventOf<T> {
+  const found = events.find((event): event is EventOf<T> => event.type === type);
+  if (found === undefined) throw new Error(`a commit without '${type}'`);
+  return found;
+}
