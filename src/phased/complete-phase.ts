@@ -9,6 +9,7 @@ import { PhasegateError } from "../errors.js";
 import { filesNamedIn, type Proof, readClaims } from "../gate/backed-claims.js";
 import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
+import { measuredOutcome } from "../gate/format.js";
 import { type Judged, judge } from "../gate/judge.js";
 import { givenUpProblems } from "../gate/plan-gate.js";
 import { hasRules } from "../gate/verdict.js";
@@ -208,7 +209,7 @@ async function evaluate(
           evidence,
         },
         async () => judge(gate, evidence, checks),
-        ({ verdict }) => ({ problems: verdict.passed ? [] : verdict.problems }),
+        ({ verdict }) => measuredOutcome(gate, verdict),
       ));
   // Before snapshots are taken: they run programs, too.
   if (followed.signal?.aborted) throw cancelled("completePhase");

@@ -69,7 +69,7 @@ export class Engine extends SessionsById {
    * Returns this engine for one actor of a server that several share. The actor owns the sessions that it starts. Sessions
    * that `authorize` does not let it see do not exist for it: not in lists, hints, errors, notifications and metrics, nor by
    * the time that an answer takes. By default agents see their own sessions alone.
-   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name, team or roles are invalid.
    */
   as(actor: Actor, authorize: Authorize = byOwner): Engine {
     const report = (error: unknown) => this.#notifications.notify("internalError", { operation: "authorize", error });

@@ -38,7 +38,7 @@ import {
   requireVerifiers,
 } from "./start-checks.js";
 import { landing, tooManyActive } from "./state/commands.js";
-import type { PhasedCommand } from "./state/machine.js";
+import type { PhasedCommand } from "./state/transition.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";
 

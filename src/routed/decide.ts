@@ -4,8 +4,10 @@
  * thrown. Before that, a report's details go to the gate of its step, by the same rules as the evidence of a phase: rules
  * first, verifiers only if nothing else is wrong.
  */
+
 import { hashEvidence } from "../approval/message.js";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import { measuredOutcome } from "../gate/format.js";
 import { type Judged, judge } from "../gate/judge.js";
 import type { Snapshot, Verification } from "../phased/state/events.js";
 import { beginPhase } from "../phased/verify/snapshots.js";
@@ -297,7 +299,7 @@ export async function judgeReport(
     : telemetry.measure(
         { kind: "gate", sessionId, workflowType: structure.name, phase: name, attempt, evidence },
         async () => judge(gate, evidence, checks),
-        ({ verdict }) => ({ problems: verdict.passed ? [] : verdict.problems }),
+        ({ verdict }) => measuredOutcome(gate, verdict),
       ));
   return { ...judged, evidenceHash: hashEvidence(evidence) };
 }

@@ -115,7 +115,7 @@ export class RoutedEngine {
   /**
    * Returns this engine for one actor of a server that several share. The actor owns the instances that it starts. Those
    * that `authorize` does not let it see do not exist for it. By default agents see their own alone.
-   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name, team or roles are invalid.
    */
   as(actor: Actor, authorize: Authorize = byOwner): RoutedEngine {
     const { notifications } = this.#context;

@@ -4,9 +4,14 @@
  */
 import type * as z from "zod/mini";
 import type { Problem, problemSchema } from "../../src/gate/verdict.js";
-import type { sessionEventSchema, snapshotSchema, verificationSchema } from "../../src/phased/state/event-schemas.js";
 import type { SessionEvent, Snapshot, Verification } from "../../src/phased/state/events.js";
-import type { SessionHead, sessionHeadSchema } from "../../src/phased/state/head.js";
+import type { SessionHead } from "../../src/phased/state/head.js";
+import type {
+  sessionEventSchema,
+  sessionHeadSchema,
+  snapshotSchema,
+  verificationSchema,
+} from "../../src/phased/state/schemas.js";
 import type { SESSION_STATUSES, SessionStatus } from "../../src/ports/storage-adapter.js";
 import type { ROUTED_STATUSES, RoutedStatus } from "../../src/routed/decision/request.js";
 import type { RoutedEvent, RoutedHead, RoutedStructure } from "../../src/routed/state/events.js";

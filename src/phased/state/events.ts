@@ -1,4 +1,4 @@
-/** The events of a phased session: what each one says. event-schemas.ts checks the same when a log is read. */
+/** The events of a phased session: what each one says. schemas.ts checks the same when a log is read. */
 import type { ApprovalSignature } from "../../approval/message.js";
 import type { Proof } from "../../gate/backed-claims.js";
 import type { Problem } from "../../gate/verdict.js";

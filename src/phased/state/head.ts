@@ -1,6 +1,6 @@
 /** The head of a session: all that the next transition needs. Events are trusted when they are applied. */
-import * as z from "zod/mini";
-import { type Owner, ownerSchema } from "../../ports/actor.js";
+import { type Owner, ownedBy } from "../../ports/actor.js";
+import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import {
   addToRanges,
@@ -8,12 +8,10 @@ import {
   dueAfterPass,
   dueAfterRollback,
   dueAfterTicks,
-  dueTicksSchema,
   type Ranges,
-  rangesSchema,
   spentAfter,
 } from "./ranges.js";
-import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, tasksDecided, withTask } from "./task-notes.js";
+import { refusalKey, type TaskNotes, tasksAfter, tasksDecided, withTask } from "./task-notes.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
@@ -75,47 +73,21 @@ export interface HeadFacts {
   phaseStartedAt: string;
 }
 
-const common = {
-  workflowType: z.string(),
-  revision: z.string(),
-  target: z.string(),
-  owner: z.optional(ownerSchema),
-  structureVersion: z.int().check(z.positive()),
-  phase: z.int(),
-  position: z.int().check(z.nonnegative()),
-  total: z.int().check(z.positive()),
-  completed: rangesSchema,
-  skipped: rangesSchema,
-  attempts: z.int().check(z.nonnegative()),
-  spent: z.array(z.tuple([z.int(), z.int()])),
-  tasks: z.optional(taskNotesSchema),
-  refused: z.optional(z.array(z.string())),
-  submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
-  due: z.optional(dueTicksSchema),
-  awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
-  waiver: z.optional(z.object({ version: z.int(), denied: z.optional(z.literal(true)) })),
-  waiverRequests: z.optional(z.int()),
-  waived: z.optional(z.array(z.object({ version: z.int(), fields: z.array(z.string()) }))),
-  withWaivers: z.optional(rangesSchema),
-  baseline: z.optional(z.int().check(z.positive())),
-  createdAt: z.string(),
-  phaseStartedAt: z.string(),
-};
-
-/** Checks a stored head. */
-export const sessionHeadSchema = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("active"), ...common }),
-  z.object({
-    status: z.literal("paused"),
-    ...common,
-    pausedAt: z.string(),
-    note: z.optional(z.string()),
-    beforeDecision: z.optional(z.literal(true)),
-  }),
-  z.object({ status: z.literal("failed"), ...common, failedAt: z.string() }),
-  z.object({ status: z.literal("completed"), ...common, completedAt: z.string() }),
-  z.object({ status: z.literal("deleted"), ...common, deletedAt: z.string(), reason: z.optional(z.string()) }),
-]);
+/** Returns what lists show of a session. */
+export function listedFacts(
+  head: SessionHead,
+): Omit<SessionSummary, "sessionId" | "kind" | "updatedAt" | "activeSince"> {
+  return {
+    workflowType: head.workflowType,
+    target: head.target,
+    ...(head.owner && ownedBy(head.owner)),
+    status: head.status,
+    current: head.phase,
+    total: head.total,
+    createdAt: head.createdAt,
+    ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
+  };
+}
 
 /** Returns the number of failures at a position that still count. */
 export function spentAt(head: HeadFacts, position: number): number {

@@ -3,22 +3,11 @@ import * as z from "zod/mini";
 import type { Current, Recorded } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";
 import type { Machine } from "../../log/machine.js";
-import { ownedBy } from "../../ports/actor.js";
-import type { SessionCommand, TransitionContext } from "./commands.js";
-import { SESSION_SCHEMA, sessionEventSchema } from "./event-schemas.js";
-import type { EventOf, SessionEvent, ValueRef } from "./events.js";
-import { type SessionHead, sessionHeadSchema } from "./head.js";
-import { transition } from "./transition.js";
 
-/** A command with what its transition needs. */
-export interface PhasedCommand {
-  readonly command: SessionCommand;
-  readonly structure: TransitionContext["structure"];
-  readonly limits: TransitionContext["limits"];
-  readonly snapshots?: TransitionContext["snapshots"];
-  readonly skips?: TransitionContext["skips"];
-  readonly full?: TransitionContext["full"];
-}
+import type { EventOf, SessionEvent, ValueRef } from "./events.js";
+import { listedFacts, type SessionHead } from "./head.js";
+import { SESSION_SCHEMA, sessionEventSchema, sessionHeadSchema } from "./schemas.js";
+import { decideCommand, type PhasedCommand } from "./transition.js";
 
 /** The kernel of phased sessions. */
 export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
@@ -36,19 +25,9 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   schema: SESSION_SCHEMA,
   // One for each format that was written before this one; test/samples/ has logs of all that there were.
   upcasts: {},
-  decide: (head, { command, structure, limits, snapshots, skips, full }, { at, version }) =>
-    transition(head, command, { structure, limits, at, version, snapshots, skips, full }),
+  decide: decideCommand,
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
-  summarize: (head) => ({
-    workflowType: head.workflowType,
-    target: head.target,
-    ...(head.owner && ownedBy(head.owner)),
-    status: head.status,
-    current: head.phase,
-    total: head.total,
-    createdAt: head.createdAt,
-    ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
-  }),
+  summarize: listedFacts,
   payloadsOf: (event) => refsIn(event).flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : [])),
 };
 

@@ -31,17 +31,36 @@ import {
   passWithoutEvidence,
   requestWaiver,
 } from "./decide-gate.js";
-import { sessionEventSchema } from "./event-schemas.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 import { inRanges } from "./ranges.js";
+import { sessionEventSchema } from "./schemas.js";
 import { keptTasks } from "./task-notes.js";
 
 /** The outcome of a command: events and the new head, or the reason for a refusal. */
 type Transition =
   | { readonly ok: true; readonly events: readonly SessionEvent[]; readonly head: SessionHead }
   | { readonly ok: false; readonly error: AnyPhasegateError };
+
+/** A command with what its transition needs. */
+export interface PhasedCommand {
+  readonly command: SessionCommand;
+  readonly structure: TransitionContext["structure"];
+  readonly limits: TransitionContext["limits"];
+  readonly snapshots?: TransitionContext["snapshots"];
+  readonly skips?: TransitionContext["skips"];
+  readonly full?: TransitionContext["full"];
+}
+
+/** Decides a command, as the log asks for it. */
+export function decideCommand(
+  head: SessionHead | undefined,
+  { command, structure, limits, snapshots, skips, full }: PhasedCommand,
+  { at, version }: Pick<TransitionContext, "at" | "version">,
+): Transition {
+  return transition(head, command, { structure, limits, at, version, snapshots, skips, full });
+}
 
 /** Decides a command. */
 export function transition(

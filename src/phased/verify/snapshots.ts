@@ -14,7 +14,8 @@ import { asJson, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import { landing, type SessionCommand, type TransitionContext } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
-import type { PhasedCommand, PhasedSession } from "../state/machine.js";
+import type { PhasedSession } from "../state/machine.js";
+import type { PhasedCommand } from "../state/transition.js";
 import { currentSnapshots, gapsIn, type Needed, neededAt } from "./beginnings.js";
 import {
   type BoundedOptions,

@@ -9,7 +9,7 @@ import type { Current, Recorded } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";
 import type { Machine } from "../../log/machine.js";
 import { type SessionKind, sessionKind } from "../../phased/log-check.js";
-import { snapshotSchema, verificationSchema } from "../../phased/state/event-schemas.js";
+import { snapshotSchema, verificationSchema } from "../../phased/state/schemas.js";
 import { ownedBy, ownerSchema } from "../../ports/actor.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { approvalSchema, fieldGateSchema } from "../../workflow/gate-definition.js";

@@ -6,8 +6,8 @@ import {
   type SessionCommand,
   submissionRefusal,
 } from "../../../src/phased/state/commands.js";
-import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
+import { sessionEventSchema } from "../../../src/phased/state/schemas.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 

@@ -6,8 +6,7 @@ import {
   rollbackTargets,
   type SessionCommand,
 } from "../../../src/phased/state/commands.js";
-import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
-import { sessionHeadSchema } from "../../../src/phased/state/head.js";
+import { sessionEventSchema, sessionHeadSchema } from "../../../src/phased/state/schemas.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import type { GateDefinition } from "../../../src/workflow/structure.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit, waiver, waiverWord, word } from "./run.js";

@@ -1,6 +1,6 @@
 /**
- * The storage format of a phased session's events. A change that old logs don't match needs a new `SESSION_SCHEMA`, and an
- * upcast in the machine of phased sessions. events.ts says what the members mean.
+ * The storage format of a phased session's events and heads. A change that old logs don't match needs a new
+ * `SESSION_SCHEMA`, and an upcast in the machine of phased sessions. events.ts and head.ts say what the members mean.
  */
 import * as z from "zod/mini";
 import { signatureSchema } from "../../approval/message.js";
@@ -9,7 +9,8 @@ import { ownerSchema } from "../../ports/actor.js";
 import { approvalSchema } from "../../workflow/gate-definition.js";
 import { storedObjectSchema, storedValueSchema } from "../../workflow/json.js";
 import { structureSchema } from "../../workflow/structure.js";
-import { rangesSchema } from "./ranges.js";
+import { dueTicksSchema, rangesSchema } from "./ranges.js";
+import { taskNotesSchema } from "./task-notes.js";
 
 /** The version of the format of events and heads. */
 export const SESSION_SCHEMA = 1;
@@ -216,4 +217,46 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("snapshots_taken"), phase, snapshots: z.array(snapshotSchema) }),
   z.object({ type: z.literal("deleted"), reason: text, operator: text }),
+]);
+
+const common = {
+  workflowType: z.string(),
+  revision: z.string(),
+  target: z.string(),
+  owner: z.optional(ownerSchema),
+  structureVersion: z.int().check(z.positive()),
+  phase: z.int(),
+  position: z.int().check(z.nonnegative()),
+  total: z.int().check(z.positive()),
+  completed: rangesSchema,
+  skipped: rangesSchema,
+  attempts: z.int().check(z.nonnegative()),
+  spent: z.array(z.tuple([z.int(), z.int()])),
+  tasks: z.optional(taskNotesSchema),
+  refused: z.optional(z.array(z.string())),
+  submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
+  due: z.optional(dueTicksSchema),
+  awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
+  waiver: z.optional(z.object({ version: z.int(), denied: z.optional(z.literal(true)) })),
+  waiverRequests: z.optional(z.int()),
+  waived: z.optional(z.array(z.object({ version: z.int(), fields: z.array(z.string()) }))),
+  withWaivers: z.optional(rangesSchema),
+  baseline: z.optional(z.int().check(z.positive())),
+  createdAt: z.string(),
+  phaseStartedAt: z.string(),
+};
+
+/** Checks a stored head. */
+export const sessionHeadSchema = z.discriminatedUnion("status", [
+  z.object({ status: z.literal("active"), ...common }),
+  z.object({
+    status: z.literal("paused"),
+    ...common,
+    pausedAt: z.string(),
+    note: z.optional(z.string()),
+    beforeDecision: z.optional(z.literal(true)),
+  }),
+  z.object({ status: z.literal("failed"), ...common, failedAt: z.string() }),
+  z.object({ status: z.literal("completed"), ...common, completedAt: z.string() }),
+  z.object({ status: z.literal("deleted"), ...common, deletedAt: z.string(), reason: z.optional(z.string()) }),
 ]);
