@@ -9,7 +9,7 @@ const { token, entry } = createToken({ name: "build-agent", roles: ["agent"], te
 writeFileSync("tokens.json", tokensText([entry]), { mode: 0o600 });
 
 /** Stands for what your server does for somebody who is known. */
-const serve = async (_: Request, actor: Actor) => Response.json(actor);
+const serve = async (_: ArrayBuffer, actor: Actor) => Response.json(actor);
 
 // #region server
 import { readFileSync } from "node:fs";
@@ -38,9 +38,11 @@ async function answer(request: Request): Promise<Response> {
   if (refused !== undefined) return refused;
   const actor = await login.authenticate(request);
   if (actor instanceof Response) return actor;
-  const quota = quotas.call(actor.name, Number(request.headers.get("content-length") ?? 0));
+  const quota = quotas.call(actor.name);
   if (!quota.ok) return quotaResponse(quota);
-  return serve(request, actor);
+  const body = await request.arrayBuffer();
+  quotas.addBytes(actor.name, body.byteLength); // what was read: a length that the client claims may be wrong
+  return serve(body, actor);
 }
 // #endregion server
 

@@ -112,7 +112,9 @@ export async function serveListening(
   });
   const { health } = watching;
   const inspector =
-    login && page && options.inspector === true ? await inspectorAt(options, page, login, hosts) : undefined;
+    login && page && options.inspector === true
+      ? await inspectorAt(options, page, countedLogin(login, quotas), hosts)
+      : undefined;
   const answer = async (request: Request) => {
     const { pathname } = new URL(request.url);
     const isMetrics = pathname === "/metrics";
@@ -158,6 +160,18 @@ async function inspectorAt(
   const { framesIn, inspectorOver } = await import("./inspect.js");
   const shown = { ...inspected, codeFrame: framesIn(options), actions: HOST_ACTIONS };
   return inspectorOver(engines, shown, { access: { login }, basePath: INSPECTOR, hosts });
+}
+
+/** A login for the inspector, each of whose requests is a call. */
+function countedLogin(login: Login, quotas: Quotas): Login {
+  return {
+    async authenticate(request) {
+      const actor = await login.authenticate(request);
+      if (actor instanceof Response) return actor;
+      const answer = quotas.call(actor.name);
+      return answer.ok ? actor : quotaResponse(answer);
+    },
+  };
 }
 
 function loginOf({ tokens, oauthIssuer, oauthResource }: ListenOptions, log: Logger): Login | undefined {

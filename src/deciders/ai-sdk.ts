@@ -5,7 +5,16 @@ import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
 import type { JsonObject } from "../workflow/json.js";
-import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./exchange.js";
+import {
+  failureOf,
+  httpFailure,
+  isRedacted,
+  loadPackage,
+  RequestFailure,
+  readRetryAfter,
+  readRetryInfo,
+  SHORTEST,
+} from "./exchange.js";
 import {
   decideByModel,
   invalidOption,
@@ -56,6 +65,7 @@ export class AiSdkDecider implements StepDecider {
   constructor(options: AiSdkDeciderOptions) {
     const { model, secrets = [] } = options;
     if (!isLanguageModel(model)) throw invalidOption("model", "a language model of the AI SDK, or its name");
+    if (!secrets.every(isRedacted)) throw invalidOption("secrets", `a list of keys of ${SHORTEST} characters or more`);
     this.#options = options;
     this.#model = model;
     this.#settings = modelSettings(options, secrets);

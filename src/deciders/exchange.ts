@@ -44,13 +44,18 @@ export type OnExchange = (exchange: DeciderExchange) => unknown;
 type Redact = (text: string) => string;
 
 /** The shortest secret that is replaced, in characters. Shorter ones may be words: replacing them would spoil texts. */
-const SHORTEST = 6;
+export const SHORTEST = 6;
 
 const MARK = "[redacted]";
 
+/** Returns true for a secret that {@link redactor} replaces. */
+export function isRedacted(secret: unknown): secret is string {
+  return typeof secret === "string" && secret.length >= SHORTEST;
+}
+
 /** Returns a function that replaces these secrets, also if they are encoded for a URL, in base64 or in JSON. */
 export function redactor(secrets: readonly string[]): Redact {
-  const forms = new Set(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
+  const forms = new Set(secrets.filter(isRedacted).flatMap(formsOf));
   const longestFirst = [...forms].sort((one, other) => other.length - one.length);
   return (text) => longestFirst.reduce((rest, form) => rest.replaceAll(form, MARK), text);
 }

@@ -49,6 +49,9 @@ export class GeminiDecider implements StepDecider {
     if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey)) {
       throw invalidOption("apiKey", "a key of visible ASCII characters");
     }
+    const { model = DEFAULT_MODEL, baseUrl } = options;
+    if (typeof model !== "string" || model.trim() === "") throw invalidOption("model", "the name of a model");
+    if (baseUrl !== undefined && !isHttpUrl(baseUrl)) throw invalidOption("baseUrl", "an http or https URL");
     this.#options = options;
     this.#settings = modelSettings(options, [options.apiKey]);
   }
@@ -118,6 +121,10 @@ export class GeminiDecider implements StepDecider {
     });
     return this.#sdk;
   }
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 interface Known {

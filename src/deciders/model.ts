@@ -105,13 +105,22 @@ export interface ModelDeciderOptions {
 }
 
 const HOUR = 3_600_000;
+/** More than any provider takes. */
+const TEMPERATURE_MAX = 10;
 
 /** Checks the options. Throws `INVALID_INPUT`. */
-export function modelSettings(options: ModelDeciderOptions, secrets: readonly string[]): ModelSettings {
+export function modelSettings(
+  options: ModelDeciderOptions & { readonly temperature?: number; readonly maxOutputTokens?: number },
+  secrets: readonly string[],
+): ModelSettings {
+  const { temperature = 0, maxOutputTokens = 1 } = options;
+  requireNumber("temperature", temperature, 0, TEMPERATURE_MAX);
+  requireWhole("maxOutputTokens", maxOutputTokens);
   const { timeoutMs = 45_000, maxRetryAfterMs = 10_000, maxPromptTokens, onExchange } = options;
   requireNumber("timeoutMs", timeoutMs, 1, HOUR);
   requireNumber("maxRetryAfterMs", maxRetryAfterMs, 0, HOUR);
   if (maxPromptTokens !== undefined) requireNumber("maxPromptTokens", maxPromptTokens, 1, Number.MAX_SAFE_INTEGER);
+  if (onExchange !== undefined && typeof onExchange !== "function") throw invalidOption("onExchange", "a function");
   return { timeoutMs, maxRetryAfterMs, maxPromptTokens, onExchange, secrets };
 }
 
@@ -279,6 +288,11 @@ function tokens(replies: readonly ModelReply[], name: "inputTokens" | "outputTok
 function withProblem(request: DecisionRequest, { facts: { problem } }: RequestFailure): DecisionRequest {
   if (problem === undefined) return request;
   return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; then: ${problem}` };
+}
+
+/** Throws `INVALID_INPUT` for an option that is no whole number from 1. */
+export function requireWhole(field: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 1) throw invalidOption(field, "a whole number from 1");
 }
 
 /** Throws `INVALID_INPUT` for an option that is no number in a range. */

@@ -11,7 +11,7 @@ import {
   type ModelReply,
   type ModelSettings,
   modelSettings,
-  requireNumber,
+  requireWhole,
 } from "./model.js";
 
 /** The parameters of `sampling/createMessage`. */
@@ -62,7 +62,7 @@ export class SamplingDecider implements StepDecider {
    */
   constructor(options: SamplingDeciderOptions) {
     const { maxTokens = MAX_TOKENS } = options;
-    requireNumber("maxTokens", maxTokens, 1, Number.MAX_SAFE_INTEGER);
+    requireWhole("maxTokens", maxTokens);
     this.#maxTokens = maxTokens;
     this.#server = options.server;
     this.#settings = modelSettings(options, []);

@@ -17,7 +17,7 @@ import { PROOF_FORMAT, proofFormat } from "./backed-claims.js";
 import { revealOf, WHOLE, wholeChecks } from "./check-gate.js";
 import { ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import { exampleOfGate } from "./schema-hints.js";
-import type { Problem } from "./verdict.js";
+import type { Problem, Verdict } from "./verdict.js";
 
 /** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
 export function requiredFormat(gate: GateDefinition): JsonObject {
@@ -114,6 +114,22 @@ function namesOf(gate: GateDefinition): readonly string[] {
     case "plan":
       return Object.keys(planGateExample(gate));
   }
+}
+
+/** What telemetry gets of a problem. */
+type MeasuredProblem = Pick<Problem, "field" | "problem">;
+
+/**
+ * Returns the outcome of a gate as telemetry gets it. A problem names a field that the gate has: any other name is a key of
+ * the evidence, which is in no metric.
+ */
+export function measuredOutcome(gate: GateDefinition, verdict: Verdict): { readonly problems: MeasuredProblem[] } {
+  if (verdict.passed) return { problems: [] };
+  const names = namesOf(gate);
+  const isOwn = (field: string) => field === "" || names.some((name) => field === name || field.startsWith(`${name}.`));
+  return {
+    problems: verdict.problems.map(({ field, problem }) => ({ field: isOwn(field) ? field : "_OTHER", problem })),
+  };
 }
 
 function requiredBy(schema: JsonObject | undefined): string[] {

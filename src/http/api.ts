@@ -11,12 +11,19 @@
  */
 import type { Engine } from "../phased/engine.js";
 import type { Actor } from "../ports/actor.js";
-import type { Login } from "../ports/login.js";
+import { askLogin, type Login } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
 import { jsonOf } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
-import { OPENAPI_PATH, type OpenApiNode, type OpenApiOptions, type QueryParameter, query } from "./openapi.js";
+import {
+  normalizedBase,
+  OPENAPI_PATH,
+  type OpenApiNode,
+  type OpenApiOptions,
+  type QueryParameter,
+  query,
+} from "./openapi.js";
 import { type PhasedHttpOptions, phasedDocument, phasedService } from "./phased.js";
 import { type HttpRefusal, notFound, REFUSALS, repeatedParameter, tooLarge, URL_MAX, wrongMethod } from "./refusals.js";
 import { routedDocument, routedService } from "./routes.js";
@@ -60,7 +67,7 @@ export function createHttpApi(engine: Engine, options?: PhasedHttpApiOptions): H
 /** Creates a handler that serves routed workflows, in the same way. */
 export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): HttpApi;
 export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
-  const given = { ...options, basePath: normalizedBase(options.basePath ?? "") };
+  const given = { ...options, basePath: normalizedBase(options.basePath) };
   return "advance" in engine
     ? handlerOf(routedService(engine, given), given)
     : handlerOf(phasedService(engine, given), given);
@@ -117,10 +124,10 @@ async function answer<Call extends string>(
   const allow = route?.method === "POST" ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
   // Answered before authorization: a browser's preflight carries no credentials.
   if (method === "OPTIONS") return { allow };
-  const authorized = await (authorize?.(request) ?? true);
+  const authorized = authorize === undefined ? true : await authorize(request);
   if (authorized instanceof Response) return { response: authorized };
   if (authorized !== true) return { refusal: REFUSALS.unauthorized, headers: { "www-authenticate": "Bearer" } };
-  const actor = await login?.authenticate(request);
+  const actor = login && (await askLogin(login, request));
   if (actor instanceof Response) return { response: actor };
   if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
   return route === undefined ? { body: service.document } : carried(service, route, { request, actor, maxBodyBytes });
@@ -177,12 +184,6 @@ function respond(
 /** Returns a refusal with the code that the clients know. */
 function inCodes(codes: Service<string>["codes"], { status, body }: HttpRefusal): HttpRefusal {
   return { status, body: { ...body, error_code: codes[body.error_code] ?? body.error_code } };
-}
-
-/** Makes `api`, `/api` and `/api/` the same base path. */
-function normalizedBase(path: string): string {
-  const names = path.split("/").filter((name) => name !== "");
-  return names.map((name) => `/${name}`).join("");
 }
 
 /** The web pages that may call an HTTP API. */

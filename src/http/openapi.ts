@@ -31,7 +31,8 @@ export interface Described {
 
 /** Returns an OpenAPI 3.1 document as plain JSON. */
 export function documentOf({ routes, schemas, meanings, title }: Described, options: OpenApiOptions): OpenApiNode {
-  const { basePath = "", version = "1.0.0" } = options;
+  const { version = "1.0.0" } = options;
+  const basePath = normalizedBase(options.basePath);
   const paths = routes.map((route) => {
     return [`${basePath}${route.path}`, { [route.method.toLowerCase()]: operation(route, meanings) }];
   });
@@ -44,6 +45,12 @@ export function documentOf({ routes, schemas, meanings, title }: Described, opti
     paths: Object.fromEntries(paths),
     components: { schemas: { ...Object.fromEntries(requests), ...schemas } },
   };
+}
+
+/** Makes `api`, `/api` and `/api/` the same base path. */
+export function normalizedBase(path = ""): string {
+  const names = path.split("/").filter((name) => name !== "");
+  return names.map((name) => `/${name}`).join("");
 }
 
 function operation({ call, method, summary, refusals, request, answer }: Route, meanings: Described["meanings"]) {

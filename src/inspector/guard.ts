@@ -6,8 +6,9 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Actor } from "../ports/actor.js";
-import type { Login } from "../ports/login.js";
-import { hostOf, LOCAL_NAMES } from "./requests.js";
+import { askLogin, type Login } from "../ports/login.js";
+import { isJsonObject } from "../workflow/json.js";
+import { hostOf, invalid, LOCAL_NAMES } from "./requests.js";
 
 /**
  * Decides about a request, for a host with a login of its own: `true`, `false` (401), or the answer to give. About the request
@@ -39,7 +40,7 @@ export interface Refused {
 }
 
 /** Fewer characters could be guessed. */
-export const TOKEN_MIN = 32;
+const TOKEN_MIN = 32;
 
 /** Forms can't send a header of their own, and a page elsewhere needs a permission for it that is never given. */
 const WRITE_HEADER = "x-phasegate";
@@ -85,6 +86,7 @@ export class Guard {
   readonly #writeKey: string | undefined;
 
   constructor(access: InspectorAccess, hosts: readonly string[] = LOCAL_NAMES) {
+    checkAccess(access);
     this.#access = access;
     this.#hosts = hosts.map((name) => name.toLowerCase());
     this.#logins = "login" in access ? new Logins(access.login) : undefined;
@@ -147,7 +149,7 @@ export class Guard {
     }
     if ("authorize" in this.#access) {
       const allowed = await this.#access.authorize(request);
-      return allowed === true ? {} : { refused: allowed === false ? LOGIN : allowed };
+      return allowed === true ? {} : { refused: allowed instanceof Response ? allowed : LOGIN };
     }
     const { name, value } = this.#cookie ?? { name: "", value: "" };
     const given = cookieOf(request, name);
@@ -166,6 +168,16 @@ export class Guard {
     const { name, value } = this.#cookie;
     return { cookie: `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict`, writeKey: this.#writeKey };
   }
+}
+
+/** Without this, whoever writes `{}` would let everybody in. */
+function checkAccess(access: unknown): asserts access is InspectorAccess {
+  const { token, authorize, login } = isJsonObject(access) ? access : {};
+  if (typeof token === "string" && token.length >= TOKEN_MIN) return;
+  if (token === undefined && (typeof authorize === "function" || isJsonObject(login))) return;
+  if (token !== undefined)
+    throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
+  throw invalid("access", "{ token }, { authorize } or { login }", "Say who may use the inspector.");
 }
 
 const LOGIN: Refusal = {
@@ -199,12 +211,16 @@ export interface Person {
 }
 
 interface Opened {
+  /** The name of the actor. */
+  readonly name: string;
   readonly token: string;
   readonly writeKey: string;
 }
 
 /** The logins that are remembered; the one that was made longest ago is forgotten first. */
 const LOGINS_MAX = 1000;
+/** Those of one actor, whose logins must not end those of all others. */
+const LOGINS_OF_ACTOR_MAX = 20;
 
 /** Knows who has logged in. In memory: after a restart, people log in again. */
 export class Logins {
@@ -240,18 +256,21 @@ export class Logins {
     const person = await this.#ask(request.url, `Bearer ${token}`);
     if (person === undefined || person instanceof Response) return person;
     const [value, writeKey] = [secret(32), secret(32)];
-    this.#opened.set(value, { token, writeKey });
-    for (const oldest of this.#opened.keys()) {
-      if (this.#opened.size <= LOGINS_MAX) break;
-      this.#opened.delete(oldest);
-    }
+    const { name } = person.actor;
+    this.#opened.set(value, { name, token, writeKey });
+    this.#forget([...this.#opened].filter(([, opened]) => opened.name === name).slice(0, -LOGINS_OF_ACTOR_MAX));
+    this.#forget([...this.#opened].slice(0, -LOGINS_MAX));
     const tls = isPlain(request) ? "" : "; Secure";
     const cookie = `${this.#name}=${value}; Path=${path}; HttpOnly; SameSite=Strict${tls}`;
     return { cookie, writeKey };
   }
 
+  #forget(logins: readonly (readonly [cookie: string, Opened])[]): void {
+    for (const [cookie] of logins) this.#opened.delete(cookie);
+  }
+
   async #ask(url: string, authorization: string): Promise<Person | Response | undefined> {
-    const answer = await this.#login.authenticate(new Request(url, { headers: { authorization } }));
+    const answer = await askLogin(this.#login, new Request(url, { headers: { authorization } }));
     if (!(answer instanceof Response)) return { actor: answer };
     return answer.status === 401 ? undefined : answer;
   }

@@ -20,7 +20,7 @@ import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, detailOf } from "./details.js";
-import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
+import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS } from "./guard.js";
 import { answer, inboxOf, notThere, sharedInbox, waitingOf } from "./inbox.js";
 import { ActorStreams, Live, Watches } from "./live.js";
 import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";

@@ -42,7 +42,10 @@ export type QuotaAnswer = { readonly ok: true } | QuotaRefusal;
 
 /** Counts what actors use. */
 export interface Quotas {
-  /** Takes one call, and the bytes of its request. A refused call takes nothing. Ask for each call, after the login. */
+  /**
+   * Takes one call, and the bytes of its request: all of an hour, if they are not a number from 0. A refused call takes
+   * nothing. Ask for each call, after the login.
+   */
   call(actor: string, bytes?: number): QuotaAnswer;
   /** Counts bytes that are only known later, such as those of an answer. They may delay the next calls, by up to an hour. */
   addBytes(actor: string, bytes: number): void;
@@ -174,6 +177,8 @@ function refusal(which: keyof QuotaLimits, limit: number, milliseconds: number):
 /** Buckets of several actors that hold `size` and fill up in `time` milliseconds. */
 function bucketsOf(size: number, time: number, maxActors: number, clock: Clock) {
   const buckets = new Map<string, Bucket>();
+  // A number that was read out of a header may be none. It must not end the limit.
+  const amountOf = (amount: number): number => (amount >= 0 ? amount : size);
   const bucketOf = (actor: string): Bucket => {
     const now = clock.now();
     const { left, at } = buckets.get(actor) ?? { left: size, at: now };
@@ -184,14 +189,14 @@ function bucketsOf(size: number, time: number, maxActors: number, clock: Clock) 
   return {
     /** Returns the milliseconds until so much is left; of more than a full bucket, until it is full. 0: now. */
     waitFor(actor: string, amount: number): number {
-      const missing = Math.min(amount, size) - bucketOf(actor).left;
+      const missing = Math.min(amountOf(amount), size) - bucketOf(actor).left;
       // Fractions add up to almost a whole.
       return missing > 1e-9 * size ? (missing * time) / size : 0;
     },
     take(actor: string, amount: number): void {
       const { left, at } = bucketOf(actor);
       buckets.delete(actor);
-      buckets.set(actor, { left: Math.max(left - amount, -size), at });
+      buckets.set(actor, { left: Math.max(left - amountOf(amount), -size), at });
       for (const oldest of buckets.keys()) {
         if (buckets.size <= maxActors) break;
         buckets.delete(oldest);

@@ -13,7 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
-import type { Login } from "../ports/login.js";
+import { askLogin, type Login } from "../ports/login.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
 import {
   BODY_BYTES,
@@ -206,7 +206,7 @@ class Endpoint {
     const document = login?.metadata?.(request);
     if (document !== undefined) return document;
     if (new URL(request.url).pathname !== path) return refusal(404, `there is nothing at this path: use ${path}`);
-    const actor = login === undefined ? LOCAL : await login.authenticate(request);
+    const actor = login === undefined ? LOCAL : await askLogin(login, request);
     if (actor instanceof Response) return actor;
     const busy = () => {
       this.#report(new Error(`${actor.name} has ${maxRequestsPerActor} requests under way`));

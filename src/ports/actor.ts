@@ -1,6 +1,7 @@
 /** Who calls a server that several people and agents share, and what they may do with whose session. Pure. */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
+import { isJsonObject } from "../workflow/json.js";
 import { HIDDEN, shown } from "../workflow/names.js";
 import type { SessionSummary } from "./storage-adapter.js";
 
@@ -27,6 +28,14 @@ export const ROLES = ["agent", "viewer", "approver", "operator"] as const satisf
 export interface Actor extends Owner {
   /** What they may do. Default: `agent` alone. */
   readonly roles?: readonly Role[];
+}
+
+/** Checks an actor from outside. A text as the roles would have each role that is a part of it. */
+export function isActor(value: unknown): value is Actor {
+  if (!isJsonObject(value)) return false;
+  const { name, team, roles } = value;
+  if (!isOwnerName(name) || (team !== undefined && !isOwnerName(team))) return false;
+  return roles === undefined || (Array.isArray(roles) && roles.every((role) => typeof role === "string"));
 }
 
 /** Returns true for actors who may see and do the same. */
@@ -89,10 +98,10 @@ export interface Caller {
 /**
  * Returns a caller. A rule of the host's own that throws, or answers with anything but true or false, such as a promise,
  * refuses: `report` gets the reason.
- * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when the actor's name, team or roles are invalid.
  */
 export function callerOf(actor: Actor, authorize: Authorize, report: (error: unknown) => void): Caller {
-  checkOwner(actor);
+  checkActor(actor);
   if (authorize === byOwner) return { actor, authorize };
   return {
     actor,
@@ -109,6 +118,16 @@ export function callerOf(actor: Actor, authorize: Authorize, report: (error: unk
       }
     },
   };
+}
+
+/** Throws `INVALID_INPUT` for what is no actor. */
+function checkActor(actor: Actor): void {
+  checkOwner(actor);
+  if (isActor(actor)) return;
+  throw new PhasegateError("INVALID_INPUT", "the roles of an actor must be a list", {
+    remedy: `Write roles: [${ROLES.map((role) => `"${role}"`).join(", ")}], or some of them.`,
+    details: { field: "roles", expected: "a list of roles" },
+  });
 }
 
 /** Returns true if the caller may see a session. */

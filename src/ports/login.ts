@@ -1,5 +1,5 @@
 /** How a server over HTTP finds out who calls it. */
-import type { Actor } from "./actor.js";
+import { type Actor, isActor } from "./actor.js";
 
 /** Tells who sends a request, before anything else of the request is read. */
 export interface Login {
@@ -11,4 +11,14 @@ export interface Login {
   authenticate(request: Request): Promise<Actor | Response>;
   /** Answers a request for a document that clients need before they log in; undefined for all other requests. */
   metadata?(request: Request): Response | undefined;
+}
+
+/**
+ * Asks a login who sends a request. A login of the host's own may look a token up in a table, and return undefined for one
+ * that is not there: what is neither an actor nor a response lets nobody in. Rejects then, and as the login does.
+ */
+export async function askLogin(login: Pick<Login, "authenticate">, request: Request): Promise<Actor | Response> {
+  const answer: unknown = await login.authenticate(request);
+  if (answer instanceof Response || isActor(answer)) return answer;
+  throw new TypeError("authenticate must return an actor, {name, team?, roles?: [...]}, or a Response such as a 401");
 }

@@ -64,7 +64,7 @@ export interface MeasuredOutcome {
   readonly error?: string | undefined;
   /** The session that the work was about. */
   readonly sessionId?: string | undefined;
-  /** Of a gate: what did not pass. None if it passed. */
+  /** Of a gate: what did not pass, by the gate's fields; `_OTHER` for a field that it does not have. None if it passed. */
   readonly problems?: readonly { readonly field: string; readonly problem: string }[];
 }
 

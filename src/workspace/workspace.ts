@@ -51,7 +51,7 @@ export interface Workspace extends WorkspaceConnection, ActorWorkspace {
    * Sessions that `authorize` does not let it see do not exist for it: their folders are not listed, and answers are those
    * for an unknown id. By default agents see their own sessions alone.
    *
-   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name, team or roles are invalid.
    */
   as(actor: Actor, authorize?: Authorize): ActorWorkspace;
   /** Adds a listener for a notification. Returns a function that removes it. */

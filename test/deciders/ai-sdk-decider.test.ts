@@ -74,6 +74,22 @@ describe("AiSdkDecider", () => {
     },
   );
 
+  it.each([[""], ["short"], [undefined as never], [5 as never]])(
+    "refuses %j as a secret, which could not be found in a text",
+    (secret) => {
+      expect(() => new AiSdkDecider({ model: "openai/gpt-test", secrets: [secret] })).toThrow(
+        "secrets must be a list of keys of 6 characters or more",
+      );
+    },
+  );
+
+  it.each([
+    ["temperature", { temperature: Number.POSITIVE_INFINITY }],
+    ["maxOutputTokens", { maxOutputTokens: 0 }],
+  ])("refuses an invalid %s", (field, options) => {
+    expect(() => new AiSdkDecider({ model: "openai/gpt-test", ...options })).toThrow(`${field} must be`);
+  });
+
   it("accepts a name for the SDK's gateway", () => {
     expect(new AiSdkDecider({ model: "openai/gpt-test" })).toBeInstanceOf(AiSdkDecider);
   });

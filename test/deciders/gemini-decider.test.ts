@@ -82,8 +82,23 @@ describe("GeminiDecider", () => {
     ["timeoutMs", { timeoutMs: Number.NaN }],
     ["maxRetryAfterMs", { maxRetryAfterMs: -1 }],
     ["maxPromptTokens", { maxPromptTokens: 0 }],
+    ["temperature", { temperature: Number.NaN }],
+    ["temperature", { temperature: "hot" as never }],
+    ["temperature", { temperature: -0.1 }],
   ])("refuses an invalid %s", (field, options) => {
     expect(() => new GeminiDecider({ apiKey: KEY, ...options })).toThrow(`${field} must be a number from`);
+  });
+
+  it.each([
+    ["maxOutputTokens must be a whole number from 1", { maxOutputTokens: -1 }],
+    ["maxOutputTokens must be a whole number from 1", { maxOutputTokens: 1.5 }],
+    ["model must be the name of a model", { model: " " }],
+    ["model must be the name of a model", { model: 5 as never }],
+    ["baseUrl must be an http or https URL", { baseUrl: "" }],
+    ["baseUrl must be an http or https URL", { baseUrl: "ftp://example.com" }],
+    ["onExchange must be a function", { onExchange: "log" as never }],
+  ])("says that %s", (message, options) => {
+    expect(() => new GeminiDecider({ apiKey: KEY, ...options })).toThrow(message);
   });
 });
 

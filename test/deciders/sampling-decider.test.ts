@@ -39,9 +39,9 @@ async function connected(answers: readonly Said[] | undefined, options: ModelDec
 }
 
 describe("SamplingDecider", () => {
-  it.each([0, Number.NaN, -1])("refuses %d as the maximum size of an answer", (maxTokens) => {
+  it.each([0, Number.NaN, -1, 1.5])("refuses %d as the maximum size of an answer", (maxTokens) => {
     expect(() => new SamplingDecider({ server: () => undefined, maxTokens })).toThrow(
-      "maxTokens must be a number from 1",
+      "maxTokens must be a whole number from 1",
     );
   });
 

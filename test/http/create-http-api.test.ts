@@ -564,6 +564,24 @@ describe("the HTTP API of a host", () => {
     expect((await api(new Request("http://localhost/workflows/list"))).status).toBe(403);
   });
 
+  it.each([undefined, null, 0, "", "no", {}])(
+    "is let in by authorize with true alone, and not with %j",
+    async (answer) => {
+      for (const authorize of [() => answer as never, async () => answer as never]) {
+        const { send } = served([], {}, { authorize });
+        expect((await send("/workflows/list")).status).toBe(401);
+      }
+    },
+  );
+
+  it.each([undefined, null, { name: "ann", roles: "operator" }])(
+    "is let in by no login that answers with %j, least of all as the host",
+    async (actor) => {
+      const { send } = served([], {}, { login: { authenticate: async () => actor as never } });
+      expect((await send("/workflows/list")).status).toBe(500);
+    },
+  );
+
   it("carries out the calls of a login's actors, each with their own instances", async () => {
     const login: Login = {
       authenticate: async ({ headers }) => {

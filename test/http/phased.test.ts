@@ -104,6 +104,9 @@ describe("the routes", () => {
     expect(await (await api(new Request("http://localhost/openapi.json"))).json()).toEqual(
       JSON.parse(JSON.stringify(openApiDocument("phased", ALL))),
     );
+    for (const basePath of ["api", "/api", "api/"]) {
+      expect(Object.keys(openApiDocument("phased", { basePath }).paths as object)).toContain("/api/sessions/start");
+    }
   });
 
   it("refuse what is unknown, too long, or not for the caller, while the host is busy or fails", async () => {

@@ -132,6 +132,55 @@ describe("a login", () => {
     expect(() => createInspector({ engine, access: { token: "secret" } })).toThrow("32 characters");
     expect(() => createInspector({ access: { token: TOKEN } })).toThrow("engine");
   });
+
+  it.each([{}, undefined, { token: undefined }, { token: 12_345 }, { authorize: true }, { login: "ann" }])(
+    "is never missing: %j is refused",
+    async (access) => {
+      const { engine } = await makeHouse();
+      expect(() => createInspector({ engine, access: access as never })).toThrow(/^access/);
+    },
+  );
+
+  it.each([undefined, null, 0, 1, "", "yes", {}])(
+    "of the host's own lets in with true alone, and not with %j",
+    async (answer) => {
+      const { send } = await makeHouse({ access: { authorize: async () => answer as never } });
+      expect((await send("api/sessions")).status).toBe(401);
+    },
+  );
+
+  it.each([undefined, null, {}, "ann", { name: "" }, { name: "ann", roles: "operator" }, { roles: ["operator"] }])(
+    "that answers with %j lets nobody in, least of all as the host",
+    async (actor) => {
+      const errors: unknown[] = [];
+      const { engine } = await makeHouse();
+      const login = { authenticate: async () => actor as never };
+      const inspector = createInspector({ engine, access: { login }, onError: (error) => errors.push(error) });
+      const headers = { authorization: "Bearer x" };
+      expect((await inspector.fetch(new Request(`${ORIGIN}/api/sessions`, { headers }))).status).toBe(500);
+      expect(String(errors)).toContain("authenticate must return an actor");
+    },
+  );
+
+  it("ends other logins of the same actor if there are too many, and those of nobody else", async () => {
+    const { engine } = await makeHouse();
+    const login = {
+      authenticate: async ({ headers }: Request) => ({ name: headers.get("authorization")?.slice(7) ?? "" }),
+    };
+    const inspector = createInspector({ engine, access: { login } });
+    const headers = { "content-type": "application/json", "x-phasegate": "1" };
+    const enter = async (token: string) => {
+      const body = JSON.stringify({ token });
+      const answer = await inspector.fetch(new Request(`${ORIGIN}/api/login`, { method: "POST", headers, body }));
+      return answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+    };
+    const status = async (cookie: string) =>
+      (await inspector.fetch(new Request(`${ORIGIN}/api/about`, { headers: { cookie } }))).status;
+    const [ben, first] = [await enter("ben"), await enter("amy")];
+    for (let more = 0; more < 20; more += 1) await enter("amy");
+    const last = await enter("amy");
+    expect([await status(ben), await status(first), await status(last)]).toEqual([200, 401, 200]);
+  });
 });
 
 describe("every answer", () => {

@@ -51,6 +51,14 @@ describe("quotas", () => {
     expect(counters.call("ann", 1)).toEqual(OK);
   });
 
+  it.each([Number.NaN, -1, -1e9])("count a size of %d as all that there is: it must not end the limit", (size) => {
+    const { counters } = quotas({ bytesPerHour: 1000 });
+    expect(counters.call("ann", size)).toEqual(OK);
+    expect(counters.call("ann", 1)).toMatchObject({ which: "bytesPerHour" });
+    counters.addBytes("bob", size);
+    expect(counters.call("bob", 1)).toMatchObject({ which: "bytesPerHour" });
+  });
+
   it("take a request that is larger than the limit from a full hour, and make the next one wait", () => {
     const { clock, counters } = quotas({ bytesPerHour: 3600 });
     expect(counters.call("ann", 5400)).toEqual(OK);

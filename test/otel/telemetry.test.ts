@@ -296,6 +296,19 @@ describe("metrics", () => {
     expect(countActive).not.toHaveBeenCalled();
   });
 
+  it("name no key of an agent's evidence", async () => {
+    const { telemetry, points } = watched();
+    const workflow = defineWorkflow({
+      ...{ type: "counts", revision: "1", name: "Counts", description: "Counts of anything" },
+      phases: [{ number: 1, name: "Count", content: "# Count", gate: { evidence: z.record(z.string(), z.number()) } }],
+    });
+    const content = new MemoryContent({ workflows: [workflow] });
+    const engine = createEngine({ storage: new MemoryStorage(), content, telemetry });
+    const { sessionId } = await engine.start({ workflowType: "counts", target: "a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { "my password": "secret" } });
+    expect(await points("phasegate.gate.problems")).toMatchObject([{ attributes: { "phasegate.field": "_OTHER" } }]);
+  });
+
   it("measure a person's answer from the question on, also if another process has asked it", async () => {
     const storage = new MemoryStorage();
     const clock = { now: () => Date.UTC(2026, 0, 1) };
