@@ -1,4 +1,4 @@
-/** The checks of `phasegate doctor`: Node, the MCP SDK, clients, the state, workflows, approvers and Chromium. */
+/** The checks of `phasegate doctor`: Node, the MCP SDK, the record of init, clients, the state, workflows, approvers and Chromium. */
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import process from "node:process";
@@ -9,7 +9,8 @@ import { checksOf } from "../gate/check-gate.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { isMissing } from "../sandbox/refusals.js";
-import { isUnignored } from "../setup/project.js";
+import { isUnignored, openProject, readRecord } from "../setup/project.js";
+import { RECORD_PATH, RECORD_REMEDY } from "../setup/record.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -23,7 +24,7 @@ import { openVerifiers, readTrust } from "./trust.js";
 /** One thing that was looked at. */
 export interface Finding {
   /** What was looked at. */
-  readonly check: "node" | "sdk" | "clients" | "state" | "workflows" | "approvers" | "chromium";
+  readonly check: "node" | "sdk" | "setup" | "clients" | "state" | "workflows" | "approvers" | "chromium";
   /** `problem`: it does not work. `warning`: it works, but not as it should. */
   readonly status: "ok" | "warning" | "problem";
   readonly message: string;
@@ -73,6 +74,12 @@ export async function checkSdk(): Promise<Finding> {
   }
 }
 
+/** Checks the record of init, if there is one. */
+export async function checkRecord(project: string): Promise<Finding[]> {
+  const { problem: reason } = await readRecord(await openProject(project));
+  return reason === undefined ? [] : [problem("setup", `${RECORD_PATH} can't be used: ${reason}`, RECORD_REMEDY)];
+}
+
 /** Checks the clients' configurations: with a timeout, each server is started and asked for its tools. */
 export async function checkClients(found: FoundClients, timeoutMs: number | undefined): Promise<Finding[]> {
   const findings = found.broken.map(({ place, reason }) =>
@@ -87,7 +94,7 @@ async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number
   if ("reason" in start) return warning("clients", `${place}: not started: ${start.reason}`, "Try it in the client.");
   if (timeoutMs === undefined) return ok("clients", `${place}: not started, by --no-start`);
   const probe = await probeServer(start, timeoutMs);
-  const command = [start.command, ...start.args].join(" ");
+  const command = [start.command, ...start.args].map(inShell).join(" ");
   if (!probe.ok) return problem("clients", `${place}: ${probe.reason}`, `Run it by hand: ${command}`);
   const { ok: _, ...server } = probe;
   if (server.name !== SERVER_NAME) {

@@ -13,6 +13,7 @@ import {
   checkChromium,
   checkClients,
   checkNode,
+  checkRecord,
   checkSdk,
   checkState,
   checkWorkflows,
@@ -84,7 +85,7 @@ async function examine(given: DoctorOptions): Promise<Finding[]> {
       : await requireFolder(given.project, "the project");
   const clients = await readClients(project);
   const served = await servedIn(given, clients, project);
-  const findings = [checkNode(), await checkSdk()];
+  const findings = [checkNode(), await checkSdk(), ...(await checkRecord(project))];
   findings.push(...(await checkClients(clients, given.start ? given.timeout * 1000 : undefined)));
   const states = new Set(served.flatMap(({ state }) => state ?? []));
   for (const state of states) findings.push(...(await checkState(state, project)));

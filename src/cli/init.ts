@@ -10,14 +10,16 @@ import {
   findProject,
   type Installed,
   openProject,
+  type ReadRecord,
   type Roots,
   readCheckFacts,
   readFiles,
   readFolders,
   readInstalled,
+  readRecord,
   readStarters,
 } from "../setup/project.js";
-import { type Choices, parseRecord, RECORD_PATH, type SetupRecord } from "../setup/record.js";
+import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
 import {
   findChecks,
   type Launcher,
@@ -129,15 +131,17 @@ function shellless(value: string): string {
 async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode> {
   const roots = await requireProject(options.project);
   const mode: Mode = options.remove ? "remove" : options.update ? "update" : "add";
-  const record = await readRecord(roots);
+  const { fact, record } = await requireRecord(roots);
   if (record === undefined && mode !== "add") {
     const hint = "It is written by `phasegate init`. Without it nobody knows what init wrote here.";
     throw new CommandFailure(`there is no ${RECORD_PATH} in ${roots.root}`, EXIT.problems, hint);
   }
   const asks = isInteractive(terminal) && options.yes !== true && options.dryRun !== true;
   const setup = await chooseSetup(options, roots, record, asks && record === undefined ? terminal : undefined);
-  const paths = [...pathsOf(setup), ...(record?.pieces ?? []).map(({ path }) => path), RECORD_PATH];
+  const paths = [...pathsOf(setup), ...(record?.pieces ?? []).map(({ path }) => path)];
   const files = await readFiles(roots, new Set(paths));
+  // As it was parsed: if another run has written it since, what is planned is refused.
+  files.set(RECORD_PATH, fact);
   const folders = await readFolders(roots, [...paths, `${WORKFLOWS}/any`]);
   const plan = planSetup({
     mode,
@@ -169,13 +173,10 @@ async function requireProject(folder: string | undefined): Promise<Roots> {
   throw new CommandFailure(`${start} is in no project`, EXIT.environment, hint);
 }
 
-async function readRecord(roots: Roots): Promise<SetupRecord | undefined> {
-  const fact = (await readFiles(roots, [RECORD_PATH])).get(RECORD_PATH);
-  if (fact?.text === undefined && fact?.problem === undefined) return undefined;
-  const read = fact.text === undefined ? { problem: fact.problem ?? "" } : parseRecord(fact.text);
-  if ("record" in read) return read.record;
-  const hint = "Restore it from git. If that can't be done, delete it and what init wrote, and run init again.";
-  throw new CommandFailure(`${RECORD_PATH} can't be used: ${read.problem}`, EXIT.problems, hint);
+async function requireRecord(roots: Roots): Promise<ReadRecord> {
+  const read = await readRecord(roots);
+  if (read.problem === undefined) return read;
+  throw new CommandFailure(`${RECORD_PATH} can't be used: ${read.problem}`, EXIT.problems, RECORD_REMEDY);
 }
 
 /** What is to be set up. */

@@ -1,9 +1,11 @@
 /** `phasegate new`: writes the folder of a new workflow, which is valid at once. Its texts are in new-texts.ts. */
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { errnoOf } from "../errors.js";
+import { temporaryName } from "../sandbox/replace.js";
 import { schemasAddress } from "../setup/wanted.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
 import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
@@ -123,14 +125,24 @@ async function schemaAddress(folder: string): Promise<SchemaAddress> {
   return (_, schema) => `${schemasAddress(packageVersion())}/${schema}`;
 }
 
+/** Writes all files or none: into a folder beside the one that is wanted, which then gets its name. */
 async function writeAll(folder: string, files: readonly NewFile[]): Promise<void> {
+  const root = dirname(folder);
+  const temporary = temporaryName(folder, randomBytes(6).toString("hex"));
+  let made: string | undefined;
   try {
+    made = await mkdir(root, { recursive: true });
     for (const { path, text } of files) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
-      // "wx" fails if the file exists by now.
-      await writeFile(join(folder, path), text, { flag: "wx" });
+      await mkdir(dirname(join(temporary, path)), { recursive: true });
+      await writeFile(join(temporary, path), text);
     }
+    // On Windows not even an empty folder is replaced. One that has something in it by now is not replaced anywhere.
+    await rmdir(folder).catch(() => undefined);
+    await rename(temporary, folder);
   } catch (cause) {
+    await rm(temporary, { recursive: true, force: true });
+    for (let at = root; made !== undefined && at.length >= made.length; at = dirname(at))
+      await rmdir(at).catch(() => undefined);
     throw new CommandFailure(`${folder} can't be written (${errnoOf(cause) ?? "unknown"})`, EXIT.environment, OTHER, {
       cause,
     });

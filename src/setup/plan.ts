@@ -63,7 +63,7 @@ export interface Situation {
   readonly choices: Choices;
   /** True if files outside of the project may be changed. What is there is taken out by `remove` in any case. */
   readonly outside: boolean;
-  /** The files of all pieces, wanted and recorded, and the record. */
+  /** The files of all pieces, wanted and recorded, and that of the record, with the text from which `record` was parsed. */
   readonly files: ReadonlyMap<string, FileFact>;
   /** The folders of these files that exist. */
   readonly folders: ReadonlySet<string>;
@@ -373,9 +373,10 @@ function missingFolders(changes: readonly FileChange[], folders: ReadonlySet<str
   return [...missing];
 }
 
-function recordChange({ files }: Situation, after: string | undefined): FileChange[] {
+function recordChange({ mode, files }: Situation, after: string | undefined): FileChange[] {
   const before = files.get(RECORD_PATH)?.text;
-  if (before === after) return [];
+  // Adding never deletes it, whatever is in it.
+  if (before === after || (mode === "add" && after === undefined)) return [];
   return [{ path: RECORD_PATH, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
 }
 

@@ -1,31 +1,36 @@
 /**
  * Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it; and writes
- * what a plan changes. Everything is checked before anything is written, each file is replaced as a whole, and if one can't
- * be written, those before it get back what they had.
+ * what a plan changes. One run writes at a time. Everything is checked before anything is written, each file is replaced as a
+ * whole, and if one can't be written, those before it get back what they had.
  */
 import { execFile } from "node:child_process";
-import { constants } from "node:fs";
 import {
-  access,
-  chmod,
-  mkdir,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { devNull, homedir } from "node:os";
 import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { errnoOf, isPhasegateError, PhasegateError } from "../errors.js";
+import { isMissing } from "../sandbox/refusals.js";
+import { whileClaimed } from "../sandbox/replace.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
 import { findJson, jsonProblem } from "./json-text.js";
 import type { FileChange, FileFact, SetupPlan } from "./plan.js";
-import { RECORD_PATH } from "./record.js";
+import { parseRecord, RECORD_PATH, type SetupRecord } from "./record.js";
 import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
 
 /** A configuration has some kB. */
@@ -125,9 +130,23 @@ export async function readFolders(roots: Roots, paths: Iterable<string>): Promis
   const found = new Set<string>();
   for (const folder of folders) {
     const { base, path } = locationOf(roots, folder);
-    if (await exists(join(base, path))) found.add(folder);
+    if (await isFolder(join(base, path))) found.add(folder);
   }
   return found;
+}
+
+/** The record as it was read: its file, and what is in it or why it can't be used. Neither, if there is no such file. */
+export interface ReadRecord {
+  readonly fact: FileFact;
+  readonly record?: SetupRecord;
+  readonly problem?: string;
+}
+
+/** Reads the record. */
+export async function readRecord(roots: Roots): Promise<ReadRecord> {
+  const fact = (await readFiles(roots, [RECORD_PATH])).get(RECORD_PATH) ?? {};
+  const { text, problem } = fact;
+  return { fact, ...(text !== undefined ? parseRecord(text) : problem !== undefined && { problem }) };
 }
 
 /** Returns the clients whose files are in the project. */
@@ -216,6 +235,13 @@ function descriptionIn(metadata: string): string {
   return typeof value === "string" ? value : "";
 }
 
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -224,86 +250,110 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Writes what a plan changes.
+ * Writes what a plan changes, while no other run writes in the project.
  * @throws {PhasegateError} `STORAGE_FAILED` if a file has changed since it was read, or can't be written. Then nothing is
  * changed.
  */
-export async function applyPlan(roots: Roots, { changes, pending, make, unmake }: SetupPlan): Promise<void> {
-  for (const change of changes) await check(roots, change);
-  const undo: (() => Promise<unknown>)[] = [];
+export async function applyPlan(roots: Roots, plan: SetupPlan): Promise<void> {
+  try {
+    await whileClaimed(absolute(roots, RECORD_PATH), () => apply(roots, plan));
+  } catch (error) {
+    if (error instanceof PhasegateError) throw error;
+    throw failed(`a file or folder in ${roots.root} can't be changed`, error);
+  }
+}
+
+/** Synchronous, as a claim is held only for a synchronous step. The record is deleted last: it says what is left to do. */
+function apply(roots: Roots, { changes, pending, make, unmake }: SetupPlan): void {
+  for (const change of changes) check(roots, change);
+  const undo: (() => unknown)[] = [];
   const record = changes.find(({ path }) => path === RECORD_PATH);
   try {
     if (pending !== undefined && record !== undefined) {
-      await write(roots, RECORD_PATH, pending);
+      write(roots, RECORD_PATH, pending);
       undo.push(() => write(roots, RECORD_PATH, record.before));
     }
     for (const folder of make) {
       const path = absolute(roots, folder);
-      await mkdir(path);
-      undo.push(() => rmdir(path));
+      mkdirSync(path);
+      undo.push(() => rmdirSync(path));
     }
-    for (const change of changes) {
-      await write(roots, change.path, change.after);
-      if (change !== record || pending === undefined) undo.push(() => write(roots, change.path, change.before));
+    for (const { path, before, after } of changes.filter((change) => change !== record)) {
+      const mode = modeOf(absolute(roots, path));
+      write(roots, path, after);
+      undo.push(() => write(roots, path, before, mode));
     }
+    for (const folder of unmake) {
+      const path = absolute(roots, folder);
+      const mode = modeOf(path);
+      if (removeIfEmpty(path, folder)) undo.push(() => mkdirSync(path, { mode }));
+    }
+    if (record !== undefined) write(roots, RECORD_PATH, record.after);
   } catch (error) {
-    for (const step of undo.reverse()) await step();
-    throw error instanceof PhasegateError
-      ? error
-      : failed("a file or folder can't be changed", errnoOf(error) ?? "unknown", error);
+    for (const step of undo.reverse()) step();
+    throw error;
   }
-  for (const folder of unmake) await removeIfEmpty(absolute(roots, folder));
 }
 
-async function check(roots: Roots, { path, before }: FileChange): Promise<void> {
+function check(roots: Roots, { path, before }: FileChange): void {
   const file = absolute(roots, path);
-  const now = await readFile(file).catch((error: unknown) => {
-    if (errnoOf(error) === "ENOENT") return undefined;
-    throw failed(`${path} can't be read`, errnoOf(error) ?? "unknown", error);
-  });
+  const now = bytesOf(file, path);
   const isSame = before === undefined ? now === undefined : now?.equals(Buffer.from(before)) === true;
-  if (!isSame) throw failed(`${path} has changed since it was read`, "changed");
-  const folder = await nearest(dirname(before === undefined ? file : await realpath(file)));
-  await access(folder, constants.W_OK).catch((error: unknown) => {
-    throw failed(`the folder of ${path} can't be written to`, errnoOf(error) ?? "unknown", error);
-  });
-}
-
-async function write(roots: Roots, path: string, text: string | undefined): Promise<void> {
-  const file = absolute(roots, path);
-  if (text === undefined) return rm(file);
-  // A link stays a link.
-  const real = await realpath(file).catch(() => file);
-  const mode = await stat(real).then(
-    (found) => found.mode & 0o7777,
-    () => undefined,
-  );
-  const temporary = `${real}.phasegate.tmp`;
+  if (!isSame) throw failed(`${path} has changed since it was read`, undefined, "changed");
   try {
-    await writeFile(temporary, text, { flag: "wx" });
-    if (mode !== undefined) await chmod(temporary, mode);
-    await rename(temporary, real);
+    accessSync(nearest(dirname(before === undefined ? file : realpathSync(file))), constants.W_OK);
   } catch (error) {
-    const cause = errnoOf(error) ?? "unknown";
-    const left = `If no other init is running, delete ${path}.phasegate.tmp, which an interrupted one has left, and run it again.`;
-    if (cause === "EEXIST") throw failed(`${path} can't be written`, cause, error, left);
-    await rm(temporary, { force: true });
-    throw failed(`${path} can't be written`, cause, error);
+    throw failed(`the folder of ${path} can't be written to`, error);
   }
 }
 
-async function removeIfEmpty(folder: string): Promise<void> {
-  await rmdir(folder).catch((error: unknown) => {
-    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(errnoOf(error) ?? "")) throw error;
-  });
+function bytesOf(file: string, path: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw failed(`${path} can't be read`, error);
+  }
 }
 
-async function nearest(folder: string): Promise<string> {
-  const isThere = await stat(folder).then(
-    () => true,
-    () => false,
-  );
-  return isThere || dirname(folder) === folder ? folder : nearest(dirname(folder));
+/** Writes a file, or deletes it if there is no text. It keeps its mode; `mode` is for one that is there no more. */
+function write(roots: Roots, path: string, text: string | undefined, mode?: number): void {
+  const file = absolute(roots, path);
+  // A link stays a link.
+  const real = existsSync(file) ? realpathSync(file) : file;
+  const temporary = `${real}.phasegate.tmp`;
+  const kept = modeOf(real) ?? mode;
+  try {
+    // A killed run has left it: no other one writes now.
+    rmSync(temporary, { force: true });
+    if (text === undefined) return rmSync(file);
+    writeFileSync(temporary, text, { flag: "wx" });
+    if (kept !== undefined) chmodSync(temporary, kept);
+    renameSync(temporary, real);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw failed(`${path} can't be written`, error);
+  }
+}
+
+/** Returns false for a folder that stays: it has something in it, or somebody has put something else in its place. */
+function removeIfEmpty(path: string, folder: string): boolean {
+  try {
+    if (!lstatSync(path).isDirectory() || readdirSync(path).length > 0) return false;
+    rmdirSync(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw failed(`the folder ${folder} can't be removed`, error);
+  }
+}
+
+function modeOf(path: string): number | undefined {
+  return existsSync(path) ? statSync(path).mode & 0o7777 : undefined;
+}
+
+function nearest(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : nearest(dirname(folder));
 }
 
 function absolute(roots: Roots, name: string): string {
@@ -311,14 +361,9 @@ function absolute(roots: Roots, name: string): string {
   return join(base, path);
 }
 
-function failed(
-  message: string,
-  cause: string,
-  error?: unknown,
-  remedy = "Correct that, and run phasegate init again.",
-) {
+function failed(message: string, error: unknown, cause = errnoOf(error) ?? "unknown"): PhasegateError {
   return new PhasegateError("STORAGE_FAILED", `${message} (${cause}): nothing was changed`, {
-    remedy,
+    remedy: "Correct that, and run phasegate init again.",
     details: { operation: "init", cause },
     cause: error,
   });

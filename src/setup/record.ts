@@ -97,6 +97,10 @@ function enclosed(brackets: "[]" | "{}", lines: readonly string[]): string {
   return lines.length === 0 ? `${open}${close}` : `${open}\n    ${lines.join(",\n    ")}\n  ${close}`;
 }
 
+/** What to do about a record that can't be used. */
+export const RECORD_REMEDY =
+  "Restore it from git. If that can't be done, delete it and what init wrote, and run init again.";
+
 /** Reads the record; a problem if it is none. */
 export function parseRecord(text: string): { readonly record: SetupRecord } | { readonly problem: string } {
   let value: unknown;

@@ -64,13 +64,23 @@ export function pathsOf({ clients, starters }: Pick<Wanted, "clients" | "starter
 /** Returns the pieces, in the order in which to write them: what refers to something comes after it. */
 export function wantedPieces(wanted: Wanted): Piece[] {
   const { clients, starters, hooks } = wanted;
+  // The plan refuses the others, so that the server would not find them.
+  const served = { ...wanted, starters: starters.filter((starter) => !isRefused(starter, wanted)) };
   return [
     ...starters.flatMap((starter) => workflowFiles(starter, wanted)),
     ...ignoreBlock(wanted),
-    ...clients.map((id) => serverEntry(CLIENTS[id], wanted)),
+    ...clients.map((id) => serverEntry(CLIENTS[id], served)),
     ...(hooks ? clients.flatMap((id) => hookEntry(CLIENTS[id], wanted) ?? []) : []),
-    ...instructionBlocks(wanted),
+    ...instructionBlocks(served),
   ];
+}
+
+/** Checks whether a file of a starter is neither there nor can be written. */
+function isRefused({ name, files }: Starter, wanted: Wanted): boolean {
+  return Object.keys(files).some((path) => {
+    const { text, problem } = wanted.files.get(`${WORKFLOWS}/${name}/${path}`) ?? {};
+    return text === undefined && problem !== undefined;
+  });
 }
 
 /** Options of starters that are a command which checks the project. */

@@ -92,6 +92,21 @@ describe("phasegate doctor", () => {
     expect(none.findings).toMatchObject([{ status: "problem", message: "workflows: there is no such folder" }]);
   });
 
+  it("names a record of init that can't be used", async () => {
+    const project = await aProject({ ".phasegate-init.json": "{ broken" });
+    const { code, findings } = await examined(project, [], "setup");
+    expect({ code, findings }).toMatchObject({
+      code: 1,
+      findings: [
+        {
+          status: "problem",
+          message: ".phasegate-init.json can't be used: it is not JSON",
+          fix: expect.stringContaining("Restore it from git"),
+        },
+      ],
+    });
+  });
+
   it("finds the project as init does, if it has neither a repository nor a client", async () => {
     const root = await temporaryFolder();
     const small = Object.fromEntries(Object.entries(SMALL).map(([path, text]) => [`workflows/${path}`, text]));
@@ -228,6 +243,15 @@ describe("the clients' configurations", () => {
     const { findings } = await examined(await aProject(claude(config)), [], "clients");
     expect(JSON.stringify(findings)).toContain(":***@h");
     expect(JSON.stringify(findings)).not.toContain("SECRET");
+  });
+
+  it("lead to a command to run by hand that a shell reads as the client has it", async () => {
+    const args = ["serve", "--allow-command", "npm test", "--allow-command", "echo $HOME"];
+    const project = await aProject(claude({ command: "no-such-command", args }));
+    const { findings } = await examined(project, [], "clients");
+    expect(findings[0]?.fix).toBe(
+      `Run it by hand: no-such-command serve --allow-command "npm test" --allow-command 'echo $HOME'`,
+    );
   });
 
   it("are given up after --timeout", async () => {

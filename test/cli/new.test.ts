@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Ajv } from "ajv";
@@ -134,6 +135,27 @@ describe("phasegate new", () => {
     expect((await filesIn(root)).sort()).toEqual([join(root, "file"), join(root, "mine/notes.md")]);
     await mkdir(join(root, "empty"));
     expect(await run("new", "empty", "--in", root)).toMatchObject({ code: 0 });
+  });
+
+  it.skipIf(process.platform === "win32")("leaves nothing behind if the disk is full", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(root, { "workflows/notes.md": "mine" });
+    // No file may have more than a kB: the first one has less.
+    const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" --import ./scripts/run-sources.mjs src/cli/main.ts "$@"';
+    for (const folder of ["workflows", "a/b"]) {
+      const args = ["-c", limited, process.execPath, "new", "foo", "--in", join(root, folder)];
+      const { status, stderr } = spawnSync("sh", args, { encoding: "utf8" });
+      expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining("can't be written (EFBIG)") });
+    }
+    expect(await readdir(root, { recursive: true })).toEqual(["workflows", "workflows/notes.md"]);
+  });
+
+  it("writes once if it runs twice at once", async () => {
+    const root = join(await temporaryFolder(), "workflows");
+    const runs = await Promise.all(["foo", "foo", "bar"].map((name) => run("new", name, "--in", root)));
+    expect(runs.filter(({ code }) => code === 0)).toHaveLength(2);
+    expect((await readdir(root)).sort()).toEqual(["bar", "foo"]);
+    expect(await filesIn(join(root, "foo"))).toHaveLength(6);
   });
 
   it.each([
