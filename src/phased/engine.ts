@@ -12,7 +12,7 @@ import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
-import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
+import { checkEngineOptions, type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import { type EvidenceByPhase, Session } from "./session.js";
 import type { LoadedPhased } from "./session-decisions.js";
 import type { StartRequest, StartResult } from "./start.js";
@@ -229,8 +229,9 @@ export class Engine extends SessionsById {
 
 /**
  * Creates an engine.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown, missing or invalid.
  */
 export function createEngine(options: EngineOptions): Engine {
+  checkEngineOptions(options);
   return new Engine(options);
 }

@@ -1,5 +1,6 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import * as z from "zod/mini";
 import { type Approvers, checkApprovers, currentApprovers } from "../approval/approvers.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
@@ -12,7 +13,17 @@ import type { ContentProvider, PlanSource, SourceParser } from "../ports/content
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import type { Verifier } from "../ports/verifier.js";
-import { shown } from "../workflow/names.js";
+import {
+  callable,
+  checkOptions,
+  flag,
+  fromOne,
+  having,
+  isOpen,
+  type OptionChecks,
+  oneOf,
+  text,
+} from "../workflow/host-options.js";
 
 /** The limits of an engine. */
 export interface EngineLimits extends AttemptLimits {
@@ -135,10 +146,62 @@ export interface ResolvedOptions
   readonly owner?: Owner | undefined;
 }
 
+/** The checks of {@link EngineLimits}. */
+export const limitChecks: OptionChecks<EngineLimits> = {
+  maxAttempts: z.optional(fromOne),
+  maxAttemptsTotal: z.optional(fromOne),
+  maxEvidenceBytes: z.optional(fromOne),
+  maxEvidenceDepth: z.optional(fromOne),
+  maxActiveSessions: z.optional(fromOne),
+  maxConcurrent: z.optional(fromOne),
+  maxVerifiersAtOnce: z.optional(fromOne),
+  verifyDeadlineMs: z.optional(fromOne),
+};
+
+const key = z.custom((value) => (typeof value === "string" && value !== "") || value instanceof Uint8Array, {
+  error: "a key: a text, or bytes",
+});
+const quotas = z.custom<ActorQuotas>(
+  (value) => isOpen(value) && ["session", "verifier"].some((name) => typeof Reflect.get(value, name) === "function"),
+  { error: "what createQuotas() returns" },
+);
+
+/** The checks of the options that engines of all kinds have. */
+export const sharedChecks = {
+  storage: having("a storage, such as new MemoryStorage()", "read", "append", "log", "list"),
+  enforcement: z.optional(oneOf("strict", "as-defined")),
+  verifiers: z.optional(having("an object of verifiers by name")),
+  hashKey: z.optional(key),
+  approvers: z.optional(
+    z.union([having("approvers by name"), callable], { error: "approvers by name, or a function" }),
+  ),
+  allowUnsignedApprovals: z.optional(flag),
+  inspectorUrl: z.optional(text),
+  clock: z.optional(having("a clock", "now")),
+  owner: z.optional(having("an owner, such as { name }")),
+  quotas: z.optional(quotas),
+  telemetry: z.optional(having("what createTelemetry returns", "measure", "storage")),
+};
+
+/** Checks the options of {@link createEngine}. Throws `INVALID_INPUT`. */
+export function checkEngineOptions(options: EngineOptions): void {
+  checkOptions("createEngine", options, {
+    ...sharedChecks,
+    content: having("a provider of workflows, such as new MemoryContent({ workflows })", "list", "definition", "text"),
+    limits: z.optional(having("an object of limits")),
+    targets: z.optional(having("a guard of targets, such as createProjectRoot() makes", "check")),
+    plans: z.optional(having("a source of plans", "read", "replace")),
+    parsers: z.optional(having("an object of parsers by name")),
+    agentSync: z.optional(oneOf("keeps-gates", "any")),
+    claims: z.optional(oneOf("plain", "backed")),
+    retention: z.optional(having("an object of times by status")),
+  });
+  if (options.limits !== undefined) checkOptions("createEngine", options.limits, limitChecks, "limits.");
+}
+
 /**
- * Fills in the defaults.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key, `agentSync`, `claims`, `enforcement` or
- * `inspectorUrl` is invalid.
+ * Fills in the defaults of options that were checked.
+ * @throws {PhasegateError} `INVALID_INPUT` when an approver's key or `inspectorUrl` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
@@ -149,14 +212,14 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     content,
     limits,
     evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
-    enforcement: checkChoice("enforcement", enforcement, ["strict", "as-defined"]),
+    enforcement,
     clock: fullClock(clock),
     parsers: options.parsers ?? {},
     verifiers: telemetry?.verifiers(verifiers) ?? verifiers,
     telemetry,
     approvals: resolveApprovals(options),
-    agentSync: checkChoice("agentSync", options.agentSync ?? "keeps-gates", ["keeps-gates", "any"]),
-    claims: checkChoice("claims", options.claims ?? "plain", ["plain", "backed"]),
+    agentSync: options.agentSync ?? "keeps-gates",
+    claims: options.claims ?? "plain",
     ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
     retention,
     owner: options.owner && checkOwner(options.owner),
@@ -165,16 +228,6 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     targets,
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
-}
-
-/** Refuses a misspelt value, with which an engine would do less than its host has asked for. */
-function checkChoice<T extends string>(field: string, given: T, choices: readonly T[]): T {
-  if (choices.includes(given)) return given;
-  const expected = choices.join(" or ");
-  throw new PhasegateError("INVALID_INPUT", `${field} is ${shown(given)}: it must be ${expected}`, {
-    remedy: "Correct it, or leave it out for the default.",
-    details: { field, expected },
-  });
 }
 
 /** Returns the address without a slash at its end. A secret in it, or a query, would be in every link. */
@@ -191,22 +244,13 @@ function checkInspectorUrl(url: string): string {
   });
 }
 
-/** Fills in the defaults for missing or undefined limits; refuses invalid ones. */
+/** Fills in the defaults for missing or undefined limits. */
 function resolveLimits(given: Partial<EngineLimits>): EngineLimits {
   const limits: { -readonly [L in keyof EngineLimits]: number } = { ...DEFAULT_LIMITS };
   for (const name of Object.keys(DEFAULT_LIMITS).filter((key): key is keyof EngineLimits => key in DEFAULT_LIMITS)) {
-    const limit = given[name] ?? DEFAULT_LIMITS[name];
-    if (!(limit >= 1)) throw badLimit(name, limit);
-    limits[name] = limit;
+    limits[name] = given[name] ?? DEFAULT_LIMITS[name];
   }
   return limits;
-}
-
-function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `limits.${name} is ${limit}: it must be 1 or more`, {
-    remedy: "Give a number of 1 or more, or Infinity for no limit; leave it out for the default.",
-    details: { field: `limits.${name}`, expected: "a number of 1 or more" },
-  });
 }
 
 function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {

@@ -41,7 +41,13 @@ import {
   suspend,
 } from "./commands.js";
 import { type RoutedNotificationMap, RoutedNotifications } from "./notifications.js";
-import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "./options.js";
+import {
+  checkRoutedOptions,
+  createRoutedContext,
+  type RoutedContext,
+  type RoutedEngineOptions,
+  resolveRoutedOptions,
+} from "./options.js";
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
 import { type RoutedCommit, routedMachine } from "./state/machine.js";
 import { noInstance } from "./state/transition.js";
@@ -363,9 +369,10 @@ export class RoutedEngine {
 
 /**
  * Creates an engine for routed workflows.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown, missing or invalid.
  */
 export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
+  checkRoutedOptions(options);
   return new RoutedEngine(options);
 }
 

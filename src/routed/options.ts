@@ -2,17 +2,18 @@
  * The options of a routed engine with their defaults, and what its operations share, such as the caches of histories and
  * structures. Options that phased engines have too are checked in one place for both.
  */
-
+import * as z from "zod/mini";
 import { ApprovalGuard } from "../approval/guard.js";
-import { PhasegateError } from "../errors.js";
 import { tampered } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import {
   DEFAULT_LIMITS,
   type EngineLimits,
   type EngineOptions,
+  limitChecks,
   type ResolvedOptions,
   resolveOptions,
+  sharedChecks,
 } from "../phased/options.js";
 import { Beginnings } from "../phased/verify/beginnings.js";
 import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
@@ -20,6 +21,7 @@ import type { Caller } from "../ports/actor.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { jsonWeight, RecentMap } from "../runtime/cache.js";
+import { callable, checkOptions, fromOne, having, type OptionChecks, oneOf } from "../workflow/host-options.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
@@ -114,9 +116,32 @@ const NO_CONTENT: ResolvedOptions["content"] = {
   },
 };
 
+const routedLimitChecks: OptionChecks<RoutedLimits> = {
+  ...limitChecks,
+  maxContextBytes: z.optional(fromOne),
+  maxReportBytes: z.optional(fromOne),
+  deciderDeadlineMs: z.optional(fromOne),
+};
+
+/** Checks the options of `createRoutedEngine`. Throws `INVALID_INPUT`. */
+export function checkRoutedOptions(options: RoutedEngineOptions): void {
+  checkOptions("createRoutedEngine", options, {
+    ...sharedChecks,
+    workflows: having("a source of workflows, such as routedWorkflows(workflow)", "list", "definition"),
+    decider: having("a decider, such as new LinearDecider()", "decide"),
+    limits: z.optional(having("an object of limits")),
+    firstStep: z.optional(oneOf("first", "decider")),
+    historyShown: z.optional(z.int({ error: HISTORY }).check(z.gte(0, HISTORY), z.lte(100, HISTORY))),
+    newId: z.optional(callable),
+  });
+  if (options.limits !== undefined) checkOptions("createRoutedEngine", options.limits, routedLimitChecks, "limits.");
+}
+
+const HISTORY = "a whole number from 0 to 100";
+
 /**
- * Fills in the defaults.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ * Fills in the defaults of options that were checked.
+ * @throws {PhasegateError} `INVALID_INPUT` when an approver's key or `inspectorUrl` is invalid.
  */
 export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRoutedOptions {
   const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
@@ -125,12 +150,6 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
   const { inspectorUrl, owner, quotas, telemetry } = shared;
   const { newId = clock.newId } = options;
-  if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
-    throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
-      remedy: "Give a whole number from 0 to 100; leave it out for 5.",
-      details: { field: "historyShown", expected: "0 to 100" },
-    });
-  }
   return {
     storage,
     enforcement,
@@ -200,19 +219,12 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
 }
 
 function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof ResolvedOptions["limits"]> {
-  const limits = { maxContextBytes: 0, maxReportBytes: 0, deciderDeadlineMs: 0 };
-  for (const name of ["maxContextBytes", "maxReportBytes", "deciderDeadlineMs"] as const) {
-    const limit = given[name] ?? DEFAULT_ROUTED_LIMITS[name];
-    if (!(limit >= 1)) {
-      throw new PhasegateError("INVALID_INPUT", `limits.${name} is ${limit}: it must be 1 or more`, {
-        remedy: "Give a number of 1 or more; leave it out for the default.",
-        details: { field: `limits.${name}`, expected: "a number of 1 or more" },
-      });
-    }
-    limits[name] = limit;
-  }
-  limits.deciderDeadlineMs = Math.min(limits.deciderDeadlineMs, TIMER_MAX);
-  return limits;
+  const { maxContextBytes, maxReportBytes, deciderDeadlineMs } = DEFAULT_ROUTED_LIMITS;
+  return {
+    maxContextBytes: given.maxContextBytes ?? maxContextBytes,
+    maxReportBytes: given.maxReportBytes ?? maxReportBytes,
+    deciderDeadlineMs: Math.min(given.deciderDeadlineMs ?? deciderDeadlineMs, TIMER_MAX),
+  };
 }
 
 interface Tail {

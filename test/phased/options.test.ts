@@ -41,7 +41,7 @@ it.each([
 ])("an engine refuses a misspelt option: %s", (field, given, expected) => {
   expect(() => makeEngine({ [field]: given })).toThrow(
     expect.objectContaining({
-      ...{ code: "INVALID_INPUT", message: `${field} is "${given}": it must be ${expected}` },
+      ...{ code: "INVALID_INPUT", message: `createEngine: ${field} must be ${expected}` },
       details: { field, expected },
     }),
   );

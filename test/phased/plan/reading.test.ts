@@ -37,7 +37,7 @@ describe("a phase of a plan", () => {
       const text = await made.content.text(type, part);
       return { ...text, text: `New. ${text.text}`, revision: `new ${text.revision}` };
     };
-    const { engine } = makeEngine({ ...made, content });
+    const { engine } = makeEngine({ storage: made.storage, plans: made.plans, content });
     const changed = await engine.getPhase(sessionId);
     expect(changed).toMatchObject({
       contentChanged: true,
