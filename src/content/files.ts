@@ -7,6 +7,7 @@
  * - memory.ts: workflows and plans in memory, without Node
  * - answers.ts: texts, listings and errors of all providers
  */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type {
   Content,
@@ -19,6 +20,7 @@ import { openIfThere, type Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads } from "../workflow/files/workflow-files.js";
+import { checkOptions, texts } from "../workflow/host-options.js";
 import { isWorkflowType, parseRelativePath, secretIn } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
@@ -43,6 +45,7 @@ export class FileContent implements ContentProvider {
 
   /** Does not read anything yet. */
   constructor(options: FileContentOptions) {
+    checkOptions("new FileContent", options, { roots: texts });
     this.roots = new WorkflowRoots(options.roots);
   }
 

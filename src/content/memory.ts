@@ -1,4 +1,5 @@
 /** MemoryContent and MemoryPlans: workflows and plans in memory, for tests and hosts without a file system. */
+import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type {
   Content,
@@ -12,7 +13,8 @@ import type {
 } from "../ports/content-provider.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads, withoutMark } from "../workflow/files/workflow-files.js";
-import { canonicalJson, digest } from "../workflow/json.js";
+import { checkOptions, type OptionChecks } from "../workflow/host-options.js";
+import { canonicalJson, digest, isJsonObject } from "../workflow/json.js";
 import { isPlainPath, parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { readInput, type Workflow } from "../workflow/workflow-input.js";
@@ -34,6 +36,18 @@ export interface MemoryContentOptions {
 
 /** A workflow in code, as `defineWorkflow` returns it. */
 type WorkflowInCode = NonNullable<MemoryContentOptions["workflows"]>[number];
+
+const isWorkflow = (value: unknown) =>
+  isJsonObject(value) && isJsonObject(value.definition) && "structure" in value.definition;
+
+const CHECKS: OptionChecks<MemoryContentOptions> = {
+  workflows: z.optional(
+    z.custom((value) => Array.isArray(value) && value.every(isWorkflow), {
+      error: "a list of workflows, as defineWorkflow() returns them",
+    }),
+  ),
+  sources: z.optional(z.record(z.string(), z.record(z.string(), z.string()), { error: "texts by type and path" })),
+};
 
 /** One revision of a workflow in code. */
 interface Registered {
@@ -63,6 +77,7 @@ export class MemoryContent implements ContentProvider {
    * @throws {PhasegateError} `INVALID_INPUT` when two different workflows have the same type and revision.
    */
   constructor(options: MemoryContentOptions) {
+    checkOptions("new MemoryContent", options, CHECKS);
     this.sources = new Map(Object.entries(options.sources ?? {}));
     for (const workflow of options.workflows ?? []) this.register(workflow);
   }

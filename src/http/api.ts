@@ -9,12 +9,16 @@
  * - openapi.ts: the OpenAPI document that is made from the routes
  * - health.ts: what orchestrators and Prometheus ask a server: probes and metrics
  */
+
+import * as z from "zod/mini";
+import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { Actor } from "../ports/actor.js";
 import { askLogin, type Login } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
 import { jsonOf } from "../tools/wire.js";
+import { callable, checkOptions, fromOne, having, type OptionChecks, text } from "../workflow/host-options.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
   normalizedBase,
@@ -58,15 +62,39 @@ export type HttpApi = (request: Request) => Promise<Response>;
 const BODY_BYTES = 1024 * 1024;
 const RETRY_AFTER_SECONDS = "1";
 
+const isCors = (value: unknown) => isJsonObject(value) && (value.origins === "*" || Array.isArray(value.origins));
+
+const CHECKS: OptionChecks<HttpApiOptions> = {
+  basePath: z.optional(text),
+  title: z.optional(text),
+  version: z.optional(text),
+  authorize: z.optional(callable),
+  login: z.optional(having("a login, such as createTokenLogin() makes", "authenticate")),
+  maxBodyBytes: z.optional(fromOne),
+  cors: z.optional(z.custom(isCors, { error: '{ origins: [...] }, or { origins: "*" }' })),
+};
+const PHASED_CHECKS = { tool: z.optional(having("the options of a tool")) };
+
+/** Without a login there is no actor that a rule could be asked about. */
+function nobodyToAsk(): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", "createHttpApi: tool.authorize needs a login", {
+    remedy: "Give login, or authorize, which decides on each request.",
+    details: { field: "login", expected: "a login" },
+  });
+}
+
 /**
  * Creates a handler that serves phased sessions or routed workflows over HTTP: for Node, Hono, Next, Bun, Deno and edge
  * runtimes alike. It serves its OpenAPI document, the one of `openApiDocument`, at `/openapi.json`.
- * @throws {PhasegateError} `INVALID_INPUT` when `tool.actions` is empty or contains an unknown action.
+ * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown or invalid, such as an unknown action in `tool.actions`.
  */
 export function createHttpApi(engine: Engine, options?: PhasedHttpApiOptions): HttpApi;
 /** Creates a handler that serves routed workflows, in the same way. */
 export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): HttpApi;
 export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
+  const isRouted = "advance" in engine;
+  checkOptions<HttpApiOptions>("createHttpApi", options, isRouted ? CHECKS : { ...CHECKS, ...PHASED_CHECKS });
+  if (options.tool?.authorize !== undefined && options.login === undefined) throw nobodyToAsk();
   const given = { ...options, basePath: normalizedBase(options.basePath) };
   return "advance" in engine
     ? handlerOf(routedService(engine, given), given)

@@ -118,7 +118,8 @@ const ACTORS_MAX = 1000;
 /** Serves phased sessions. */
 export function phasedService(engine: Engine, options: PhasedHttpOptions): Service<Action> {
   const given: WorkflowToolOptions = { name: "sessions", ...options.tool };
-  const shared = createWorkflowTool(engine, given);
+  const { authorize: _, ...usual } = given;
+  const shared = createWorkflowTool(engine, usual);
   const tools = new RecentMap<string, WorkflowTool>(ACTORS_MAX);
   const toolOf = (actor: Actor): WorkflowTool => {
     const key = actorKey(actor);

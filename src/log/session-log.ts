@@ -1,6 +1,7 @@
 /** The commits of sessions as they are read from a store: one, all in order, or all with everything that they refer to. */
-import { isPhasegateError } from "../errors.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
+import { isJsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type AuditReport,
@@ -86,6 +87,7 @@ export class SessionLog<Event, Head> {
 
   /** Checks a whole log; its summaries and payloads, a receipt, and the hint of the store. */
   async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
+    if (receipt !== undefined && !isReceipt(receipt)) throw noReceipt();
     // Who may write to the storage may put another kind's log in the place of one: only a receipt tells.
     if (await this.#isOther(id)) return audit(NOTHING, receipt, 0);
     // Read before the log: a commit that is appended meanwhile must not look missing.
@@ -115,4 +117,16 @@ export class SessionLog<Event, Head> {
       yield recorded;
     }
   }
+}
+
+function isReceipt(value: unknown): boolean {
+  return isJsonObject(value) && Number.isSafeInteger(value.version) && typeof value.hash === "string";
+}
+
+/** Without it, a receipt that is none would look like a log that was cut off. */
+function noReceipt(): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", "the receipt is not valid", {
+    remedy: "Give the receipt of an earlier audit, { version, hash }, or leave it out.",
+    details: { field: "receipt", expected: "a version and a hash" },
+  });
 }

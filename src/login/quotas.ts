@@ -2,8 +2,10 @@
  * How much each actor may use of a server, so that one does not slow the others: calls and bytes over time, sessions, and
  * verifiers at once. Counted by the actor's name, in this process. Pure, apart from the clock.
  */
-import { PhasegateError } from "../errors.js";
+
+import * as z from "zod/mini";
 import { type Clock, systemClock } from "../ports/clock.js";
+import { checkOptions, having, type OptionChecks } from "../workflow/host-options.js";
 
 /** The limits of {@link createQuotas}; a missing one does not limit. All are for one actor, and more than 0. */
 export interface QuotaLimits {
@@ -74,20 +76,24 @@ const HOUR = 3_600_000;
 /** Verifiers run for seconds. */
 const VERIFIER_PAUSE = 2;
 
+const limit = z.optional(z.custom((value) => typeof value === "number" && value > 0, { error: "more than 0" }));
+const CHECKS: OptionChecks<QuotaOptions> = {
+  sessions: limit,
+  callsPerMinute: limit,
+  bytesPerHour: limit,
+  verifiersAtOnce: limit,
+  clock: z.optional(having("a clock", "now")),
+  maxActors: limit,
+};
+
 /**
  * Creates counters for the limits.
  *
- * @throws {PhasegateError} `INVALID_INPUT` for a limit that is not more than 0.
+ * @throws {PhasegateError} `INVALID_INPUT` for an unknown limit, and for one that is not more than 0.
  */
 export function createQuotas(options: QuotaOptions): Quotas {
+  checkOptions("createQuotas", options, CHECKS);
   const { sessions, callsPerMinute, bytesPerHour, verifiersAtOnce, clock = systemClock, maxActors = 10_000 } = options;
-  for (const [name, value] of Object.entries({ sessions, callsPerMinute, bytesPerHour, verifiersAtOnce, maxActors })) {
-    if (value === undefined || value > 0) continue;
-    throw new PhasegateError("INVALID_INPUT", `the quota ${name} must be more than 0, not ${value}`, {
-      remedy: "Leave it out for no limit.",
-      details: { field: name, expected: "more than 0" },
-    });
-  }
   const calls = callsPerMinute === undefined ? undefined : bucketsOf(callsPerMinute, MINUTE, maxActors, clock);
   const bytes = bytesPerHour === undefined ? undefined : bucketsOf(bytesPerHour, HOUR, maxActors, clock);
   // Only actors with running verifiers are in it, so it is as small as what runs.

@@ -3,6 +3,7 @@
  * has; and the refusals. A page anywhere can give its own name this machine's address (DNS rebinding), so the names are
  * checked first. The MCP SDK reads the headers and writes the challenge.
  */
+
 import {
   bearerAuthChallengeResponse,
   localhostAllowedHostnames,
@@ -12,8 +13,10 @@ import {
   validateOriginHeader,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
+import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type { Actor } from "../ports/actor.js";
+import { checkOptions, texts } from "../workflow/host-options.js";
 import { shown } from "../workflow/names.js";
 import { TOKEN_PREFIX } from "./tokens.js";
 
@@ -31,10 +34,9 @@ export interface HostCheckOptions {
  *
  * @throws {PhasegateError} `INVALID_INPUT` for what is no name of a host.
  */
-export function createHostCheck({
-  hosts = localhostAllowedHostnames(),
-  origins = hosts,
-}: HostCheckOptions = {}): (request: Request) => Response | undefined {
+export function createHostCheck(options: HostCheckOptions = {}): (request: Request) => Response | undefined {
+  checkOptions("createHostCheck", options, { hosts: z.optional(texts), origins: z.optional(texts) });
+  const { hosts = localhostAllowedHostnames(), origins = hosts } = options;
   const [hostNames, originNames] = [hosts.map(hostName), origins.map(hostName)];
   return ({ headers, url }) => {
     // HTTP/2 has no Host header; servers then have the name in the address.

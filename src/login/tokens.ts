@@ -2,9 +2,11 @@
  * Static tokens, and the text of a tokens file. A token is `pgt_`, the id of its entry, `_`, and a secret of 32 random
  * bytes. The file has a salted SHA-256 of the whole token: so much chance can't be guessed, so no slow hash is needed. Pure.
  */
+
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, ROLES, type Role } from "../ports/actor.js";
+import { checkOptions, text, texts } from "../workflow/host-options.js";
 import { digest } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 
@@ -74,6 +76,12 @@ export function createToken(
   request: TokenRequest,
   now = Date.now(),
 ): { readonly token: string; readonly entry: TokenEntry } {
+  checkOptions("createToken", request, {
+    name: text,
+    team: z.optional(text),
+    roles: texts,
+    expires: z.optional(z.number({ error: "milliseconds since 1970" })),
+  });
   const { name, team, roles, expires } = request;
   const [id, salt] = [hexOf(random(8)), hexOf(random(16))];
   const token = `${TOKEN_PREFIX}${id}_${base64UrlOf(random(32))}`;
@@ -108,9 +116,16 @@ export function readTokens(text: string, file = "the tokens file"): Tokens {
   throw new PhasegateError("INVALID_INPUT", `${file} has two tokens of one id`, { remedy, details: {} });
 }
 
-/** Returns the text of a tokens file. */
+/**
+ * Returns the text of a tokens file.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` for what is no entry, such as all that {@link createToken} returns: the token
+ * itself must not be in the file.
+ */
 export function tokensText(entries: Iterable<TokenEntry>): string {
-  return `${JSON.stringify({ tokens: [...entries] }, undefined, 2)}\n`;
+  const parsed = fileSchema.safeParse({ tokens: [...entries] });
+  if (!parsed.success) throw invalid("the entries", parsed.error, "Give the `entry` of what createToken() returns.");
+  return `${JSON.stringify(parsed.data, undefined, 2)}\n`;
 }
 
 /** Returns whether a token can still be used; only `valid` ones can. */

@@ -1,10 +1,12 @@
 /** How clients are told of changes: of the list of resources, and of sessions that they have subscribed to. */
+
 import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
+import { checkOptions, fromOne, having, type OptionChecks } from "../workflow/host-options.js";
 import { guarded } from "./resources.js";
 
 /** Maximum number of sessions that one client or stream may subscribe to. */
@@ -182,8 +184,11 @@ export interface WorkflowPoll {
   readonly everyMs: number;
 }
 
+const POLL: OptionChecks<WorkflowPoll> = { content: having("a provider of workflows", "list"), everyMs: fromOne };
+
 /** Calls `onChange` when the workflows have changed. Returns a function that stops the polling. */
 function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
+  checkOptions("registerWorkflowTool", { content, everyMs }, POLL, "poll.");
   let seen: string | undefined;
   let stopped = false;
   let polling = false;

@@ -4,6 +4,7 @@
  * can be asked and told things; without one, their requests are answered in the same way. connections.ts has what lives
  * longer than a request; http-request.ts reads requests within their limits, and has the refusals.
  */
+
 import {
   createMcpHandler,
   type Implementation,
@@ -11,9 +12,11 @@ import {
   isLegacyRequest,
   McpServer,
 } from "@modelcontextprotocol/server";
+import * as z from "zod/mini";
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
 import { askLogin, type Login } from "../ports/login.js";
+import { callable, checkOptions, flag, fromOne, having, type OptionChecks, text } from "../workflow/host-options.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
 import {
   BODY_BYTES,
@@ -127,11 +130,31 @@ const LISTEN = "subscriptions/listen";
 const HELD_MS = 1000;
 const SESSION_NOT_FOUND = -32001;
 
+const CHECKS: OptionChecks<McpHttpOptions> = {
+  register: callable,
+  login: z.optional(having("a login, such as createTokenLogin() makes", "authenticate")),
+  quota: z.optional(callable),
+  path: z.optional(text),
+  serverInfo: z.optional(having("{ name, version }")),
+  stateful: z.optional(flag),
+  maxBodyBytes: z.optional(fromOne),
+  maxRequestsPerActor: z.optional(fromOne),
+  maxConnections: z.optional(fromOne),
+  maxConnectionsPerActor: z.optional(fromOne),
+  idleMs: z.optional(fromOne),
+  keepAliveMs: z.optional(fromOne),
+  onCall: z.optional(callable),
+  onAnswer: z.optional(callable),
+  onError: z.optional(callable),
+};
+
 /**
  * Creates a handler that serves MCP over Streamable HTTP, for Node, Hono, Bun, Deno and edge runtimes alike. Check the
  * `Host` and `Origin` of requests before it: it does not know the names that it is reached by.
+ * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown, missing or invalid.
  */
 export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
+  checkOptions("createMcpHttpHandler", options, CHECKS);
   const endpoint = new Endpoint(options);
   return {
     fetch: (request) => endpoint.fetch(request),

@@ -18,12 +18,19 @@ import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
 import { type Action, type DispatchOptions, WORKFLOW_READING } from "../tools/phased/actions.js";
-import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
+import {
+  createWorkflowTool,
+  engineFor,
+  toolChecks,
+  type WorkflowTool,
+  type WorkflowToolOptions,
+} from "../tools/phased/workflow-tool.js";
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { maxCharsFor } from "../tools/schemas.js";
 import type { SearchTool } from "../tools/search-tool.js";
 import { passThroughSchema } from "../tools/wire.js";
+import { checkOptions, flag, having } from "../workflow/host-options.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -70,8 +77,14 @@ export function registerWorkflowTool(
   host: Engine,
   options: RegisterWorkflowToolOptions = {},
 ): WorkflowRegistration {
-  const { resources = true, poll, telemetry, actor, authorize, ...toolOptions } = options;
-  const engine = actor === undefined ? host : host.as(actor, authorize);
+  checkOptions("registerWorkflowTool", options, {
+    ...toolChecks,
+    resources: z.optional(flag),
+    poll: z.optional(having("{ content, everyMs }")),
+    telemetry: z.optional(having("what createTelemetry returns", "measure")),
+  });
+  const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
+  const engine = engineFor("registerWorkflowTool", host, options);
   const tool = createWorkflowTool(engine, toolOptions);
   const followers = new Followers(engine);
   server.registerTool(

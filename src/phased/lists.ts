@@ -4,10 +4,19 @@
  * be shown is reported as broken and never hides the others. Nothing is deleted unless the host calls `cleanup`.
  */
 
+import * as z from "zod/mini";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { maySee } from "../ports/actor.js";
-import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import {
+  checkQuery,
+  type Page,
+  type SessionQuery,
+  type SessionStatus,
+  type SessionSummary,
+  type StorageAdapter,
+} from "../ports/storage-adapter.js";
 import { listSeen, requireAccess, seenQuery } from "../runtime/access.js";
+import { checkOptions, flag, type OptionChecks, text } from "../workflow/host-options.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
@@ -61,6 +70,7 @@ export async function listAndCount(context: EngineContext, query: SessionQuery):
 
 /** Lists phased sessions as their logs have them; reports those that can't be shown to the host. */
 export async function listSessions(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
+  checkQuery("listSessions", query);
   const { options, notifications, caller } = context;
   const page = await listSeen(options.storage, caller, { ...query, kind: "phased" });
   const lookAt = (id: SessionId) => lookAtSession(context, id);
@@ -245,8 +255,18 @@ export interface CleanupResult {
   readonly removed: readonly SessionId[];
 }
 
+const cleanupChecks: OptionChecks<CleanupRequest> = {
+  olderThan: z.unknown(),
+  status: z.optional(z.array(text, { error: "a list of statuses" })),
+  operator: z.optional(text),
+  reason: z.optional(text),
+  preview: z.optional(flag),
+};
+
 /** Deletes stale sessions and finishes interrupted deletions. */
 export async function cleanup(context: EngineContext, request: CleanupRequest): Promise<CleanupResult> {
+  // A misspelt option must not delete more than the host has meant.
+  checkOptions("cleanup", request, cleanupChecks);
   const now = context.options.clock.now();
   if (context.caller !== undefined) requireAccess(context.caller, "cleanup");
   checkRetention(context.options.retention ?? {});

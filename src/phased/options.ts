@@ -161,10 +161,12 @@ export const limitChecks: OptionChecks<EngineLimits> = {
 const key = z.custom((value) => (typeof value === "string" && value !== "") || value instanceof Uint8Array, {
   error: "a key: a text, or bytes",
 });
-const quotas = z.custom<ActorQuotas>(
-  (value) => isOpen(value) && ["session", "verifier"].some((name) => typeof Reflect.get(value, name) === "function"),
-  { error: "what createQuotas() returns" },
-);
+/** Without methods it may only be empty: limits without what counts them, as in `{ sessions: 1 }`, would limit nothing. */
+const isQuotas = (value: unknown) =>
+  isOpen(value) &&
+  (Object.keys(value).length === 0 ||
+    ["session", "verifier"].some((name) => typeof Reflect.get(value, name) === "function"));
+const quotas = z.custom(isQuotas, { error: "what createQuotas() returns" });
 
 /** The checks of the options that engines of all kinds have. */
 export const sharedChecks = {

@@ -2,7 +2,14 @@
 
 import { PhasegateError } from "../errors.js";
 import { maySee } from "../ports/actor.js";
-import type { Commit, SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
+import {
+  type Commit,
+  checkQuery,
+  type SessionQuery,
+  type SessionSummary,
+  type StorageAdapter,
+  type WatchOptions,
+} from "../ports/storage-adapter.js";
 import type { Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
 import type { LoadedPhased } from "./session-decisions.js";
@@ -64,6 +71,7 @@ export function watchKind<T>(
   { signal, onReady }: WatchOptions,
   read: (next: () => Promise<Commit | undefined>) => Promise<T | undefined>,
 ): AsyncIterableIterator<T, undefined> {
+  checkQuery("watch", query);
   if (storage.watch === undefined) throw unsupported();
   const end = new AbortController();
   const abort = () => end.abort();

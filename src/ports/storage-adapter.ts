@@ -5,6 +5,8 @@
  * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
  * `cli/state.ts`, and runs the contract in `test/testing/`.
  */
+import * as z from "zod/mini";
+import { checkOptions, type OptionChecks, text } from "../workflow/host-options.js";
 import type { SessionId } from "../workflow/names.js";
 
 /** The states of every kind of session. `deleted` is the state of a tombstone. */
@@ -95,6 +97,36 @@ export interface SessionQuery {
   readonly limit?: number;
   /** The cursor of the page before. */
   readonly cursor?: string;
+}
+
+const isStatus = (value: unknown) => SESSION_STATUSES.some((status) => status === value);
+
+const queryChecks: OptionChecks<SessionQuery> = {
+  status: z.optional(
+    z.custom((value) => Array.isArray(value) && value.every(isStatus), {
+      error: `a list of some of ${SESSION_STATUSES.join(", ")}`,
+    }),
+  ),
+  workflowType: z.optional(text),
+  target: z.optional(text),
+  owner: z.optional(text),
+  kind: z.optional(text),
+  idPrefix: z.optional(text),
+  updatedBefore: z.optional(
+    z.custom((value) => typeof value === "string" && !Number.isNaN(Date.parse(value)), { error: "a time, ISO 8601" }),
+  ),
+  // Adapters check these.
+  limit: z.unknown(),
+  cursor: z.unknown(),
+};
+
+/**
+ * Checks a host's query for the operation `of`: a filter that is misspelt would let all sessions through, and a host may
+ * delete what it gets.
+ * @throws {PhasegateError} `INVALID_INPUT` for an unknown or invalid filter.
+ */
+export function checkQuery(of: string, query: SessionQuery): void {
+  checkOptions(of, query, queryChecks);
 }
 
 /** A page of a list. */

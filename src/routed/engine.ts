@@ -20,7 +20,13 @@ import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
 import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee, type Owner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
-import type { SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
+import {
+  checkQuery,
+  type SessionQuery,
+  type SessionSummary,
+  type StorageAdapter,
+  type WatchOptions,
+} from "../ports/storage-adapter.js";
 import { limitedFor, listSeen, seenQuery } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
@@ -285,6 +291,7 @@ export class RoutedEngine {
    */
   listInstances(query: SessionQuery = {}): Promise<SessionPage> {
     return this.#operations.run("listInstances", async (context) => {
+      checkQuery("listInstances", query);
       const { storage } = context.options;
       const own = { ...query, kind: routedMachine.kind };
       const lookAt = (id: SessionId) => lookAtInstance(context, id);

@@ -13,11 +13,14 @@
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
  */
+
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
+import * as z from "zod/mini";
 import type { Verifier } from "../ports/verifier.js";
 import { withoutFolders } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
+import { checkOptions, fromOne, having, type OptionChecks, text, texts } from "../workflow/host-options.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
@@ -106,6 +109,21 @@ export type VerifierName =
 
 const MIB = 2 ** 20;
 
+const CHECKS: OptionChecks<VerifiersOptions> = {
+  projectRoot: text,
+  commands: z.optional(z.union([texts, having("")], { error: "a list of commands, or an object of them by name" })),
+  env: z.optional(having("an object of variables")),
+  hosts: z.optional(z.array(z.unknown(), { error: "a list of servers" })),
+  git: z.optional(text),
+  limits: z.optional(having("an object of limits")),
+};
+const LIMITS: OptionChecks<VerifierLimits> = {
+  maxFileBytes: z.optional(fromOne),
+  maxOutputBytes: z.optional(fromOne),
+  commandTimeoutMs: z.optional(fromOne),
+  maxCommandTimeoutMs: z.optional(fromOne),
+};
+
 /**
  * Creates the verifiers of a project, by the names that gates use.
  *
@@ -113,7 +131,9 @@ const MIB = 2 ** 20;
  * @throws {PhasegateError} `INVALID_INPUT` when a command or a host can't be used.
  */
 export async function createVerifiers(options: VerifiersOptions): Promise<Readonly<Record<VerifierName, Verifier>>> {
+  checkOptions("createVerifiers", options, CHECKS);
   const { projectRoot, commands = [], env = {}, hosts = [], limits = {} } = options;
+  checkOptions("createVerifiers", limits, LIMITS, "limits.");
   const { maxFileBytes = MIB, maxOutputBytes = MIB } = limits;
   const { commandTimeoutMs: timeoutMs = 60_000, maxCommandTimeoutMs = 600_000 } = limits;
   const sandbox = await openSandbox(projectRoot);

@@ -2,6 +2,7 @@
  * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
  * and the cause of an unexpected one is reported to the host only.
  */
+import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { watchKind } from "../phased/watch.js";
@@ -9,6 +10,7 @@ import { byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
+import { callable, checkOptions } from "../workflow/host-options.js";
 import { meantOr, shown } from "../workflow/names.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
@@ -121,7 +123,10 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
   return {
     variables: roots.known,
     workflows: () => listWorkflows(skillPlaces({ roots })),
-    connect: ({ mayReopen = () => true } = {}) => connection(new ToolConnection(shared, mayReopen)),
+    connect: (options = {}) => {
+      checkOptions("connect", options, { mayReopen: z.optional(callable) });
+      return connection(new ToolConnection(shared, options.mayReopen ?? (() => true)));
+    },
     session(id) {
       const whole = session(id, folders, recorder);
       if (caller === undefined) return whole;
@@ -249,7 +254,11 @@ class ToolConnection implements Connection {
   }
 
   mayReopen(id: string): boolean {
-    return this.#mayReopen(id);
+    const answer: unknown = this.#mayReopen(id);
+    if (typeof answer === "boolean") return answer;
+    // One that rejects would end the process.
+    if (answer instanceof Promise) answer.catch(() => {});
+    throw new TypeError("mayReopen must return true or false, and no promise");
   }
 
   adopt(id: string, recorded: number): void {

@@ -7,7 +7,7 @@ import { writeFiles } from "../support/write-files.js";
 
 it("an engine refuses a misspelt 'backed', which would ask for no proofs", () => {
   // @ts-expect-error: plain JavaScript may pass anything.
-  expect(() => makeEngine({ claims: "baked" })).toThrow(/claims is "baked": it must be plain or backed/);
+  expect(() => makeEngine({ claims: "baked" })).toThrow("claims must be plain or backed");
 });
 
 it("serve --claims backed takes a claim with a proof, looks up the file that it names, and shows it", async () => {

@@ -54,14 +54,17 @@ const PHASED: readonly (readonly [options: unknown, message: string, remedy?: st
   [{ storage, content, allowUnsignedApprovals: "no" }, "createEngine: allowUnsignedApprovals must be true or false"],
 ];
 
-it.each(PHASED)("createEngine says what is wrong with %j: %s", (options, message, remedy = "") => {
-  const error = expect.objectContaining({
-    code: "INVALID_INPUT",
-    message: expect.stringContaining(message),
-    remedy: expect.stringContaining(remedy),
-  });
-  expect(() => createEngine(options as never)).toThrow(error);
-});
+it.each(PHASED.map(([options, message, remedy = ""]) => ({ options, message, remedy })))(
+  "createEngine says what is wrong: $message",
+  ({ options, message, remedy }) => {
+    const error = expect.objectContaining({
+      code: "INVALID_INPUT",
+      message: expect.stringContaining(message),
+      remedy: expect.stringContaining(remedy),
+    });
+    expect(() => createEngine(options as never)).toThrow(error);
+  },
+);
 
 const ROUTED: readonly (readonly [options: unknown, message: string])[] = [
   [{ ...routed, workflows: [steps] }, "createRoutedEngine: workflows must be a source of workflows"],

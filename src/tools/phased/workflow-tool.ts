@@ -9,10 +9,20 @@
  * - complete.ts: what an agent is told after a gate, and about a waiver
  * - shapes.ts, approval-notices.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
  */
+import * as z from "zod/mini";
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Actor, Authorize } from "../../ports/actor.js";
 import { Metrics } from "../../runtime/operations.js";
+import {
+  callable,
+  checkOptions,
+  fromOne,
+  having,
+  type OptionChecks,
+  text,
+  texts,
+} from "../../workflow/host-options.js";
 import { maxCharsFor, type ObjectSchema } from "../schemas.js";
 import {
   ACTION_NAMES,
@@ -63,15 +73,42 @@ export interface WorkflowTool {
   dispatch(input: unknown, options?: DispatchOptions): Promise<WorkflowResponse>;
 }
 
+/** The checks of {@link WorkflowToolOptions}. */
+export const toolChecks: OptionChecks<WorkflowToolOptions> = {
+  name: z.optional(text),
+  description: z.optional(text),
+  actions: z.optional(texts),
+  actor: z.optional(having("an actor, such as { name }")),
+  authorize: z.optional(callable),
+  maxTokens: z.optional(fromOne),
+  absentTools: z.optional(texts),
+};
+
+/**
+ * Returns the engine for the actor of a tool. A host that looks an actor up and finds none must not get its own tool, which
+ * may do everything. Throws `INVALID_INPUT`.
+ */
+export function engineFor(of: string, host: Engine, options: Pick<WorkflowToolOptions, "actor" | "authorize">): Engine {
+  checkOptions(of, { engine: host }, { engine: having("an engine, as createEngine() returns it", "as", "start") });
+  const { actor, authorize } = options;
+  if (actor !== undefined) return host.as(actor, authorize);
+  if (!("actor" in options) && authorize === undefined) return host;
+  throw new PhasegateError("INVALID_INPUT", `${of}: actor is undefined`, {
+    remedy: "Give the actor whom it is for. For a tool of the host itself, leave out actor and authorize.",
+    details: { field: "actor", expected: "an actor" },
+  });
+}
+
 let dispatchCounted: typeof import("./table.js").dispatchCounted | undefined;
 
 /**
  * Creates the tool.
- * @throws {PhasegateError} `INVALID_INPUT` when `actions` contains an unknown action, or the actor's name is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown or invalid, or `actor` is given and undefined.
  */
 export function createWorkflowTool(host: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
+  checkOptions("createWorkflowTool", options, toolChecks);
   const actions = checkActions(options.actions);
-  const engine = options.actor === undefined ? host : host.as(options.actor, options.authorize);
+  const engine = engineFor("createWorkflowTool", host, options);
   const name = options.name ?? "pos_workflow";
   const maxChars = maxCharsFor(options.maxTokens);
   const { absentTools = [] } = options;

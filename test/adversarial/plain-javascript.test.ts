@@ -1,0 +1,192 @@
+/** Mistakes of a host without a type checker: each is refused where it is made, with the name of what is wrong. */
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createEngine, createWorkflowTool, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import { FileContent } from "phasegate/fs";
+import { createHttpApi } from "phasegate/http";
+import { createHostCheck, createQuotas, createToken, createTokenLogin, tokensText } from "phasegate/login";
+import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
+import { createVerifiers } from "phasegate/verify";
+import { createWorkspace } from "phasegate/workspace";
+import { describe, expect, it } from "vitest";
+
+const workflow = defineWorkflow({
+  ...{ type: "one", revision: "1", name: "One", description: "One phase" },
+  phases: [{ number: 1, name: "Do", content: "# Do" }],
+});
+const storage = new MemoryStorage();
+const content = new MemoryContent({ workflows: [workflow] });
+const engine = createEngine({ storage, content, retention: { completed: 1, active: 1 } });
+const server = () => new McpServer({ name: "test", version: "1" });
+const register = () => [];
+
+/** What plain JavaScript may pass. */
+type Any = never;
+
+const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: string]>> = {
+  "a tool for an actor that was not found": [
+    () => createWorkflowTool(engine, { actor: undefined } as Any),
+    "createWorkflowTool: actor is undefined",
+  ],
+  "a tool with a rule for no actor": [
+    () => createWorkflowTool(engine, { authorize: () => false }),
+    "createWorkflowTool: actor is undefined",
+  ],
+  "a tool with a misspelt actor": [
+    () => createWorkflowTool(engine, { acter: { name: "bob" } } as Any),
+    'createWorkflowTool has no option "acter"',
+  ],
+  "a tool of a promise": [
+    () => createWorkflowTool(Promise.resolve(engine) as Any),
+    "createWorkflowTool: engine is a promise",
+  ],
+  "a tool with a text as its budget": [
+    () => createWorkflowTool(engine, { maxTokens: "6k" as Any }),
+    "createWorkflowTool: maxTokens must be a number",
+  ],
+  "an actor with a text as roles": [
+    () => engine.as({ name: "ann", roles: "no-operator" as Any }),
+    "the roles of an actor must be a list",
+  ],
+  "an HTTP API with a misspelt rule": [
+    () => createHttpApi(engine, { authorise: () => false } as Any),
+    'createHttpApi has no option "authorise"',
+  ],
+  "an HTTP API with a login that was not found": [
+    () => createHttpApi(engine, { login: null as Any }),
+    "createHttpApi: login must be a login",
+  ],
+  "an HTTP API with a rule for no actor": [
+    () => createHttpApi(engine, { tool: { authorize: () => false } }),
+    "createHttpApi: tool.authorize needs a login",
+  ],
+  "an HTTP API with a text as a size": [
+    () => createHttpApi(engine, { maxBodyBytes: "1mb" as Any }),
+    "createHttpApi: maxBodyBytes must be a number",
+  ],
+  "an HTTP API for all pages, written shortly": [
+    () => createHttpApi(engine, { cors: "*" as Any }),
+    "createHttpApi: cors must be { origins: [...] }",
+  ],
+  "an MCP handler with a misspelt login": [
+    () => createMcpHttpHandler({ register, logn: {} } as Any),
+    'createMcpHttpHandler has no option "logn"',
+  ],
+  "an MCP handler with the HTTP API's option": [
+    () => createMcpHttpHandler({ register, authorize: () => false } as Any),
+    'createMcpHttpHandler has no option "authorize"',
+  ],
+  "an MCP handler without tools": [() => createMcpHttpHandler({} as Any), "createMcpHttpHandler: register is missing"],
+  "an MCP tool with server and engine exchanged": [
+    () => registerWorkflowTool(engine as Any, server() as Any),
+    "registerWorkflowTool: engine must be an engine",
+  ],
+  "an MCP tool that polls all the time": [
+    () => registerWorkflowTool(server(), engine, { poll: { content, everyMs: "5s" as Any } }),
+    "registerWorkflowTool: poll.everyMs must be a number",
+  ],
+  "content of a list": [() => new MemoryContent([workflow] as Any), "new MemoryContent: the options must be an object"],
+  "content of one workflow": [
+    () => new MemoryContent({ workflows: workflow as Any }),
+    "new MemoryContent: workflows must be a list of workflows",
+  ],
+  "content of a misspelt list": [
+    () => new MemoryContent({ workflow: [workflow] } as Any),
+    'new MemoryContent has no option "workflow"',
+  ],
+  "content of what was not defined": [
+    () => new MemoryContent({ workflows: [{ type: "x" }] as Any }),
+    "as defineWorkflow() returns them",
+  ],
+  "content of a workflow as texts": [
+    () => new MemoryContent({ sources: { one: workflow as Any } }),
+    "new MemoryContent: sources",
+  ],
+  "folders as a text": [() => new FileContent("workflows" as Any), "new FileContent: the options must be an object"],
+  "folders in a text": [() => new FileContent({ roots: "workflows" as Any }), "new FileContent: roots must be a list"],
+  "quotas with a misspelt limit": [() => createQuotas({ session: 1 } as Any), 'createQuotas has no option "session"'],
+  "a login of a file's name": [() => createTokenLogin("tokens.json" as Any), "createTokenLogin: the options must be"],
+  "a token for ninety days, in words": [
+    () => createToken({ name: "ann", roles: ["agent"], expires: "90d" as Any }),
+    "createToken: expires must be milliseconds since 1970",
+  ],
+  "a file with the tokens themselves": [
+    () => tokensText([createToken({ name: "ann", roles: ["agent"] }) as Any]),
+    "the entries",
+  ],
+  "a check of one host": [
+    () => createHostCheck({ hosts: "example.com" as Any }),
+    "createHostCheck: hosts must be a list of texts",
+  ],
+  "a watch of a misspelt filter": [() => engine.watch({ sttus: ["active"] } as Any), 'watch has no option "sttus"'],
+};
+
+it.each(Object.entries(REFUSED))("%s", (_, [make, message]) => {
+  expect(make).toThrow(expect.objectContaining({ code: "INVALID_INPUT", message: expect.stringContaining(message) }));
+});
+
+const REJECTED: Readonly<Record<string, readonly [call: () => Promise<unknown>, message: string]>> = {
+  "verifiers of a misspelt root": [
+    () => createVerifiers({ projectroot: "." } as Any),
+    'createVerifiers has no option "projectroot"',
+  ],
+  "verifiers with a text as a limit": [
+    () => createVerifiers({ projectRoot: ".", limits: { maxFileBytes: "1mb" as Any } }),
+    "createVerifiers: limits.maxFileBytes must be a number",
+  ],
+  "a workspace without folders": [() => createWorkspace({} as Any), "createWorkspace: bundleRoot is missing"],
+  "a cleanup with a misspelt preview": [
+    () => engine.cleanup({ dryRun: true } as Any),
+    'cleanup has no option "dryRun"',
+  ],
+  "a cleanup with ages": [() => engine.cleanup({ completed: 1 } as Any), 'cleanup has no option "completed"'],
+  "a cleanup of a word": [() => engine.cleanup("completed" as Any), "cleanup: the options must be an object"],
+  "a list by a misspelt filter": [
+    () => engine.listSessions({ state: ["completed"] } as Any),
+    'listSessions has no option "state"',
+  ],
+  "a list by a text as status": [
+    () => engine.listSessions({ status: "inactive" as Any }),
+    "listSessions: status must be a list",
+  ],
+  "a list by an unknown status": [
+    () => engine.listSessions({ status: ["COMPLETED"] as Any }),
+    "listSessions: status must be a list of some of active",
+  ],
+  "a list by a time in words": [
+    () => engine.listSessions({ updatedBefore: "yesterday" }),
+    "listSessions: updatedBefore must be a time",
+  ],
+};
+
+it.each(Object.entries(REJECTED))("%s", async (_, [call, message]) => {
+  await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining(message) });
+});
+
+describe("a session", () => {
+  it("is neither deleted nor accused by mistake", async () => {
+    const { sessionId } = await engine.start({ workflowType: "one", target: "a.ts" });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const request of [{ dryRun: true }, { completed: 1 }, "completed"]) {
+      await expect(engine.cleanup(request as Any)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    }
+    const audit = await engine.audit(sessionId);
+    for (const receipt of [null, audit, { receipt: "x" }, "{}"]) {
+      await expect(engine.audit(sessionId, receipt as Any)).rejects.toMatchObject({
+        ...{ code: "INVALID_INPUT", message: "the receipt is not valid" },
+      });
+    }
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("of another connection is not reopened for a promise", async () => {
+    const outputRoot = await mkdtemp(join(tmpdir(), "phasegate-plain-"));
+    const workspace = await createWorkspace({ bundleRoot: "examples/workflows", outputRoot });
+    const { session_id } = Object(await workspace.connect().createSession({}));
+    expect(() => workspace.connect({ mayreopen: () => false } as Any)).toThrow('connect has no option "mayreopen"');
+    const other = workspace.connect({ mayReopen: (async () => false) as Any });
+    expect(await other.createSession({ session_id, reopen: true })).toMatchObject({ success: false });
+  });
+});
