@@ -209,7 +209,7 @@ async function verifierFaults(
         found.push({ file, ...place, severity: "error", code: "RULE_INVALID", message: rule.message, hint });
         continue;
       }
-      const fault = faultOf(check, allowing);
+      const fault = await faultOf(check, allowing);
       if (fault === undefined) continue;
       const hint =
         verifiers === undefined

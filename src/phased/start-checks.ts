@@ -9,6 +9,7 @@ import { checkEvidenceSafety } from "../gate/evidence.js";
 import { fillKnownOptions } from "../gate/fill-params.js";
 import { compileRules } from "../gate/judge.js";
 import { type FullClock, turns } from "../ports/clock.js";
+import type { Verifier } from "../ports/verifier.js";
 import {
   type CheckedOptions,
   checkBySchema,
@@ -19,7 +20,7 @@ import {
   unknownOptions,
 } from "../rules/options.js";
 import { sinceFault } from "../workflow/gate-definition.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue, optional } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
 import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
@@ -155,7 +156,8 @@ export async function requireVerifiers(
   for (const { number, gate } of phases) {
     for (const check of checksOf(gate)) {
       const since = sinceFault(check, { phase: number, phases: numbers, startPhase });
-      const fault = since === undefined ? faultOf(check, verifiers) : `${shown(check.verifier)}: ${since.message}`;
+      const fault =
+        since === undefined ? await faultOf(check, verifiers) : `${shown(check.verifier)}: ${since.message}`;
       if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
       await takeTurns();
     }
@@ -180,7 +182,7 @@ export async function requireFittingOptions(
   const takeTurns = turns(clock, TURN_MS);
   for (const { number, gate } of phases) {
     for (const check of checksOf(gate)) {
-      const fault = optionsFaultOf(check, settings, verifiers);
+      const fault = await optionsFaultOf(check, settings, verifiers);
       if (fault === undefined) await takeTurns();
       if (fault === undefined) continue;
       throw new PhasegateError("INVALID_INPUT", `${type} can't be started with these options: ${fault}`, {
@@ -191,33 +193,46 @@ export async function requireFittingOptions(
   }
 }
 
-function optionsFaultOf({ verifier: name, params }: VerifyDefinition, settings: JsonObject, verifiers: Verifiers) {
+async function optionsFaultOf(
+  { verifier: name, params }: VerifyDefinition,
+  settings: JsonObject,
+  verifiers: Verifiers,
+) {
   // All others were checked as they are.
   if (!JSON.stringify(params).includes("{options.")) return undefined;
   const verifier = verifierOf(verifiers, name);
-  try {
-    const verbatim = verifier?.verbatim;
-    verifier?.check?.(fillKnownOptions(params, settings, verbatim === undefined ? {} : { verbatim }));
-    return undefined;
-  } catch (error) {
-    if (isPhasegateError(error)) return error.message;
-    throw error;
-  }
+  const verbatim = verifier?.verbatim;
+  return paramsFault(name, verifier, () => fillKnownOptions(params, settings, optional("verbatim", verbatim)));
 }
 
-/** Returns why a host can't run a check: it lacks the verifier, or does not allow its params. Undefined if it can. */
-export function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifiers): string | undefined {
-  const verifier = verifierOf(verifiers, name);
-  if (verifier === undefined) {
-    return `the verifier ${shown(name)} is not registered${orNearest(name, Object.keys(verifiers), shown)}`;
-  }
+/**
+ * Returns why a verifier can't run with its params. Rejects with an error that is not of this library: its text is for the
+ * host alone. A promise is waited for, since one that rejects would end the process.
+ */
+async function paramsFault(
+  name: string,
+  verifier: Verifier | undefined,
+  params: () => JsonObject,
+): Promise<string | undefined> {
   try {
-    verifier.check?.(params);
+    await verifier?.check?.(params());
     return undefined;
   } catch (error) {
     if (isPhasegateError(error)) return `${shown(name)}: ${error.message}`;
     throw error;
   }
+}
+
+/** Returns why a host can't run a check: it lacks the verifier, or does not allow its params. Undefined if it can. */
+export async function faultOf(
+  { verifier: name, params }: VerifyDefinition,
+  verifiers: Verifiers,
+): Promise<string | undefined> {
+  const verifier = verifierOf(verifiers, name);
+  if (verifier === undefined) {
+    return `the verifier ${shown(name)} is not registered${orNearest(name, Object.keys(verifiers), shown)}`;
+  }
+  return paramsFault(name, verifier, () => params);
 }
 
 function inField({ field }: VerifyDefinition): string {

@@ -63,7 +63,7 @@ export interface Verifier {
    * Checks params when a definition is loaded.
    * @throws {PhasegateError} `INVALID_INPUT` when the verifier can't run with these params.
    */
-  check?(params: JsonObject): void;
+  check?(params: JsonObject): void | Promise<void>;
   /**
    * Records the state that a phase begins with; the result is logged and given to `verify`. For a check whose params
    * have `since: {phase: 1}` it is called when that earlier phase is passed, skipped or overridden.

@@ -8,9 +8,14 @@ import { FileContent } from "phasegate/fs";
 import { createHttpApi } from "phasegate/http";
 import { createHostCheck, createQuotas, createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
+import { defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { createVerifiers } from "phasegate/verify";
 import { createWorkspace } from "phasegate/workspace";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
+
+/** What plain JavaScript may pass. */
+type Any = never;
 
 const workflow = defineWorkflow({
   ...{ type: "one", revision: "1", name: "One", description: "One phase" },
@@ -22,8 +27,14 @@ const engine = createEngine({ storage, content, retention: { completed: 1, activ
 const server = () => new McpServer({ name: "test", version: "1" });
 const register = () => [];
 
-/** What plain JavaScript may pass. */
-type Any = never;
+/** A workflow whose gate checks a field. */
+const checking = (field: string, gate: object) =>
+  defineWorkflow({
+    ...{ type: "two", revision: "1", name: "Two", description: "A gate with a check" },
+    phases: [{ number: 1, name: "Do", content: "# Do", gate: { ...gate, verify: [{ verifier: "v", field }] } as Any }],
+  });
+const routed = (step: object) =>
+  defineRoutedWorkflow({ name: "W", steps: [{ name: "A", guidance: "g", instructions: "i", ...step }] as Any });
 
 const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: string]>> = {
   "a tool for an actor that was not found": [
@@ -106,6 +117,10 @@ const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: s
   ],
   "folders as a text": [() => new FileContent("workflows" as Any), "new FileContent: the options must be an object"],
   "folders in a text": [() => new FileContent({ roots: "workflows" as Any }), "new FileContent: roots must be a list"],
+  "routed workflows as a list": [
+    () => routedWorkflows([routed({})] as Any),
+    "routedWorkflows takes workflows, one after the other",
+  ],
   "quotas with a misspelt limit": [() => createQuotas({ session: 1 } as Any), 'createQuotas has no option "session"'],
   "a login of a file's name": [() => createTokenLogin("tokens.json" as Any), "createTokenLogin: the options must be"],
   "a token for ninety days, in words": [
@@ -122,6 +137,42 @@ const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: s
   ],
   "a watch of a misspelt filter": [() => engine.watch({ sttus: ["active"] } as Any), 'watch has no option "sttus"'],
 };
+
+const INVALID: Readonly<Record<string, readonly [make: () => unknown, message: string]>> = {
+  "a check of a misspelt field of a schema": [
+    () => checking("pased", { evidence: z.object({ passed: z.int() }) }),
+    'gate.verify[0].field: the evidence has no field "pased"; did you mean passed?',
+  ],
+  "a check of a misspelt field": [
+    () => checking("reprot", { fields: { report: { type: "string" } } }),
+    'gate.verify[0].field: the evidence has no field "reprot"; did you mean report?',
+  ],
+  "a check of a misspelt field of a step": [
+    () => routed({ gate: { fields: [{ name: "report" }], verify: [{ verifier: "v", field: "reprot" }] } }),
+    'step "A": gate.verify[0].field: the evidence has no field "reprot"; did you mean report?',
+  ],
+  "a step with the key of a file": [
+    () => routed({ max_visits: 1 }),
+    'step "A" has no key "max_visits"; did you mean maxVisits?',
+  ],
+  "a step with a misspelt way on": [() => routed({ nxt: ["A"] }), 'step "A" has no key "nxt"; did you mean next?'],
+  "a step with the keys of a gate": [() => routed({ verify: [] }), 'step "A" has no key "verify"'],
+  "a workflow with a misspelt goal": [
+    () => defineRoutedWorkflow({ name: "W", gaol: "x", steps: [] } as Any),
+    'the workflow has no key "gaol"',
+  ],
+};
+
+it.each(Object.entries(INVALID))("%s", (_, [make, message]) => {
+  expect(make).toThrow(
+    expect.objectContaining({ code: "DEFINITION_INVALID", message: expect.stringContaining(message) }),
+  );
+});
+
+it("a check of a field that a schema does not name stays allowed where the schema takes others", () => {
+  expect(() => checking("other", { evidence: z.looseObject({ passed: z.int() }) })).not.toThrow();
+  expect(() => checking("other", { evidence: z.record(z.string(), z.number()) })).not.toThrow();
+});
 
 it.each(Object.entries(REFUSED))("%s", (_, [make, message]) => {
   expect(make).toThrow(expect.objectContaining({ code: "INVALID_INPUT", message: expect.stringContaining(message) }));

@@ -1,7 +1,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEngine, defineWorkflow, MemoryContent } from "phasegate";
+import { createEngine, defineWorkflow, MemoryContent, PhasegateError } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { Verifier } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
@@ -190,7 +190,7 @@ describe("a gate with verifiers", () => {
         return { ok: value !== "nothing", message: "hand it in" };
       },
     };
-    const evidence = z.object({ file: z.string(), note: z.string().optional() });
+    const evidence = z.looseObject({ file: z.string(), note: z.string().optional() });
     const start = async (field: string) => {
       const workflow = defineWorkflow({
         ...{ type: "coded", revision: "1", name: "Coded", description: "One schema" },
@@ -227,6 +227,17 @@ describe("start", () => {
     );
     expect(error.remedy).toContain('The host must register "file_exist"');
     expect((await engine.listSessions()).items).toEqual([]);
+  });
+
+  it("waits for a check of params that a host has written with async", async () => {
+    const refusal = new PhasegateError("INVALID_INPUT", "'path' is missing", { remedy: "Give it.", details: {} });
+    const refusing = async () => Promise.reject(refusal);
+    const failing = async () => Promise.reject(new Error("no such table"));
+    const verify = TRUE.verify;
+    const refused = start(`${OPEN}verify: one\n`, { one: { verify, check: refusing } });
+    expect((await failure(refused.started)).message).toContain(`"one": 'path' is missing`);
+    const failed = start(`${OPEN}verify: one\n`, { one: { verify, check: failing } });
+    expect((await failure(failed.started)).code).toBe("INTERNAL");
   });
 
   it("is refused for params that a verifier does not accept", async () => {

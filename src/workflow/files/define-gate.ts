@@ -51,14 +51,29 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
   ];
   if (isFieldGate(gate)) {
     if ("evidence" in gate) common.push("a gate has either evidence, a schema, or fields");
+    common.push(...unknownFields(checks, Object.keys(Object(gate.fields))));
     return [...unknownKeys("gate", gate, [...KEYS.fieldGate, "evidence"]), ...common, ...readFieldGate(gate).problems];
   }
   // A misspelt key would be ignored, and the gate would stay open.
   const isSchema = Object(gate?.evidence)["~standard"] !== undefined;
+  const schema = (isSchema ? jsonSchemaOf(gate.evidence) : undefined) ?? {};
+  const { properties, additionalProperties = false } = schema;
+  if (isJsonObject(properties) && additionalProperties === false) {
+    common.push(...unknownFields(checks, Object.keys(properties)));
+  }
   const problems = isSchema
-    ? waivableFaults(jsonSchemaOf(gate.evidence) ?? {}).map((fault) => `gate.evidence: ${fault}`)
+    ? waivableFaults(schema).map((fault) => `gate.evidence: ${fault}`)
     : ["gate.evidence is not a Standard Schema"];
   return [...problems, ...unknownKeys("gate", gate, KEYS.gate), ...common];
+}
+
+/** Names the fields of checks that the evidence does not have: such a check would pass whatever is submitted. */
+export function unknownFields(checks: readonly unknown[], fields: readonly string[]): string[] {
+  return checks.flatMap((check, at) => {
+    const { field } = Object(check);
+    if (typeof field !== "string" || fields.includes(field)) return [];
+    return [`gate.verify[${at}].field: the evidence has no field ${shown(field)}${orNearest(field, fields)}`];
+  });
 }
 
 const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";

@@ -3,6 +3,7 @@
  * `routedWorkflows` serves such definitions to an engine.
  */
 import * as z from "zod/mini";
+import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";
 import {
   type ApprovalDefinition,
@@ -21,6 +22,7 @@ import {
   canonicalJson,
   ENGLISH,
   innermostIssue,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   optional,
@@ -29,7 +31,7 @@ import {
 } from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
-import { refuseProblems, wrongTypes } from "./define-gate.js";
+import { keysOf, refuseProblems, unknownFields, unknownKeys, wrongTypes } from "./define-gate.js";
 
 /**
  * The gate of a step in code: fields, each required and of type `any` unless it says otherwise; rules in CEL;
@@ -126,8 +128,17 @@ export function defineRoutedWorkflow<const Name extends string>(input: RoutedWor
   return { ...content, revision: revisionOf(canonicalJson(content)) };
 }
 
-/** Returns routed workflows from code as a source for an engine. */
+/**
+ * Returns routed workflows from code as a source for an engine.
+ * @throws {PhasegateError} `INVALID_INPUT` for what `defineRoutedWorkflow` has not returned.
+ */
 export function routedWorkflows(...definitions: readonly RoutedDefinition[]): RoutedSource {
+  if (!definitions.every(isDefinition)) {
+    throw new PhasegateError("INVALID_INPUT", "routedWorkflows takes workflows, one after the other", {
+      remedy: "Give what defineRoutedWorkflow() returns: routedWorkflows(first, second).",
+      details: { field: "definitions", expected: "workflows" },
+    });
+  }
   const byName = new Map(definitions.map((definition) => [definition.name, definition]));
   return {
     list: async () =>
@@ -136,9 +147,19 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
   };
 }
 
+const STEP_KEYS = keysOf<RoutedStepInput>({
+  ...{ name: 1, guidance: 1, instructions: 1, next: 1, gate: 1, maxVisits: 1 },
+});
+const WORKFLOW_KEYS = keysOf<RoutedWorkflowInput>({ name: 1, goal: 1, steps: 1 });
+
+function isDefinition(value: unknown): boolean {
+  return isJsonObject(value) && typeof value.name === "string" && typeof value.revision === "string";
+}
+
 /** Returns what keeps a literal from being read at all; undefined if nothing does. */
 function formProblems(input: unknown): string[] | undefined {
   const found = wrongTypes("the workflow", input, { name: "string!", goal: "string", steps: "list!" });
+  found.push(...unknownKeys("the workflow", input, WORKFLOW_KEYS));
   if (found.length > 0) return found;
   const { steps }: { steps: unknown[] } = Object(input);
   if (steps.length === 0) return ["there is no step"];
@@ -166,9 +187,13 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
       const fault = sinceFault(check, NO_PHASES);
       if (fault !== undefined) problems.push(`${about}: gate.verify: ${fault.message}. ${fault.hint}`);
     }
+    problems.push(
+      ...unknownFields(gate?.verify ?? [], gate?.fields.map(({ name: field }) => field) ?? []).map(
+        (one) => `${about}: ${one}`,
+      ),
+    );
     // A gate under another name would be an open one.
-    const strange = Object.keys(step).filter((key) => key !== "gate" && /gate/i.test(key));
-    for (const key of strange) problems.push(`${about} has no key ${shown(key)}; did you mean gate?`);
+    problems.push(...unknownKeys(about, step, STEP_KEYS));
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
       if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which doesn't exist`);

@@ -262,7 +262,10 @@ describe("a workflow edit", () => {
     const [dig, , water] = GARDEN.steps;
     if (water === undefined) throw new Error("no water");
     workflows = routedWorkflows(
-      defineRoutedWorkflow({ name: "GARDEN", steps: [dig, water].map(({ next: _, ...step }) => step) as never }),
+      defineRoutedWorkflow({
+        name: "GARDEN",
+        steps: [dig, water].map(({ next: _, content: __, ...step }) => step) as never,
+      }),
     );
     await engine.advance(instanceId, DONE);
     expect(decider.requests[0]?.allowed).toEqual(["Dig", "Water", "FINISH"]);
