@@ -12,11 +12,11 @@
  */
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { type ErrorCode, isPhasegateError } from "../errors.js";
+import { type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { digest } from "../workflow/json.js";
-import { parseSessionId } from "../workflow/names.js";
+import { parseSessionId, shown } from "../workflow/names.js";
 
 /** One promise that an implementation of a port must keep. */
 export interface ContractCase {
@@ -202,7 +202,9 @@ export class ContractError extends Error {
 /** Runs cases one after the other, and returns the report. Throws a {@link ContractError} if one is broken. */
 export async function runCases(cases: readonly ContractCase[], { only = "", onResult }: ContractRun) {
   const results: ContractResult[] = [];
-  for (const one of cases.filter(({ name }) => name.includes(only))) {
+  const chosen = cases.filter(({ name }) => name.includes(only));
+  if (chosen.length === 0) throw noCase(only);
+  for (const one of chosen) {
     const result = await runCase(one);
     results.push(result);
     onResult?.(result);
@@ -216,6 +218,14 @@ export async function runCases(cases: readonly ContractCase[], { only = "", onRe
   };
   if (report.broken > 0) throw new ContractError(report);
   return report;
+}
+
+/** Without it, a run of nothing would look like one in which everything is kept. */
+function noCase(only: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `no case has ${shown(only)} in its name`, {
+    remedy: "Correct the text, or leave it out for all cases.",
+    details: { field: "only", expected: "a part of a name" },
+  });
 }
 
 async function runCase({ name, run }: ContractCase): Promise<ContractResult> {

@@ -1,5 +1,7 @@
 /** A storage that fails on request, in front of another one. */
+
 import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type {
   Commit,
@@ -10,6 +12,7 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../ports/storage-adapter.js";
+import { checkOptions, type OptionChecks, oneOf } from "../workflow/host-options.js";
 import type { SessionId } from "../workflow/names.js";
 
 /** A method of a storage that can be made to fail. */
@@ -39,6 +42,18 @@ export interface StorageFault {
 }
 
 const DELAY_MS = 50;
+
+const METHODS: Record<StorageMethod, 1> = {
+  ...{ read: 1, append: 1, begin: 1, makeDurable: 1, log: 1, payload: 1, list: 1, countActive: 1, remove: 1, watch: 1 },
+  ...{ changes: 1, hint: 1, damaged: 1, size: 1, compact: 1, repair: 1, close: 1 },
+};
+const FAULT: OptionChecks<StorageFault> = {
+  method: oneOf(...Object.keys(METHODS)),
+  call: z.unknown(),
+  fault: oneOf("fail", "delay", "duplicate", "drop-answer"),
+  milliseconds: z.optional(z.number({ error: "a number of milliseconds" })),
+  error: z.optional(z.instanceof(Error, { error: "an Error" })),
+};
 
 /** A storage that fails on request, in front of another one: for tests of how a host handles failures. */
 export class FaultyStorage implements StorageAdapter {
@@ -98,9 +113,10 @@ export class FaultyStorage implements StorageAdapter {
   /**
    * Adds a fault. Its call is counted from now on.
    *
-   * @throws {PhasegateError} `INVALID_INPUT` when `call` is not a whole number of at least 1.
+   * @throws {PhasegateError} `INVALID_INPUT` when method or fault is unknown, or `call` is not a whole number of at least 1.
    */
   inject(fault: StorageFault): void {
+    checkOptions("inject", fault, FAULT);
     const { method, call = 1 } = fault;
     if (!Number.isSafeInteger(call) || call < 1) {
       throw new PhasegateError("INVALID_INPUT", `a fault cannot be at call ${call}`, {

@@ -9,6 +9,7 @@ import { createHttpApi } from "phasegate/http";
 import { createHostCheck, createQuotas, createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
 import { defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
+import { FaultyStorage, runStorageContract } from "phasegate/testing";
 import { createVerifiers } from "phasegate/verify";
 import { createWorkspace } from "phasegate/workspace";
 import { describe, expect, it } from "vitest";
@@ -135,6 +136,14 @@ const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: s
     () => createHostCheck({ hosts: "example.com" as Any }),
     "createHostCheck: hosts must be a list of texts",
   ],
+  "a fault of a misspelt method": [
+    () => new FaultyStorage(storage).inject({ method: "apend" as Any, fault: "fail" }),
+    "inject: method must be read or append",
+  ],
+  "a fault of an unknown kind": [
+    () => new FaultyStorage(storage).inject({ method: "append", fault: "drop" as Any }),
+    "inject: fault must be fail or delay",
+  ],
   "a watch of a misspelt filter": [() => engine.watch({ sttus: ["active"] } as Any), 'watch has no option "sttus"'],
 };
 
@@ -205,6 +214,10 @@ const REJECTED: Readonly<Record<string, readonly [call: () => Promise<unknown>, 
   "a list by an unknown status": [
     () => engine.listSessions({ status: ["COMPLETED"] as Any }),
     "listSessions: status must be a list of some of active",
+  ],
+  "a contract of a misspelt case": [
+    () => runStorageContract({ open: async () => storage }, { only: "raed:" }),
+    'no case has "raed:" in its name',
   ],
   "a list by a time in words": [
     () => engine.listSessions({ updatedBefore: "yesterday" }),

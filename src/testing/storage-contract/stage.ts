@@ -64,7 +64,7 @@ export class StorageStage {
   }
 
   static async open(options: StorageContractOptions): Promise<StorageStage> {
-    return new StorageStage(options, await options.open());
+    return new StorageStage(options, await comes(options.open(), "`open` must come to an end"));
   }
 
   /** The number of processes to kill. */
@@ -81,7 +81,7 @@ export class StorageStage {
   async reopen(): Promise<StorageAdapter> {
     const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
     await this.close();
-    this.storage = this.#note(await reopen(this.#givenOf(this.storage)));
+    this.storage = this.#note(await comes(reopen(this.#givenOf(this.storage)), "`reopen` must come to an end"));
     return this.storage;
   }
 
@@ -90,7 +90,7 @@ export class StorageStage {
     const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
     const { multiProcess } = this.storage.capabilities;
     ifThere(multiProcess || undefined, "the adapter does not have the capability `multiProcess`");
-    return this.#note(await reopen(this.#givenOf(this.storage)));
+    return this.#note(await comes(reopen(this.#givenOf(this.storage)), "`reopen` must come to an end"));
   }
 
   /** Returns how another process opens the storage. */
