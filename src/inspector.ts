@@ -1,5 +1,6 @@
 /** A page for people: sessions, workflows, what waits for a person; and its API. See docs/inspector.md. */
 export type { AdmitRequest, InspectorAccess, InspectorLogin } from "./inspector/guard.js";
-export { createInspector, type Inspector, type InspectorOptions } from "./inspector/inspector.js";
+export { createInspector, type Inspector } from "./inspector/inspector.js";
+export type { InspectorOptions } from "./inspector/options.js";
 export type { InspectorSources } from "./inspector/sources.js";
 export type { HostAction } from "./inspector/wire.js";

@@ -1,6 +1,7 @@
 /**
  * Workflows as graphs: what may follow what, and the path that a session has taken. The same picture is drawn by the page,
- * printed by `phasegate graph`, and copied as Mermaid or SVG. Layout by dagre (layered, after Sugiyama).
+ * printed by `phasegate graph`, and copied as Mermaid or SVG. Layout by dagre (layered, after Sugiyama), whose work grows with
+ * the product of nodes and arrows: large graphs are a column.
  */
 import { Graph as Layered, layout } from "@dagrejs/dagre";
 import { FINISH, type RoutedDefinition } from "../workflow/routed-definition.js";
@@ -58,7 +59,10 @@ interface Box extends Point {
 /** The node of a step whose next step may be any. */
 const ANY = "*";
 
-/** Returns the graph of a phased workflow: its phases in order, and past those that a rule may skip. */
+/** Of a longer run of phases that rules may skip, the arrows of a phase lead to the first ones, and past the run. */
+const PAST_MAX = 20;
+
+/** Returns the graph of a phased workflow: its phases in order, and past each run of phases that rules may skip. */
 export function phasedGraph(
   { phases }: Pick<WorkflowStructure, "phases">,
   stateOf?: (phase: number) => NodeState,
@@ -68,11 +72,16 @@ export function phasedGraph(
     return { id: String(number), label: `${number}. ${name}`, ...gateOf(gate), ...state };
   });
   const edges = phases.flatMap(({ number }, index): GraphEdge[] => {
-    const [next, afterNext] = phases.slice(index + 1);
-    if (next === undefined) return [];
-    const on = { from: String(number), to: String(next.number) };
-    if (next.skipWhen === undefined || afterNext === undefined) return [on];
-    return [on, { from: on.from, to: String(afterNext.number), label: next.skipWhen.reason }];
+    const found: GraphEdge[] = [];
+    const reasons = new Set<string>();
+    for (const { number: to, skipWhen } of phases.slice(index + 1)) {
+      const label = reasons.size === 0 ? {} : { label: cut([...reasons].join("; ")) };
+      if (found.length < PAST_MAX || skipWhen === undefined)
+        found.push({ from: String(number), to: String(to), ...label });
+      if (skipWhen === undefined) break;
+      reasons.add(skipWhen.reason);
+    }
+    return found;
   });
   return { nodes, edges };
 }
@@ -141,20 +150,52 @@ const CHARACTER = 7.2;
 const LINE = 18;
 const PADDING = 12;
 const MARGIN = 8;
+/** The space between a node and the next one below. */
+const GAP = 36;
 /** How far an arrow from a node to itself goes out: less than the space between two nodes. */
 const LOOP = 18;
 /** Maximum number of characters of a label that are drawn. */
 const LABEL_MAX = 40;
 
+/** Maximum number of nodes of a layered drawing. */
+const NODES_MAX = 100;
+/** Maximum product of its nodes and of the arrows beyond one for each node: the search for their places takes about so long. */
+const WORK_MAX = 800;
+
+/** The newest layered drawings by what is laid out in them, which all sessions on a workflow share. */
+const layouts = new Map<string, Drawing>();
+const LAYOUTS_MAX = 100;
+
 /** Returns a graph with the places of its nodes and arrows. */
 export function draw({ nodes, edges }: Graph): Drawing {
+  const plain: Graph = {
+    nodes: nodes.map(({ state: _, ...node }) => node),
+    edges: edges.map(({ taken: _, ...edge }) => edge),
+  };
+  const isSmall = nodes.length <= NODES_MAX && nodes.length * (edges.length - nodes.length) <= WORK_MAX;
+  const drawing = isSmall ? rememberedLayers(plain) : column(plain);
+  return {
+    ...drawing,
+    nodes: drawing.nodes.map((node, index) => ({ ...node, ...nodes[index] })),
+    edges: drawing.edges.map((edge, index) => ({ ...edge, ...edges[index] })),
+  };
+}
+
+function rememberedLayers(graph: Graph): Drawing {
+  const key = JSON.stringify(graph);
+  const drawing = layouts.get(key) ?? layers(graph);
+  layouts.delete(key);
+  layouts.set(key, drawing);
+  const [oldest] = layouts.keys();
+  if (layouts.size > LAYOUTS_MAX && oldest !== undefined) layouts.delete(oldest);
+  return drawing;
+}
+
+/** Places the nodes in layers, each as far as possible above those that its arrows lead to. */
+function layers({ nodes, edges }: Graph): Drawing {
   const layered = new Layered({ multigraph: true });
-  layered.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 36, marginx: MARGIN, marginy: MARGIN });
-  for (const { id, label, gate = "" } of nodes) {
-    const characters = Math.min(LABEL_MAX, Math.max(label.length, gate.length));
-    const height = (gate === "" ? 1 : 2) * LINE + PADDING;
-    layered.setNode(id, { width: characters * CHARACTER + 2 * PADDING, height });
-  }
+  layered.setGraph({ rankdir: "TB", nodesep: 28, ranksep: GAP, marginx: MARGIN, marginy: MARGIN });
+  for (const node of nodes) layered.setNode(node.id, sizeOf(node));
   for (const [index, { from, to, label }] of edges.entries()) {
     if (from === to) continue;
     const size = label === undefined ? {} : { width: Math.min(LABEL_MAX, label.length) * CHARACTER, height: LINE };
@@ -181,6 +222,11 @@ export function draw({ nodes, edges }: Graph): Drawing {
   };
 }
 
+function sizeOf({ label, gate = "" }: GraphNode): Pick<Box, "width" | "height"> {
+  const characters = Math.min(LABEL_MAX, Math.max(label.length, gate.length));
+  return { width: characters * CHARACTER + 2 * PADDING, height: (gate === "" ? 1 : 2) * LINE + PADDING };
+}
+
 /** An arrow from a node to itself, on its right. Dagre places such arrows beside the drawing where it runs from top to bottom. */
 function loopAt({ x, y, width, height }: Box): readonly Point[] {
   const [right, above, below] = [x + width, y + height * 0.25, y + height * 0.75];
@@ -191,6 +237,57 @@ function loopAt({ x, y, width, height }: Box): readonly Point[] {
     { x: out, y: below },
     { x: right, y: below },
   ];
+}
+
+/** Arrows beside a column go out further by so much for each node that they pass, up to so many nodes. */
+const [LANE, LANES_MAX] = [5, 40];
+
+/** Places the nodes one below the other, in their order. Arrows down are on their right, arrows up on their left. */
+function column({ nodes, edges }: Graph): Drawing {
+  const rows = new Map(nodes.map(({ id }, row) => [id, row]));
+  const passedBy = ({ from, to }: GraphEdge) => (rows.get(to) ?? 0) - (rows.get(from) ?? 0);
+  const outOf = (passed: number) => LOOP + LANE * Math.min(LANES_MAX, Math.abs(passed));
+  const left = MARGIN + edges.reduce((most, edge) => Math.max(most, outOf(passedBy(edge))), 0);
+  const widest = nodes.reduce((most, node) => Math.max(most, sizeOf(node).width), 0);
+  const middle = left + widest / 2;
+  let bottom = MARGIN;
+  const placed = nodes.map((node) => {
+    const { width, height } = sizeOf(node);
+    const y = bottom;
+    bottom += height + GAP;
+    return { ...node, x: middle - width / 2, y, width, height };
+  });
+  const boxes = new Map(placed.map((box) => [box.id, box]));
+  const pointsOf = (edge: GraphEdge): readonly Point[] => {
+    const [one, other, passed] = [boxes.get(edge.from), boxes.get(edge.to), passedBy(edge)];
+    if (one === undefined || other === undefined) return [];
+    if (passed === 0) return loopAt(one);
+    if (passed === 1) {
+      return [
+        { x: middle, y: one.y + one.height },
+        { x: middle, y: other.y },
+      ];
+    }
+    const isDown = passed > 0;
+    const out = isDown ? left + widest + outOf(passed) : left - outOf(passed);
+    const start = one.y + one.height * (isDown ? 0.75 : 0.25);
+    const end = other.y + other.height * (isDown ? 0.25 : 0.75);
+    return [
+      { x: isDown ? one.x + one.width : one.x, y: start },
+      { x: out, y: start },
+      // For the label.
+      { x: out, y: (start + end) / 2 },
+      { x: out, y: end },
+      { x: isDown ? other.x + other.width : other.x, y: end },
+    ];
+  };
+  const labels = edges.some(({ label }) => label !== undefined) ? (LABEL_MAX * CHARACTER) / 2 : 0;
+  return {
+    width: 2 * left + widest + labels,
+    height: bottom - GAP + MARGIN,
+    nodes: placed,
+    edges: edges.map((edge) => ({ ...edge, points: pointsOf(edge) })),
+  };
 }
 
 /** Returns a graph in the language of Mermaid. */

@@ -7,6 +7,7 @@ import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
+import { RecentMap } from "../runtime/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import { differencesOf } from "./differences.js";
 import type { InspectorSources } from "./sources.js";
@@ -16,7 +17,7 @@ import type { AnswerBody, Inbox, Kind, Waiting, WaitingLine } from "./wire.js";
 const QUESTION_MAX = 500;
 
 /** Returns everything that waits, the oldest request first: who asks what, without the evidence. */
-export async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
+async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
   const items: WaitingLine[] = [];
   if (engine !== undefined) {
     for (const { prompt, ...asked } of await engine.approvals())
@@ -33,9 +34,19 @@ export async function inboxOf({ engine, routed }: InspectorSources): Promise<Inb
   return { items: items.sort((one, other) => (one.askedAt < other.askedAt ? -1 : 1)) };
 }
 
-/** Returns what reads the inbox for all who ask: it looks at every active session. */
-export function sharedInbox(sources: InspectorSources): () => Promise<Inbox> {
-  return shared(() => inboxOf(sources));
+/** As many readers are remembered. One that is forgotten reads for itself. */
+const READERS_MAX = 1000;
+
+/** Reads the inbox once for all who ask at the same time and see the same: it looks at every active session. */
+export class Inboxes {
+  readonly #reads = new RecentMap<string, () => Promise<Inbox>>(READERS_MAX);
+
+  /** `who` names those who may see all that is in these sources, and nothing else. */
+  read(who: string, sources: InspectorSources): Promise<Inbox> {
+    const read = this.#reads.get(who) ?? shared(() => inboxOf(sources));
+    this.#reads.set(who, read);
+    return read();
+  }
 }
 
 /** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */

@@ -3,6 +3,7 @@
  * the entry file of the folder:
  *
  * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; people with tokens of their own
+ * - options.ts: what a host may set, checked
  * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
  * - sources.ts: the engines behind it, and what they do without a commit; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
@@ -12,17 +13,17 @@
  */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import type { Approvers, Invitations } from "../approval/approvers.js";
+import type { Approvers } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
-import { type Access, type Actor, byOwner } from "../ports/actor.js";
-import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
-import type { Diagnostic } from "../workflow/diagnostic.js";
+import { type Access, type Actor, actorKey, byOwner } from "../ports/actor.js";
+import { type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, detailOf } from "./details.js";
-import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS } from "./guard.js";
-import { answer, inboxOf, notThere, sharedInbox, waitingOf } from "./inbox.js";
+import { Guard, type Refusal, SECURITY_HEADERS } from "./guard.js";
+import { answer, Inboxes, notThere, waitingOf } from "./inbox.js";
 import { ActorStreams, Live, Watches } from "./live.js";
+import { checkInspectorOptions, type InspectorOptions } from "./options.js";
 import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
 import {
   actionBody,
@@ -33,39 +34,14 @@ import {
   invitationBody,
   loginBody,
   numberIn,
+  numberOf,
   originOf,
   segmentsOf,
 } from "./requests.js";
 import { kindOf, listSessions, placeIn, type StatisticsRead, statisticsOf } from "./sessions.js";
-import { Activities, type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
-import type { About, ApiError, HostAction, Inbox, LoginAnswer } from "./wire.js";
+import { Activities, RecordedReader, type Source, sourcesOf } from "./sources.js";
+import type { About, ApiError, LoginAnswer } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
-
-/** Options of an inspector. */
-export interface InspectorOptions extends InspectorSources {
-  /** Who may use it. */
-  readonly access: InspectorAccess;
-  /** The path that it is mounted at, such as `/inspector`. Default: `/`. */
-  readonly basePath?: string;
-  /** The names under which it is served, with or without a port. Default: 127.0.0.1, localhost and [::1], on any port. */
-  readonly hosts?: readonly string[];
-  /** What people may do besides looking and answering: retry, skip, override, pause, resume, delete. Default: nothing. */
-  readonly actions?: readonly HostAction[];
-  /** The engines' approvers, for the page's list, and for passkeys. Default: none, and the page asks for a name. */
-  readonly approvers?: Approvers | (() => Approvers);
-  /** Where invitations to register a passkey are kept. Default: nobody can register one. */
-  readonly invitations?: Invitations;
-  /** True if the engines accept answers without a signature. Default: false, and the page's answers must be signed. */
-  readonly unsigned?: boolean;
-  /** The title of the page. Default: `phasegate`. */
-  readonly title?: string;
-  /** Returns the lines of a workflow's file around a diagnostic. Default: none are shown. */
-  readonly codeFrame?: (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;
-  /** Is told what went wrong with a request, without which its cause is lost. Default: nothing is told. */
-  readonly onError?: (error: unknown) => void;
-  /** Time and timers. Default: the runtime's. */
-  readonly clock?: Clock;
-}
 
 /** A page for people, and its API. */
 export interface Inspector {
@@ -79,15 +55,14 @@ const URL_MAX = 8192;
 
 /**
  * Creates an inspector, for Node, Hono and everything else that speaks `Request` and `Response`. It listens nowhere itself.
- * @throws {PhasegateError} `INVALID_INPUT` when the token has fewer than 32 characters, or there is nothing to show.
+ * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown or invalid, or there is nothing to show. A token needs 32
+ * characters or more.
  */
 export function createInspector(options: InspectorOptions): Inspector {
+  checkInspectorOptions(options);
   const sources = sourcesOf(options);
   if (sources.length === 0)
     throw invalid("engine", "an engine, routed or recorded", "Give the inspector something to show.");
-  if ("token" in options.access && options.access.token.length < TOKEN_MIN) {
-    throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
-  }
   const report = options.onError ?? (() => {});
   const clock = fullClock(options.clock ?? systemClock);
   const watches = new Watches(sources, clock, report);
@@ -99,8 +74,7 @@ export function createInspector(options: InspectorOptions): Inspector {
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
-  const inbox = sharedInbox(options);
-  const shown = { options, sources, live, streams, activities, inbox, statistics: {} };
+  const shown = { options, sources, live, streams, activities, inboxes: new Inboxes(), statistics: {} };
   const app: App = { ...shown, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
@@ -133,7 +107,7 @@ interface App {
   readonly activities: Activities;
   /** Whose request it is, where people log in. */
   readonly actor?: Actor;
-  readonly inbox: () => Promise<Inbox>;
+  readonly inboxes: Inboxes;
   readonly statistics: StatisticsRead;
   readonly base: string;
   readonly guard: Guard;
@@ -154,7 +128,13 @@ function appFor(app: App, actor: Actor | undefined): App {
     actions: may("operate") ? actions : [],
     unsigned: unsigned && may("decide"),
   };
-  return { ...app, options, sources: sourcesOf(options, actor), actor, inbox: () => inboxOf(options) };
+  return { ...app, options, sources: sourcesOf(options, actor), actor };
+}
+
+/** Names all who may see the same as an actor. */
+function seenBy(actor: Actor | undefined): string {
+  const seesAll = actor === undefined || byOwner({ actor, action: "see", operation: "inspect" });
+  return seesAll ? "all" : actorKey(actor);
 }
 
 async function answered(app: App, request: Request): Promise<Response> {
@@ -203,9 +183,14 @@ async function page(request: Request, path: string, base: string): Promise<Respo
   });
 }
 
+/** The number of parts that the paths below each name may have. */
+const PARTS_MAX = new Map(Object.entries({ about: 1, events: 1, inbox: 1, statistics: 1, workflows: 2, sessions: 4 }));
+
 async function read(app: App, path: string, query: URLSearchParams, request: Request): Promise<Response> {
   const { options, sources } = app;
-  const [what = "", name = "", part, index] = segmentsOf(path);
+  const segments = segmentsOf(path);
+  const [what = "", name, part, index] = segments;
+  if (segments.includes("") || segments.length > (PARTS_MAX.get(what) ?? 0)) return refuse(NOT_FOUND);
   const frame = options.codeFrame ?? (async () => undefined);
   switch (what) {
     case "about":
@@ -214,16 +199,16 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       if (request.method === "HEAD") return refuse(WRONG_METHOD);
       return events(app, request);
     case "inbox":
-      return json(await app.inbox());
+      return json(await app.inboxes.read(seenBy(app.actor), options));
     case "statistics":
       return json(await statisticsOf(options, query.get("workflow") ?? undefined, app.statistics));
     case "workflows": {
-      if (name === "") return json(await workflowsOf(options, frame));
+      if (name === undefined) return json(await workflowsOf(options, frame));
       const workflow = await workflowOf(options, name, frame);
       return workflow === undefined ? refuse(NOT_FOUND) : json(workflow);
     }
     case "sessions": {
-      if (name === "") return json(await listSessions(sources, query, app.clock.now()));
+      if (name === undefined) return json(await listSessions(sources, query, app.clock.now()));
       return session(app, name, part, index, numberIn(query, "cursor"));
     }
     default:
@@ -257,6 +242,7 @@ async function session(
   before: number | undefined,
 ): Promise<Response> {
   const id = parseSessionId(given);
+  if (index !== undefined && part !== "attempts") return refuse(NOT_FOUND);
   const { engine, routed, recorded } = app.options;
   if (part === "audit") {
     // Of a damaged session, too: the audit says where its log is damaged.
@@ -275,7 +261,9 @@ async function session(
   if (kind !== "phased" || engine === undefined) return refuse(NOT_FOUND);
   if (part === "commits") return json(await commitsOf(engine, id, before));
   if (part !== "attempts") return refuse(NOT_FOUND);
-  return json(index === undefined ? await attemptsOf(engine, id, before) : await attemptOf(engine, id, Number(index)));
+  if (index === undefined) return json(await attemptsOf(engine, id, before));
+  const attempt = numberOf("attempt", index, "Give its index in the list of attempts.");
+  return json(await attemptOf(engine, id, attempt));
 }
 
 async function write(host: App, path: string, request: Request): Promise<Response> {
@@ -308,8 +296,8 @@ async function write(host: App, path: string, request: Request): Promise<Respons
   const unwritten = guard.write(request, admitted);
   if (unwritten !== undefined) return refuse(unwritten);
   const app = appFor(host, admitted.actor);
-  const [what, given = "", part] = segmentsOf(path);
-  if (what !== "sessions") return refuse(NOT_FOUND);
+  const [what, given = "", part, ...more] = segmentsOf(path);
+  if (what !== "sessions" || more.length > 0) return refuse(NOT_FOUND);
   if (part !== "challenge" && part !== "answer" && part !== "action") return refuse(NOT_FOUND);
   const id = parseSessionId(given);
   if (part === "challenge") {

@@ -5,7 +5,7 @@
  */
 import { type Actor, actorKey, byOwner, maySee } from "../ports/actor.js";
 import { type FullClock, pause } from "../ports/clock.js";
-import type { SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { isSessionId } from "../workflow/names.js";
 import { findIn } from "./sessions.js";
 import type { Source } from "./sources.js";
@@ -28,8 +28,11 @@ const BEHIND = 1000;
 
 /** Hears of changes in all sessions. */
 interface Listener {
-  /** `summary` is the session as a commit has left it; missing if something happens without one. */
-  changed(kind: string, sessionId: string, summary?: SessionSummary): void;
+  /**
+   * `summary` is the session as a commit has left it; missing if something happens without one. `before` is the session before
+   * a commit that has given it to somebody else.
+   */
+  changed(kind: string, sessionId: string, summary?: SessionSummary, before?: SessionSummary): void;
   /** Something may have been missed. */
   reset(): void;
 }
@@ -83,8 +86,11 @@ export class Watches {
       try {
         if (!isFirst) reset();
         const commits = storage.watch?.({}, { signal, onReady: isFirst ? onReady : reset }) ?? [];
-        for await (const { sessionId, summary } of commits)
-          for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary);
+        for await (const commit of commits) {
+          const before = await ownedBefore(storage, commit);
+          const { sessionId, summary } = commit;
+          for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary, before);
+        }
       } catch (error) {
         if (!signal.aborted) this.#report(error);
       }
@@ -92,6 +98,16 @@ export class Watches {
       await pause(this.#clock, AGAIN_MS, signal);
     }
   }
+}
+
+/** Returns a session as it was before a commit that has given it to somebody else. Of other commits, none is read. */
+async function ownedBefore(
+  storage: StorageAdapter,
+  { sessionId, version, body }: Commit,
+): Promise<SessionSummary | undefined> {
+  if (!body.includes('"type":"assigned"')) return undefined;
+  for await (const { summary } of storage.log(sessionId, { after: version - 2, limit: 1 })) return summary;
+  return undefined;
 }
 
 interface Sent {
@@ -140,8 +156,10 @@ export class Live {
     this.#report = report;
     this.#epoch = clock.newId();
     this.#listener = {
-      changed: (kind, id, summary) => {
-        if (summary === undefined || maySee(summary)) this.#note(kind, id, summary !== undefined);
+      changed: (kind, id, summary, before) => {
+        const isSeen = summary === undefined || maySee(summary);
+        // Of a session that these pages have lost, they are told that it is gone: they read it as they may see it now.
+        if (isSeen || (before !== undefined && maySee(before))) this.#note(kind, id, summary !== undefined);
       },
       reset: () => this.#tell({ type: "reset" }),
     };

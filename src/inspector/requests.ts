@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { signatureSchema } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
 import { readText } from "../runtime/body.js";
+import { ENGLISH } from "../workflow/json.js";
 
 const BODY_MAX = 64 * 1024;
 
@@ -47,10 +48,16 @@ export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Pro
   } catch {
     throw invalid("body", "JSON", "Send the body as JSON.");
   }
-  const checked = schema.safeParse(value);
+  const checked = schema.safeParse(value, ENGLISH);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
+  const field = issue?.path.join(".") || "body";
+  const expected = issue?.message.replace(/^(Invalid|Too) \w+: /, "") ?? "";
+  const remedy = field === "body" ? "Send an object." : "Correct this member of the body.";
+  throw new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected}`, {
+    remedy,
+    details: { field, expected },
+  });
 }
 
 /** The names of this machine for itself. */
@@ -70,9 +77,13 @@ export function originOf({ headers, url }: Request): string {
 /** Returns the whole number that a query gives for a key; undefined if it gives none. */
 export function numberIn(query: URLSearchParams, key: string): number | undefined {
   const value = query.get(key);
-  if (value === null) return undefined;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw invalid(key, "a whole number", "Begin at the first page.");
+  return value === null ? undefined : numberOf(key, value, "Begin at the first page.");
+}
+
+/** Returns the whole number that a text is; throws `INVALID_INPUT` for any other text. */
+export function numberOf(field: string, text: string, remedy: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw invalid(field, "a whole number", remedy);
 }
 
 /** Returns the parts of a path. */

@@ -9,7 +9,7 @@ import type { Engine } from "../phased/engine.js";
 import type { BrokenSession, ListedSession, SessionPage } from "../phased/lists.js";
 import { LIVING } from "../phased/options.js";
 import type { StatisticsCursor } from "../phased/statistics.js";
-import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
+import type { SessionQuery } from "../ports/storage-adapter.js";
 import { filterOf, isChosen } from "./filter.js";
 import { notThere } from "./inbox.js";
 import type { InspectorSources, Source } from "./sources.js";
@@ -20,10 +20,14 @@ const PAGE_MAX = 200;
 /** The number of sessions that one request looks at. */
 const LOOKED_AT = 1000;
 
-/** How far each kind has been shown: its cursor, and how many of that page's sessions. Undefined at its end. */
+const positionSchema = z.object({ createdAt: z.string(), sessionId: z.string() });
+/**
+ * How far each kind has been shown: the cursor of a page, and the last session that was shown. If the page is read again, those
+ * behind it follow, whatever was started, deleted or changed since.
+ */
 const cursorSchema = z.record(
   z.string(),
-  z.object({ at: z.optional(z.string()), skip: z.int().check(z.nonnegative()), ended: z.optional(z.literal(true)) }),
+  z.object({ at: z.optional(z.string()), last: z.optional(positionSchema), ended: z.optional(z.literal(true)) }),
 );
 type Cursor = z.infer<typeof cursorSchema>;
 
@@ -37,6 +41,7 @@ export async function listSessions(
   const limit = Math.min(PAGE_MAX, Math.max(1, Number(query.get("limit")) || PAGE));
   const given = query.get("cursor");
   const chosen = sources.filter(({ kind }) => filter.kind === undefined || kind === filter.kind);
+  checkChoices(filter, chosen);
   const stored = queryOf(filter, now);
   let cursor: Cursor = given ? readCursor(given) : {};
   const items: ListedSession[] = [];
@@ -46,7 +51,8 @@ export async function listSessions(
   do {
     const page: Merged = await mergedPage(chosen, { ...stored, limit }, cursor);
     cursor = page.cursor;
-    looked += Math.max(1, page.items.length);
+    // A page without any may have been read for nothing.
+    looked += page.items.length || limit;
     total ??= page.total;
     items.push(...page.items.filter((session) => isChosen(session, filter)));
     for (const one of page.broken) broken.set(one.sessionId, one);
@@ -60,15 +66,28 @@ export async function listSessions(
   };
 }
 
+const KINDS = ["phased", "routed", "recorded"] as const satisfies readonly Kind[];
+const WAITING = ["any", "approval", "waiver", "host"] as const satisfies readonly SessionFilter["waiting"][];
+
+/** Refuses filters that no session can pass. The names of steps can't be known: those of old sessions may be gone. */
+function checkChoices({ kind, status, waiting, phase }: SessionFilter, sources: readonly Source[]): void {
+  const isIn = (known: readonly string[], name: string) => known.includes(name);
+  if (kind !== undefined && !isIn(KINDS, kind)) throw badFilter("kind", `one of ${KINDS.join(", ")}`);
+  if (waiting !== undefined && !isIn(WAITING, waiting)) throw badFilter("waiting", `one of ${WAITING.join(", ")}`);
+  if (status?.split(",").some((name) => !isIn(LIVING, name)))
+    throw badFilter("status", `some of ${LIVING.join(", ")}, joined by commas`);
+  const areNumbered = sources.length > 0 && sources.every((source) => source.kind === "phased");
+  if (phase !== undefined && areNumbered && !/^\d+$/.test(phase)) throw badFilter("phase", "the number of a phase");
+}
+
 /** What the storage filters by. */
 function queryOf({ status, workflow, stuck, owner }: SessionFilter, now: number): SessionQuery {
-  const wanted = status?.split(",").flatMap((name): SessionStatus[] => LIVING.filter((known) => known === name));
+  const wanted = LIVING.filter((name) => status === undefined || status.split(",").includes(name));
   const seconds = stuck === undefined ? undefined : Number(stuck);
   if (seconds !== undefined && !(seconds >= 0 && Number.isFinite(seconds)))
     throw badFilter("stuck", "seconds, 0 or more");
-  if (wanted?.length === 0) throw badFilter("status", `some of ${LIVING.join(", ")}, joined by commas`);
   return {
-    status: seconds === undefined ? (wanted ?? LIVING) : ["active"],
+    status: seconds === undefined ? wanted : wanted.filter((name) => name === "active"),
     ...(workflow === undefined ? {} : { workflowType: workflow }),
     ...(owner === undefined ? {} : { owner }),
     ...(seconds === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - seconds * 1000)).toISOString() }),
@@ -137,10 +156,10 @@ async function mergedPage(
 ): Promise<Merged> {
   const pages = await Promise.all(
     sources.map(async ({ kind, list }) => {
-      const { at, skip = 0, ended } = cursor[kind] ?? {};
+      const { at, last, ended } = cursor[kind] ?? {};
       const none: SessionPage = { items: [] };
       const page = ended ? none : await list({ ...query, ...(at === undefined ? {} : { cursor: at }) });
-      return { kind, page, at, skip, left: page.items.slice(skip), taken: 0 };
+      return { kind, page, at, last, left: behind(page.items, last), taken: 0 };
     }),
   );
   const items: ListedSession[] = [];
@@ -155,10 +174,11 @@ async function mergedPage(
     newest.taken += 1;
   }
   const next: Cursor = {};
-  for (const { kind, page, at, skip, left, taken } of pages) {
-    if (taken < left.length) next[kind] = { ...(at === undefined ? {} : { at }), skip: skip + taken };
-    else if (page.cursor !== undefined) next[kind] = { at: page.cursor, skip: 0 };
-    else next[kind] = { skip: 0, ended: true };
+  for (const { kind, page, at, last, left, taken } of pages) {
+    if (taken < left.length) next[kind] = { ...(at && { at }), ...placeAt(left[taken - 1] ?? last) };
+    // Behind the page are only sessions that were not shown, unless it has only newer ones.
+    else if (page.cursor !== undefined) next[kind] = { at: page.cursor, ...(left.length === 0 && placeAt(last)) };
+    else next[kind] = { ended: true };
   }
   const totals = pages.map(({ page, kind }) => (cursor[kind]?.ended ? undefined : page.total));
   const isFirst = Object.keys(cursor).length === 0;
@@ -170,6 +190,23 @@ async function mergedPage(
     cursor: next,
     ...(total === undefined ? {} : { total }),
   };
+}
+
+type Position = z.infer<typeof positionSchema>;
+
+function placeAt(last: Position | undefined): { last?: Position } {
+  return last === undefined ? {} : { last: { createdAt: last.createdAt, sessionId: last.sessionId } };
+}
+
+/** Returns the sessions behind the last one that was shown. It may be gone: the newest come first, then they go by id. */
+function behind(items: readonly ListedSession[], last: Position | undefined): readonly ListedSession[] {
+  if (last === undefined) return items;
+  const at = items.findIndex(({ sessionId }) => sessionId === last.sessionId);
+  if (at !== -1) return items.slice(at + 1);
+  return items.filter(
+    ({ createdAt, sessionId }) =>
+      createdAt < last.createdAt || (createdAt === last.createdAt && sessionId > last.sessionId),
+  );
 }
 
 function createdOf({ left, taken }: { readonly left: readonly ListedSession[]; readonly taken: number }): string {

@@ -6,6 +6,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createEngine, createWorkflowTool, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { FileContent } from "phasegate/fs";
 import { createHttpApi } from "phasegate/http";
+import { createInspector } from "phasegate/inspector";
 import { createHostCheck, createQuotas, createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
 import { defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
@@ -143,6 +144,14 @@ const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: s
   "a fault of an unknown kind": [
     () => new FaultyStorage(storage).inject({ method: "append", fault: "drop" as Any }),
     "inject: fault must be fail or delay",
+  ],
+  "an inspector that is given no access": [
+    () => createInspector({ engine } as Any),
+    "createInspector: access is missing",
+  ],
+  "an inspector with a misspelt title": [
+    () => createInspector({ engine, access: { authorize: () => true }, titel: "x" } as Any),
+    'createInspector has no option "titel"',
   ],
   "a watch of a misspelt filter": [() => engine.watch({ sttus: ["active"] } as Any), 'watch has no option "sttus"'],
 };

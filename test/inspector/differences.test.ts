@@ -57,6 +57,44 @@ describe("differences of two submissions", () => {
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, index]));
     expect(differencesOf({}, many)).toHaveLength(200);
   });
+
+  it("share one budget: what an agent has made hard to compare is shown whole, and so is what comes after it", () => {
+    const text = (word: string, field: number) =>
+      Array.from({ length: 400 }, (_, line) => word + (((line * 7 + field) % 97) + field)).join("\n");
+    const made = (word: string) =>
+      Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`f${at}`, text(word, at)]));
+    const lines = Array.from({ length: 400 }, (_, index) => `line ${index}`);
+    const small = [lines.join("\n"), lines.with(200, "changed").join("\n")] as const;
+    const before = { first: small[0], ...made("a"), last: small[0] };
+    const after = { first: small[1], ...made("b"), last: small[1] };
+    const begun = performance.now();
+    const found = differencesOf(before, after);
+    // Without the budget it takes seconds.
+    expect(performance.now() - begun).toBeLessThan(1500);
+    expect(found.map(({ path }) => path)).toEqual(Object.keys(before));
+    expect(found[0]?.lines).toHaveLength(8);
+    expect(found[1]?.lines).toHaveLength(800);
+    expect(found.at(-1)).toEqual({ path: "last", before: small[0], after: small[1] });
+  });
+
+  it("of long lists end where no more are listed", () => {
+    let reads = 0;
+    const get = (list: number[], name: string | symbol) => {
+      reads += 1;
+      return Reflect.get(list, name);
+    };
+    const items = new Proxy(
+      Array.from({ length: 100_000 }, (_, index) => index),
+      { get },
+    );
+    expect(differencesOf({ items: [] }, { items })).toHaveLength(200);
+    expect(reads).toBeLessThan(1000);
+  });
+
+  it("of millions of lines show the texts whole", () => {
+    const [before, after] = ["a", "b"].map((word) => `${word}\n`.repeat(1_000_000));
+    expect(differencesOf({ text: before ?? "" }, { text: after ?? "" })).toEqual([{ path: "text", before, after }]);
+  });
 });
 
 describe("changed lines", () => {

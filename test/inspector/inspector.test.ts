@@ -9,7 +9,6 @@ import type {
   CommitList,
   Inbox,
   SessionDetail,
-  SessionList,
   StatisticsView,
   Waiting,
   WorkflowDetail,
@@ -31,51 +30,6 @@ class CountedStorage extends MemoryStorage {
     return super.log(...given);
   }
 }
-
-describe("the list of sessions", () => {
-  it("has sessions of all kinds, newest first, page by page, each once", async () => {
-    const { engine, routed, get } = await makeHouse();
-    const ids: string[] = [];
-    for (let index = 0; index < 7; index += 1) {
-      const phased = await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
-      ids.push(phased.sessionId, (await routed.start({ workflow: "GARDEN" })).instanceId);
-    }
-    const found: string[] = [];
-    let cursor = "";
-    do {
-      const page = await get<SessionList>(`sessions?limit=3&cursor=${cursor}`);
-      found.push(...page.items.map(({ sessionId }) => sessionId));
-      cursor = page.cursor ?? "";
-    } while (cursor !== "");
-    expect(found.toSorted()).toEqual(ids.toSorted());
-    expect(await get<SessionList>("sessions?limit=3")).toMatchObject({ total: 14 });
-  });
-
-  it("can be filtered by kind, status, workflow, phase, what it waits for, and text", async () => {
-    const { engine, routed, get } = await makeHouse();
-    const ready = await engine.start({ workflowType: "two_phases", target: "src/ready.ts" });
-    await engine.completePhase(ready.sessionId, { phase: 1, evidence: built });
-    const paused = await engine.start({ workflowType: "two_phases", target: "src/paused.ts" });
-    await engine.pause(paused.sessionId, {});
-    const asking = await engine.start({ workflowType: "asking", target: "src/asking.ts" });
-    await engine.completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
-    const { instanceId } = await routed.start({ workflow: "GARDEN" });
-    const list = async (query: string) =>
-      (await get<SessionList>(`sessions?${query}`)).items.map(({ sessionId }) => sessionId);
-    expect(await list("kind=routed")).toEqual([instanceId]);
-    expect(await list("status=paused")).toEqual([paused.sessionId]);
-    expect(await list("workflow=asking")).toEqual([asking.sessionId]);
-    expect(await list("phase=2")).toEqual([ready.sessionId]);
-    expect(await list("phase=Dig")).toEqual([instanceId]);
-    expect(await list("waiting=any")).toEqual([asking.sessionId]);
-    expect(await list("waiting=host")).toEqual([]);
-    expect(await list("text=PAUSED")).toEqual([paused.sessionId]);
-    expect(await list("stuck=3600")).toEqual([]);
-    await expect(list("stuck=soon")).rejects.toThrow("400");
-    await expect(list("status=lost")).rejects.toThrow("400");
-    await expect(list("cursor=bm90IG91cnM")).rejects.toThrow("400");
-  });
-});
 
 describe("a phased session", () => {
   it("shows its phases, attempts with what changed, and its log", async () => {

@@ -1,7 +1,7 @@
 import { createInspector } from "phasegate/inspector";
 import { createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { describe, expect, it, vi } from "vitest";
-import type { About, Inbox, SessionDetail, SessionList } from "../../src/inspector/wire.js";
+import type { About, Inbox, LiveMessage, SessionDetail, SessionList } from "../../src/inspector/wire.js";
 import type { Role } from "../../src/ports/actor.js";
 import { Recorder } from "../../src/workspace/session/machine.js";
 import { startTwoPhases } from "../support/make-engine.js";
@@ -250,5 +250,56 @@ describe("the inspector behind a login of the server", () => {
     expect(watching).toHaveBeenCalledTimes(1);
     inspector.close();
     await Promise.all([ben.reading, vera.reading]);
+  });
+
+  it("tells an agent whose session is given to another one that it is gone, and no more of it", async () => {
+    const { engine, storage, inspector, send, bearer, amySession } = await shared();
+    const open = async (name: Name) => {
+      const { body } = await send("api/events", { headers: bearer(name) });
+      const told: LiveMessage[] = [];
+      const reading = (async () => {
+        for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? [])
+          for (const [, data = ""] of text.matchAll(/^data: (.*)$/gm)) told.push(JSON.parse(data));
+      })();
+      return { told, reading };
+    };
+    const [amy, ben, vera] = [await open("amy"), await open("ben"), await open("vera")];
+    const logs = vi.spyOn(storage, "log");
+    await engine.assign(amySession, { name: "ben" }, { by: "olga" });
+    await expect.poll(() => [amy, ben, vera].map(({ told }) => told.length)).toEqual([1, 1, 1]);
+    expect(amy.told).toEqual([{ type: "gone", sessionId: amySession }]);
+    expect(ben.told).toMatchObject([{ type: "session", session: { sessionId: amySession, owner: "ben" } }]);
+    expect(logs.mock.calls.filter(([, options]) => options?.limit === 1)).toHaveLength(1);
+    // One that neither of them has had.
+    const { sessionId } = await engine.as({ name: "zoe" }).start({ workflowType: "two_phases", target: "src/z.ts" });
+    await engine.assign(sessionId, { name: "yan" }, { by: "olga" });
+    await engine.pause(amySession, {});
+    await engine.deleteSession(amySession, {});
+    await expect.poll(() => ben.told.at(-1)).toEqual({ type: "gone", sessionId: amySession });
+    await expect.poll(() => vera.told.at(-1)).toEqual({ type: "gone", sessionId: amySession });
+    expect(amy.told).toHaveLength(1);
+    expect(JSON.stringify(ben.told)).not.toContain(sessionId);
+    inspector.close();
+    await Promise.all([amy, ben, vera].map(({ reading }) => reading));
+  });
+
+  it("reads the inbox once for many requests of those who may see the same, and for nobody else", async () => {
+    const { get, storage, asking } = await shared();
+    const lists = vi.spyOn(storage, "list");
+    const readings = async (names: readonly Name[]) => {
+      lists.mockClear();
+      const read = await Promise.all(
+        names.map(async (name) => [name, (await get<Inbox>(name, "inbox")).items] as const),
+      );
+      for (const [name, items] of read)
+        expect(items.map(({ sessionId }) => sessionId)).toEqual(name === "amy" ? [] : [asking]);
+      return lists.mock.calls.length;
+    };
+    const many = <T>(items: readonly T[]) => Array.from({ length: 10 }, () => items).flat();
+    const one = await readings(["vera"]);
+    // Those who come while it is read share the next reading.
+    expect(await readings(many(["vera", "ann", "olga"]))).toBe(2 * one);
+    expect(await readings(many(["ben"]))).toBe(2 * one);
+    expect(await readings(many(["ben", "vera", "amy"]))).toBe(6 * one);
   });
 });

@@ -1,0 +1,58 @@
+/** The options of an inspector. */
+import * as z from "zod/mini";
+import type { Approvers, Invitations } from "../approval/approvers.js";
+import type { Clock } from "../ports/clock.js";
+import type { Diagnostic } from "../workflow/diagnostic.js";
+import { callable, checkOptions, flag, having, text, texts } from "../workflow/host-options.js";
+import type { InspectorAccess } from "./guard.js";
+import type { InspectorSources } from "./sources.js";
+import type { HostAction } from "./wire.js";
+
+/** Options of an inspector. */
+export interface InspectorOptions extends InspectorSources {
+  /** Who may use it. */
+  readonly access: InspectorAccess;
+  /** The path that it is mounted at, such as `/inspector`. Default: `/`. */
+  readonly basePath?: string;
+  /** The names under which it is served, with or without a port. Default: 127.0.0.1, localhost and [::1], on any port. */
+  readonly hosts?: readonly string[];
+  /** What people may do besides looking and answering: retry, skip, override, pause, resume, delete. Default: nothing. */
+  readonly actions?: readonly HostAction[];
+  /** The engines' approvers, for the page's list, and for passkeys. Default: none, and the page asks for a name. */
+  readonly approvers?: Approvers | (() => Approvers);
+  /** Where invitations to register a passkey are kept. Default: nobody can register one. */
+  readonly invitations?: Invitations;
+  /** True if the engines accept answers without a signature. Default: false, and the page's answers must be signed. */
+  readonly unsigned?: boolean;
+  /** The title of the page. Default: `phasegate`. */
+  readonly title?: string;
+  /** Returns the lines of a workflow's file around a diagnostic. Default: none are shown. */
+  readonly codeFrame?: (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;
+  /** Is told what went wrong with a request, without which its cause is lost. Default: nothing is told. */
+  readonly onError?: (error: unknown) => void;
+  /** Time and timers. Default: the runtime's. */
+  readonly clock?: Clock;
+}
+
+/** Checks the options. Throws `INVALID_INPUT`. */
+export function checkInspectorOptions(options: InspectorOptions): void {
+  const engine = z.optional(having("an engine", "as", "start"));
+  checkOptions("createInspector", options, {
+    engine,
+    routed: engine,
+    recorded: z.optional(having("{ storage }")),
+    access: having("{ token }, { authorize } or { login }"),
+    basePath: z.optional(text),
+    hosts: z.optional(texts),
+    actions: z.optional(texts),
+    approvers: z.optional(
+      z.union([having("approvers by name"), callable], { error: "approvers by name, or a function" }),
+    ),
+    invitations: z.optional(having("invitations")),
+    unsigned: z.optional(flag),
+    title: z.optional(text),
+    codeFrame: z.optional(callable),
+    onError: z.optional(callable),
+    clock: z.optional(having("a clock", "now")),
+  });
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { SessionList } from "../../src/inspector/wire.js";
+import { built } from "../support/workflows.js";
+import { makeHouse } from "./house.js";
+
+describe("the list of sessions", () => {
+  it("has sessions of all kinds, newest first, page by page, each once", async () => {
+    const { engine, routed, get } = await makeHouse();
+    const ids: string[] = [];
+    for (let index = 0; index < 7; index += 1) {
+      const phased = await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
+      ids.push(phased.sessionId, (await routed.start({ workflow: "GARDEN" })).instanceId);
+    }
+    const found: string[] = [];
+    let cursor = "";
+    do {
+      const page = await get<SessionList>(`sessions?limit=3&cursor=${cursor}`);
+      found.push(...page.items.map(({ sessionId }) => sessionId));
+      cursor = page.cursor ?? "";
+    } while (cursor !== "");
+    expect(found.toSorted()).toEqual(ids.toSorted());
+    expect(await get<SessionList>("sessions?limit=3")).toMatchObject({ total: 14 });
+  });
+
+  it("can be filtered by kind, status, workflow, phase, what it waits for, and text", async () => {
+    const { engine, routed, get } = await makeHouse();
+    const ready = await engine.start({ workflowType: "two_phases", target: "src/ready.ts" });
+    await engine.completePhase(ready.sessionId, { phase: 1, evidence: built });
+    const paused = await engine.start({ workflowType: "two_phases", target: "src/paused.ts" });
+    await engine.pause(paused.sessionId, {});
+    const asking = await engine.start({ workflowType: "asking", target: "src/asking.ts" });
+    await engine.completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
+    const { instanceId } = await routed.start({ workflow: "GARDEN" });
+    const list = async (query: string) =>
+      (await get<SessionList>(`sessions?${query}`)).items.map(({ sessionId }) => sessionId);
+    expect(await list("kind=routed")).toEqual([instanceId]);
+    expect(await list("status=paused")).toEqual([paused.sessionId]);
+    expect(await list("workflow=asking")).toEqual([asking.sessionId]);
+    expect(await list("phase=2")).toEqual([ready.sessionId]);
+    expect(await list("phase=Dig")).toEqual([instanceId]);
+    expect(await list("waiting=any")).toEqual([asking.sessionId]);
+    expect(await list("waiting=host")).toEqual([]);
+    expect(await list("text=PAUSED")).toEqual([paused.sessionId]);
+    expect(await list("stuck=3600")).toEqual([]);
+    await expect(list("cursor=bm90IG91cnM")).rejects.toThrow("400");
+  });
+
+  it.each([
+    ["kind=lost", "one of phased, routed, recorded"],
+    ["kind=phased,routed", "one of phased, routed, recorded"],
+    ["status=lost", "some of active, paused, completed, failed, joined by commas"],
+    ["status=active,lost", "some of active, paused, completed, failed, joined by commas"],
+    ["waiting=lost", "one of any, approval, waiver, host"],
+    ["stuck=soon", "seconds, 0 or more"],
+    ["kind=phased&phase=Dig", "the number of a phase"],
+  ])("refuses %s, and says what there is", async (query, expected) => {
+    const { get } = await makeHouse();
+    await expect(get(`sessions?${query}`)).rejects.toThrow(new RegExp(`^400 .*"Give ${expected}\\."`));
+  });
+
+  it("counts what it shows: of sessions that are not active, none is stuck", async () => {
+    const { engine, get } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    await engine.start({ workflowType: "two_phases", target: "src/b.ts" });
+    await engine.pause(sessionId, {});
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await get<SessionList>("sessions?stuck=0")).toMatchObject({ items: [{ status: "active" }], total: 1 });
+    expect(await get<SessionList>("sessions?stuck=0&status=paused")).toEqual({ items: [], broken: [], total: 0 });
+    expect(await get<SessionList>("sessions?stuck=0&status=paused,active")).toMatchObject({ total: 1 });
+  });
+});
+
+describe("a list that changes while it is read", () => {
+  type House = Awaited<ReturnType<typeof makeHouse>>;
+
+  /** Returns the sessions of a list that is read page by page. After the first one, something happens to its sessions. */
+  async function readWhile(house: House, query: string, happens: (shown: SessionList["items"]) => Promise<void>) {
+    const found: string[] = [];
+    let cursor = "";
+    do {
+      const page = await house.get<SessionList>(`sessions?limit=7&${query}&cursor=${cursor}`);
+      if (found.length === 0) await happens(page.items.filter(({ kind }) => kind === "phased"));
+      found.push(...page.items.map(({ sessionId }) => sessionId));
+      cursor = page.cursor ?? "";
+    } while (cursor !== "");
+    return found;
+  }
+
+  async function makeFull() {
+    const house = await makeHouse();
+    const start = async () =>
+      (await house.engine.start({ workflowType: "two_phases", target: `src/${crypto.randomUUID()}.ts` })).sessionId;
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      ids.push(await start(), (await house.routed.start({ workflow: "GARDEN" })).instanceId);
+    }
+    return { house, start, ids };
+  }
+
+  it("has each session once, if some of those that were shown are deleted", async () => {
+    const { house, ids } = await makeFull();
+    const found = await readWhile(house, "", async (shown) => {
+      expect(shown.length).toBeGreaterThan(1);
+      for (const { sessionId } of shown) await house.engine.deleteSession(sessionId, {});
+    });
+    expect(found.toSorted()).toEqual(ids.toSorted());
+  });
+
+  it.each([3, 20])("has each session once, if %i others are started", async (count) => {
+    const { house, ids, start } = await makeFull();
+    const started: string[] = [];
+    const found = await readWhile(house, "", async () => {
+      for (let index = 0; index < count; index += 1) started.push(await start());
+    });
+    expect(found.filter((id) => !started.includes(id)).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it("has each session once that keeps the status it is filtered by", async () => {
+    const { house, ids } = await makeFull();
+    const found = await readWhile(house, "status=active", async (shown) => {
+      for (const { sessionId } of shown) await house.engine.pause(sessionId, {});
+    });
+    expect(found.toSorted()).toEqual(ids.toSorted());
+  });
+});
