@@ -1,5 +1,4 @@
 /** MemoryContent and MemoryPlans: workflows and plans in memory, for tests and hosts without a file system. */
-import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type {
   Content,
@@ -13,7 +12,7 @@ import type {
 } from "../ports/content-provider.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads, withoutMark } from "../workflow/files/workflow-files.js";
-import { checkOptions, type OptionChecks } from "../workflow/host-options.js";
+import { check, checkOptions, isOpen, type OptionChecks, optionally, texts } from "../workflow/host-options.js";
 import { canonicalJson, digest, isJsonObject } from "../workflow/json.js";
 import { isPlainPath, parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
@@ -40,13 +39,16 @@ type WorkflowInCode = NonNullable<MemoryContentOptions["workflows"]>[number];
 const isWorkflow = (value: unknown) =>
   isJsonObject(value) && isJsonObject(value.definition) && "structure" in value.definition;
 
+const isTexts = (value: unknown) => isOpen(value) && texts.accepts(Object.values(value));
+
 const CHECKS: OptionChecks<MemoryContentOptions> = {
-  workflows: z.optional(
-    z.custom((value) => Array.isArray(value) && value.every(isWorkflow), {
-      error: "a list of workflows, as defineWorkflow() returns them",
-    }),
+  workflows: optionally(
+    check(
+      "a list of workflows, as defineWorkflow() returns them",
+      (value) => Array.isArray(value) && value.every(isWorkflow),
+    ),
   ),
-  sources: z.optional(z.record(z.string(), z.record(z.string(), z.string()), { error: "texts by type and path" })),
+  sources: optionally(check("texts by type and path", (value) => isOpen(value) && Object.values(value).every(isTexts))),
 };
 
 /** One revision of a workflow in code. */

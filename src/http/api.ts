@@ -10,7 +10,6 @@
  * - health.ts: what orchestrators and Prometheus ask a server: probes and metrics
  */
 
-import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { Actor } from "../ports/actor.js";
@@ -18,7 +17,16 @@ import { askLogin, type Login } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
 import { jsonOf } from "../tools/wire.js";
-import { callable, checkOptions, fromOne, having, type OptionChecks, text } from "../workflow/host-options.js";
+import {
+  callable,
+  check,
+  checkOptions,
+  fromOne,
+  having,
+  type OptionChecks,
+  optionally,
+  text,
+} from "../workflow/host-options.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
   normalizedBase,
@@ -65,15 +73,15 @@ const RETRY_AFTER_SECONDS = "1";
 const isCors = (value: unknown) => isJsonObject(value) && (value.origins === "*" || Array.isArray(value.origins));
 
 const CHECKS: OptionChecks<HttpApiOptions> = {
-  basePath: z.optional(text),
-  title: z.optional(text),
-  version: z.optional(text),
-  authorize: z.optional(callable),
-  login: z.optional(having("a login, such as createTokenLogin() makes", "authenticate")),
-  maxBodyBytes: z.optional(fromOne),
-  cors: z.optional(z.custom(isCors, { error: '{ origins: [...] }, or { origins: "*" }' })),
+  basePath: optionally(text),
+  title: optionally(text),
+  version: optionally(text),
+  authorize: optionally(callable),
+  login: optionally(having("a login, such as createTokenLogin() makes", "authenticate")),
+  maxBodyBytes: optionally(fromOne),
+  cors: optionally(check('{ origins: [...] }, or { origins: "*" }', isCors)),
 };
-const PHASED_CHECKS = { tool: z.optional(having("the options of a tool")) };
+const PHASED_CHECKS = { tool: optionally(having("the options of a tool")) };
 
 /** Without a login there is no actor that a rule could be asked about. */
 function nobodyToAsk(): PhasegateError<"INVALID_INPUT"> {

@@ -1,9 +1,8 @@
 /** The options of an inspector. */
-import * as z from "zod/mini";
 import type { Approvers, Invitations } from "../approval/approvers.js";
 import type { Clock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
-import { callable, checkOptions, flag, having, text, texts } from "../workflow/host-options.js";
+import { callable, checkOptions, either, flag, having, optionally, text, texts } from "../workflow/host-options.js";
 import type { InspectorAccess } from "./guard.js";
 import type { InspectorSources } from "./sources.js";
 import type { HostAction } from "./wire.js";
@@ -36,23 +35,21 @@ export interface InspectorOptions extends InspectorSources {
 
 /** Checks the options. Throws `INVALID_INPUT`. */
 export function checkInspectorOptions(options: InspectorOptions): void {
-  const engine = z.optional(having("an engine", "as", "start"));
+  const engine = optionally(having("an engine", "as", "start"));
   checkOptions("createInspector", options, {
     engine,
     routed: engine,
-    recorded: z.optional(having("{ storage }")),
+    recorded: optionally(having("{ storage }")),
     access: having("{ token }, { authorize } or { login }"),
-    basePath: z.optional(text),
-    hosts: z.optional(texts),
-    actions: z.optional(texts),
-    approvers: z.optional(
-      z.union([having("approvers by name"), callable], { error: "approvers by name, or a function" }),
-    ),
-    invitations: z.optional(having("invitations")),
-    unsigned: z.optional(flag),
-    title: z.optional(text),
-    codeFrame: z.optional(callable),
-    onError: z.optional(callable),
-    clock: z.optional(having("a clock", "now")),
+    basePath: optionally(text),
+    hosts: optionally(texts),
+    actions: optionally(texts),
+    approvers: optionally(either("approvers by name, or a function", having(""), callable)),
+    invitations: optionally(having("invitations")),
+    unsigned: optionally(flag),
+    title: optionally(text),
+    codeFrame: optionally(callable),
+    onError: optionally(callable),
+    clock: optionally(having("a clock", "now")),
   });
 }

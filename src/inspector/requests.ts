@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { signatureSchema } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
 import { readText } from "../runtime/body.js";
-import { ENGLISH } from "../workflow/json.js";
+import { ENGLISH } from "../workflow/zod-issues.js";
 
 const BODY_MAX = 64 * 1024;
 

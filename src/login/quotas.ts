@@ -3,9 +3,8 @@
  * verifiers at once. Counted by the actor's name, in this process. Pure, apart from the clock.
  */
 
-import * as z from "zod/mini";
 import { type Clock, systemClock } from "../ports/clock.js";
-import { checkOptions, having, type OptionChecks } from "../workflow/host-options.js";
+import { check, checkOptions, having, type OptionChecks, optionally } from "../workflow/host-options.js";
 
 /** The limits of {@link createQuotas}; a missing one does not limit. All are for one actor, and more than 0. */
 export interface QuotaLimits {
@@ -76,13 +75,13 @@ const HOUR = 3_600_000;
 /** Verifiers run for seconds. */
 const VERIFIER_PAUSE = 2;
 
-const limit = z.optional(z.custom((value) => typeof value === "number" && value > 0, { error: "more than 0" }));
+const limit = optionally(check("more than 0", (value) => typeof value === "number" && value > 0));
 const CHECKS: OptionChecks<QuotaOptions> = {
   sessions: limit,
   callsPerMinute: limit,
   bytesPerHour: limit,
   verifiersAtOnce: limit,
-  clock: z.optional(having("a clock", "now")),
+  clock: optionally(having("a clock", "now")),
   maxActors: limit,
 };
 

@@ -13,10 +13,9 @@ import {
   validateOriginHeader,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
-import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type { Actor } from "../ports/actor.js";
-import { checkOptions, texts } from "../workflow/host-options.js";
+import { checkOptions, optionally, texts } from "../workflow/host-options.js";
 import { shown } from "../workflow/names.js";
 import { TOKEN_PREFIX } from "./tokens.js";
 
@@ -35,7 +34,7 @@ export interface HostCheckOptions {
  * @throws {PhasegateError} `INVALID_INPUT` for what is no name of a host.
  */
 export function createHostCheck(options: HostCheckOptions = {}): (request: Request) => Response | undefined {
-  checkOptions("createHostCheck", options, { hosts: z.optional(texts), origins: z.optional(texts) });
+  checkOptions("createHostCheck", options, { hosts: optionally(texts), origins: optionally(texts) });
   const { hosts = localhostAllowedHostnames(), origins = hosts } = options;
   const [hostNames, originNames] = [hosts.map(hostName), origins.map(hostName)];
   return ({ headers, url }) => {

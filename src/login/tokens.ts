@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, ROLES, type Role } from "../ports/actor.js";
-import { checkOptions, text, texts } from "../workflow/host-options.js";
+import { checkOptions, numeric, optionally, text, texts } from "../workflow/host-options.js";
 import { digest } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 
@@ -78,9 +78,9 @@ export function createToken(
 ): { readonly token: string; readonly entry: TokenEntry } {
   checkOptions("createToken", request, {
     name: text,
-    team: z.optional(text),
+    team: optionally(text),
     roles: texts,
-    expires: z.optional(z.number({ error: "milliseconds since 1970" })),
+    expires: optionally(numeric("milliseconds since 1970")),
   });
   const { name, team, roles, expires } = request;
   const [id, salt] = [hexOf(random(8)), hexOf(random(16))];

@@ -12,11 +12,19 @@ import {
   isLegacyRequest,
   McpServer,
 } from "@modelcontextprotocol/server";
-import * as z from "zod/mini";
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
 import { askLogin, type Login } from "../ports/login.js";
-import { callable, checkOptions, flag, fromOne, having, type OptionChecks, text } from "../workflow/host-options.js";
+import {
+  callable,
+  checkOptions,
+  flag,
+  fromOne,
+  having,
+  type OptionChecks,
+  optionally,
+  text,
+} from "../workflow/host-options.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
 import {
   BODY_BYTES,
@@ -132,20 +140,20 @@ const SESSION_NOT_FOUND = -32001;
 
 const CHECKS: OptionChecks<McpHttpOptions> = {
   register: callable,
-  login: z.optional(having("a login, such as createTokenLogin() makes", "authenticate")),
-  quota: z.optional(callable),
-  path: z.optional(text),
-  serverInfo: z.optional(having("{ name, version }")),
-  stateful: z.optional(flag),
-  maxBodyBytes: z.optional(fromOne),
-  maxRequestsPerActor: z.optional(fromOne),
-  maxConnections: z.optional(fromOne),
-  maxConnectionsPerActor: z.optional(fromOne),
-  idleMs: z.optional(fromOne),
-  keepAliveMs: z.optional(fromOne),
-  onCall: z.optional(callable),
-  onAnswer: z.optional(callable),
-  onError: z.optional(callable),
+  login: optionally(having("a login, such as createTokenLogin() makes", "authenticate")),
+  quota: optionally(callable),
+  path: optionally(text),
+  serverInfo: optionally(having("{ name, version }")),
+  stateful: optionally(flag),
+  maxBodyBytes: optionally(fromOne),
+  maxRequestsPerActor: optionally(fromOne),
+  maxConnections: optionally(fromOne),
+  maxConnectionsPerActor: optionally(fromOne),
+  idleMs: optionally(fromOne),
+  keepAliveMs: optionally(fromOne),
+  onCall: optionally(callable),
+  onAnswer: optionally(callable),
+  onError: optionally(callable),
 };
 
 /**

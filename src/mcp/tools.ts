@@ -30,7 +30,7 @@ import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../
 import { maxCharsFor } from "../tools/schemas.js";
 import type { SearchTool } from "../tools/search-tool.js";
 import { passThroughSchema } from "../tools/wire.js";
-import { checkOptions, flag, having } from "../workflow/host-options.js";
+import { checkOptions, flag, having, optionally } from "../workflow/host-options.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -79,9 +79,9 @@ export function registerWorkflowTool(
 ): WorkflowRegistration {
   checkOptions("registerWorkflowTool", options, {
     ...toolChecks,
-    resources: z.optional(flag),
-    poll: z.optional(having("{ content, everyMs }")),
-    telemetry: z.optional(having("what createTelemetry returns", "measure")),
+    resources: optionally(flag),
+    poll: optionally(having("{ content, everyMs }")),
+    telemetry: optionally(having("what createTelemetry returns", "measure")),
   });
   const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
   const engine = engineFor("registerWorkflowTool", host, options);

@@ -4,7 +4,6 @@
  * be shown is reported as broken and never hides the others. Nothing is deleted unless the host calls `cleanup`.
  */
 
-import * as z from "zod/mini";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { maySee } from "../ports/actor.js";
 import {
@@ -16,7 +15,7 @@ import {
   type StorageAdapter,
 } from "../ports/storage-adapter.js";
 import { listSeen, requireAccess, seenQuery } from "../runtime/access.js";
-import { checkOptions, flag, type OptionChecks, text } from "../workflow/host-options.js";
+import { anything, checkOptions, flag, type OptionChecks, optionally, text, texts } from "../workflow/host-options.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
@@ -256,11 +255,11 @@ export interface CleanupResult {
 }
 
 const cleanupChecks: OptionChecks<CleanupRequest> = {
-  olderThan: z.unknown(),
-  status: z.optional(z.array(text, { error: "a list of statuses" })),
-  operator: z.optional(text),
-  reason: z.optional(text),
-  preview: z.optional(flag),
+  olderThan: anything,
+  status: optionally(texts),
+  operator: optionally(text),
+  reason: optionally(text),
+  preview: optionally(flag),
 };
 
 /** Deletes stale sessions and finishes interrupted deletions. */

@@ -1,6 +1,5 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import * as z from "zod/mini";
 import { type Approvers, checkApprovers, currentApprovers } from "../approval/approvers.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
@@ -15,13 +14,17 @@ import type { Telemetry } from "../ports/telemetry.js";
 import type { Verifier } from "../ports/verifier.js";
 import {
   callable,
+  check,
   checkOptions,
+  either,
   flag,
   fromOne,
   having,
   isOpen,
+  key,
   type OptionChecks,
   oneOf,
+  optionally,
   text,
 } from "../workflow/host-options.js";
 
@@ -148,41 +151,35 @@ export interface ResolvedOptions
 
 /** The checks of {@link EngineLimits}. */
 export const limitChecks: OptionChecks<EngineLimits> = {
-  maxAttempts: z.optional(fromOne),
-  maxAttemptsTotal: z.optional(fromOne),
-  maxEvidenceBytes: z.optional(fromOne),
-  maxEvidenceDepth: z.optional(fromOne),
-  maxActiveSessions: z.optional(fromOne),
-  maxConcurrent: z.optional(fromOne),
-  maxVerifiersAtOnce: z.optional(fromOne),
-  verifyDeadlineMs: z.optional(fromOne),
+  maxAttempts: optionally(fromOne),
+  maxAttemptsTotal: optionally(fromOne),
+  maxEvidenceBytes: optionally(fromOne),
+  maxEvidenceDepth: optionally(fromOne),
+  maxActiveSessions: optionally(fromOne),
+  maxConcurrent: optionally(fromOne),
+  maxVerifiersAtOnce: optionally(fromOne),
+  verifyDeadlineMs: optionally(fromOne),
 };
 
-const key = z.custom((value) => (typeof value === "string" && value !== "") || value instanceof Uint8Array, {
-  error: "a key: a text, or bytes",
-});
 /** Without methods it may only be empty: limits without what counts them, as in `{ sessions: 1 }`, would limit nothing. */
 const isQuotas = (value: unknown) =>
   isOpen(value) &&
   (Object.keys(value).length === 0 ||
     ["session", "verifier"].some((name) => typeof Reflect.get(value, name) === "function"));
-const quotas = z.custom(isQuotas, { error: "what createQuotas() returns" });
 
 /** The checks of the options that engines of all kinds have. */
 export const sharedChecks = {
   storage: having("a storage, such as new MemoryStorage()", "read", "append", "log", "list"),
-  enforcement: z.optional(oneOf("strict", "as-defined")),
-  verifiers: z.optional(having("an object of verifiers by name")),
-  hashKey: z.optional(key),
-  approvers: z.optional(
-    z.union([having("approvers by name"), callable], { error: "approvers by name, or a function" }),
-  ),
-  allowUnsignedApprovals: z.optional(flag),
-  inspectorUrl: z.optional(text),
-  clock: z.optional(having("a clock", "now")),
-  owner: z.optional(having("an owner, such as { name }")),
-  quotas: z.optional(quotas),
-  telemetry: z.optional(having("what createTelemetry returns", "measure", "storage")),
+  enforcement: optionally(oneOf("strict", "as-defined")),
+  verifiers: optionally(having("an object of verifiers by name")),
+  hashKey: optionally(key),
+  approvers: optionally(either("approvers by name, or a function", having(""), callable)),
+  allowUnsignedApprovals: optionally(flag),
+  inspectorUrl: optionally(text),
+  clock: optionally(having("a clock", "now")),
+  owner: optionally(having("an owner, such as { name }")),
+  quotas: optionally(check("what createQuotas() returns", isQuotas)),
+  telemetry: optionally(having("what createTelemetry returns", "measure", "storage")),
 };
 
 /** Checks the options of {@link createEngine}. Throws `INVALID_INPUT`. */
@@ -190,13 +187,13 @@ export function checkEngineOptions(options: EngineOptions): void {
   checkOptions("createEngine", options, {
     ...sharedChecks,
     content: having("a provider of workflows, such as new MemoryContent({ workflows })", "list", "definition", "text"),
-    limits: z.optional(having("an object of limits")),
-    targets: z.optional(having("a guard of targets, such as createProjectRoot() makes", "check")),
-    plans: z.optional(having("a source of plans", "read", "replace")),
-    parsers: z.optional(having("an object of parsers by name")),
-    agentSync: z.optional(oneOf("keeps-gates", "any")),
-    claims: z.optional(oneOf("plain", "backed")),
-    retention: z.optional(having("an object of times by status")),
+    limits: optionally(having("an object of limits")),
+    targets: optionally(having("a guard of targets, such as createProjectRoot() makes", "check")),
+    plans: optionally(having("a source of plans", "read", "replace")),
+    parsers: optionally(having("an object of parsers by name")),
+    agentSync: optionally(oneOf("keeps-gates", "any")),
+    claims: optionally(oneOf("plain", "backed")),
+    retention: optionally(having("an object of times by status")),
   });
   if (options.limits !== undefined) checkOptions("createEngine", options.limits, limitChecks, "limits.");
 }

@@ -3,8 +3,8 @@
  */
 
 import * as z from "zod/mini";
-import { ENGLISH, innermostIssue } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
+import { ENGLISH, innermostIssue } from "../workflow/zod-issues.js";
 import { UniqueIds } from "./drafts.js";
 import { reportRepeated } from "./finish.js";
 import { type LinkedTask, linkTasks } from "./order.js";

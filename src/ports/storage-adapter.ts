@@ -5,8 +5,7 @@
  * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
  * `cli/state.ts`, and runs the contract in `test/testing/`.
  */
-import * as z from "zod/mini";
-import { checkOptions, type OptionChecks, text } from "../workflow/host-options.js";
+import { anything, check, checkOptions, type OptionChecks, optionally, text } from "../workflow/host-options.js";
 import type { SessionId } from "../workflow/names.js";
 
 /** The states of every kind of session. `deleted` is the state of a tombstone. */
@@ -102,22 +101,20 @@ export interface SessionQuery {
 const isStatus = (value: unknown) => SESSION_STATUSES.some((status) => status === value);
 
 const queryChecks: OptionChecks<SessionQuery> = {
-  status: z.optional(
-    z.custom((value) => Array.isArray(value) && value.every(isStatus), {
-      error: `a list of some of ${SESSION_STATUSES.join(", ")}`,
-    }),
+  status: optionally(
+    check(`a list of some of ${SESSION_STATUSES.join(", ")}`, (value) => Array.isArray(value) && value.every(isStatus)),
   ),
-  workflowType: z.optional(text),
-  target: z.optional(text),
-  owner: z.optional(text),
-  kind: z.optional(text),
-  idPrefix: z.optional(text),
-  updatedBefore: z.optional(
-    z.custom((value) => typeof value === "string" && !Number.isNaN(Date.parse(value)), { error: "a time, ISO 8601" }),
+  workflowType: optionally(text),
+  target: optionally(text),
+  owner: optionally(text),
+  kind: optionally(text),
+  idPrefix: optionally(text),
+  updatedBefore: optionally(
+    check("a time, ISO 8601", (value) => text.accepts(value) && !Number.isNaN(Date.parse(String(value)))),
   ),
   // Adapters check these.
-  limit: z.unknown(),
-  cursor: z.unknown(),
+  limit: anything,
+  cursor: anything,
 };
 
 /**

@@ -2,7 +2,6 @@
  * The options of a routed engine with their defaults, and what its operations share, such as the caches of histories and
  * structures. Options that phased engines have too are checked in one place for both.
  */
-import * as z from "zod/mini";
 import { ApprovalGuard } from "../approval/guard.js";
 import { tampered } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
@@ -21,7 +20,16 @@ import type { Caller } from "../ports/actor.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { jsonWeight, RecentMap } from "../runtime/cache.js";
-import { callable, checkOptions, fromOne, having, type OptionChecks, oneOf } from "../workflow/host-options.js";
+import {
+  callable,
+  check,
+  checkOptions,
+  fromOne,
+  having,
+  type OptionChecks,
+  oneOf,
+  optionally,
+} from "../workflow/host-options.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
@@ -118,10 +126,15 @@ const NO_CONTENT: ResolvedOptions["content"] = {
 
 const routedLimitChecks: OptionChecks<RoutedLimits> = {
   ...limitChecks,
-  maxContextBytes: z.optional(fromOne),
-  maxReportBytes: z.optional(fromOne),
-  deciderDeadlineMs: z.optional(fromOne),
+  maxContextBytes: optionally(fromOne),
+  maxReportBytes: optionally(fromOne),
+  deciderDeadlineMs: optionally(fromOne),
 };
+
+const HISTORY = check(
+  "a whole number from 0 to 100",
+  (value) => typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 100,
+);
 
 /** Checks the options of `createRoutedEngine`. Throws `INVALID_INPUT`. */
 export function checkRoutedOptions(options: RoutedEngineOptions): void {
@@ -129,15 +142,13 @@ export function checkRoutedOptions(options: RoutedEngineOptions): void {
     ...sharedChecks,
     workflows: having("a source of workflows, such as routedWorkflows(workflow)", "list", "definition"),
     decider: having("a decider, such as new LinearDecider()", "decide"),
-    limits: z.optional(having("an object of limits")),
-    firstStep: z.optional(oneOf("first", "decider")),
-    historyShown: z.optional(z.int({ error: HISTORY }).check(z.gte(0, HISTORY), z.lte(100, HISTORY))),
-    newId: z.optional(callable),
+    limits: optionally(having("an object of limits")),
+    firstStep: optionally(oneOf("first", "decider")),
+    historyShown: optionally(HISTORY),
+    newId: optionally(callable),
   });
   if (options.limits !== undefined) checkOptions("createRoutedEngine", options.limits, routedLimitChecks, "limits.");
 }
-
-const HISTORY = "a whole number from 0 to 100";
 
 /**
  * Fills in the defaults of options that were checked.

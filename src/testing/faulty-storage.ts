@@ -1,7 +1,6 @@
 /** A storage that fails on request, in front of another one. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type {
   Commit,
@@ -12,7 +11,15 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../ports/storage-adapter.js";
-import { checkOptions, type OptionChecks, oneOf } from "../workflow/host-options.js";
+import {
+  anything,
+  check,
+  checkOptions,
+  numeric,
+  type OptionChecks,
+  oneOf,
+  optionally,
+} from "../workflow/host-options.js";
 import type { SessionId } from "../workflow/names.js";
 
 /** A method of a storage that can be made to fail. */
@@ -49,10 +56,10 @@ const METHODS: Record<StorageMethod, 1> = {
 };
 const FAULT: OptionChecks<StorageFault> = {
   method: oneOf(...Object.keys(METHODS)),
-  call: z.unknown(),
+  call: anything,
   fault: oneOf("fail", "delay", "duplicate", "drop-answer"),
-  milliseconds: z.optional(z.number({ error: "a number of milliseconds" })),
-  error: z.optional(z.instanceof(Error, { error: "an Error" })),
+  milliseconds: optionally(numeric("a number of milliseconds")),
+  error: optionally(check("an Error", (value) => value instanceof Error)),
 };
 
 /** A storage that fails on request, in front of another one: for tests of how a host handles failures. */

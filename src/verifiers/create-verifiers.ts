@@ -16,11 +16,20 @@
 
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
-import * as z from "zod/mini";
 import type { Verifier } from "../ports/verifier.js";
 import { withoutFolders } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
-import { checkOptions, fromOne, having, type OptionChecks, text, texts } from "../workflow/host-options.js";
+import {
+  check,
+  checkOptions,
+  either,
+  fromOne,
+  having,
+  type OptionChecks,
+  optionally,
+  text,
+  texts,
+} from "../workflow/host-options.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
@@ -111,17 +120,17 @@ const MIB = 2 ** 20;
 
 const CHECKS: OptionChecks<VerifiersOptions> = {
   projectRoot: text,
-  commands: z.optional(z.union([texts, having("")], { error: "a list of commands, or an object of them by name" })),
-  env: z.optional(having("an object of variables")),
-  hosts: z.optional(z.array(z.unknown(), { error: "a list of servers" })),
-  git: z.optional(text),
-  limits: z.optional(having("an object of limits")),
+  commands: optionally(either("a list of commands, or an object of them by name", texts, having(""))),
+  env: optionally(having("an object of variables")),
+  hosts: optionally(check("a list of servers", Array.isArray)),
+  git: optionally(text),
+  limits: optionally(having("an object of limits")),
 };
 const LIMITS: OptionChecks<VerifierLimits> = {
-  maxFileBytes: z.optional(fromOne),
-  maxOutputBytes: z.optional(fromOne),
-  commandTimeoutMs: z.optional(fromOne),
-  maxCommandTimeoutMs: z.optional(fromOne),
+  maxFileBytes: optionally(fromOne),
+  maxOutputBytes: optionally(fromOne),
+  commandTimeoutMs: optionally(fromOne),
+  maxCommandTimeoutMs: optionally(fromOne),
 };
 
 /**

@@ -10,8 +10,9 @@ import { boundedRule } from "../rules/compile.js";
 import { ruleValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";
-import { innermostIssue, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
+import { innermostIssue } from "../workflow/zod-issues.js";
 
 /** A request before there is evidence. */
 type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];

@@ -1,35 +1,67 @@
 /**
  * Checks the options that a host gives in code. TypeScript checks them as well, but a host in plain JavaScript has no
- * compiler, and an option that is misspelt would protect nothing, without a word.
+ * compiler, and an option that is misspelt would protect nothing, without a word. Engines load this at once, so it does
+ * without a library of schemas.
  */
-import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { firstFew, meantOr, shown } from "./names.js";
 
-/** A check for each option of an interface; its error says what is expected. An option without a check does not compile. */
-export type OptionChecks<T> = { readonly [K in keyof T]-?: z.ZodMiniType };
+/** What an option must be. */
+export interface OptionCheck {
+  /** In words, for the error: `a text`. */
+  readonly expected: string;
+  readonly accepts: (value: unknown) => boolean;
+}
 
+/** A check for each option of an interface. An option without one does not compile. */
+export type OptionChecks<T> = { readonly [K in keyof T]-?: OptionCheck };
+
+/** Returns a check. */
+export function check(expected: string, accepts: (value: unknown) => boolean): OptionCheck {
+  return { expected, accepts };
+}
+
+/** Returns a check of an option that may be left out. */
+export function optionally({ expected, accepts }: OptionCheck): OptionCheck {
+  return check(expected, (value) => value === undefined || accepts(value));
+}
+
+/** An option that is checked elsewhere. */
+export const anything = check("", () => true);
 /** A text. */
-export const text = z.string({ error: "a text" });
+export const text = check("a text", (value) => typeof value === "string");
 /** A boolean. */
-export const flag = z.boolean({ error: "true or false" });
+export const flag = check("true or false", (value) => typeof value === "boolean");
 /** A list of texts. */
-export const texts = z.array(text, { error: "a list of texts" });
+export const texts = check("a list of texts", (value) => Array.isArray(value) && value.every(text.accepts));
 /** A function. */
-export const callable = z.custom((value) => typeof value === "function", { error: "a function" });
+export const callable = check("a function", (value) => typeof value === "function");
 /** A number from 1, or `Infinity`. */
-export const fromOne = z.custom((value) => typeof value === "number" && value >= 1, { error: "a number of 1 or more" });
+export const fromOne = check("a number of 1 or more", (value) => typeof value === "number" && value >= 1);
+
+/** A number, as `what` describes it. */
+export function numeric(what: string): OptionCheck {
+  return check(what, (value) => typeof value === "number" && !Number.isNaN(value));
+}
+/** A key of a hash chain. */
+export const key = check(
+  "a key: a text, or bytes",
+  (value) => (typeof value === "string" && value !== "") || value instanceof Uint8Array,
+);
 
 /** Returns a check for an object that has these methods; `what` it is. */
-export function having(what: string, ...methods: readonly string[]): z.ZodMiniType {
-  const has = (value: unknown) =>
-    isOpen(value) && methods.every((name) => typeof Reflect.get(value, name) === "function");
-  return z.custom(has, { error: what });
+export function having(what: string, ...methods: readonly string[]): OptionCheck {
+  return check(what, (value) => isOpen(value) && methods.every((name) => callable.accepts(Reflect.get(value, name))));
+}
+
+/** Returns a check that one of two makes. */
+export function either(what: string, one: OptionCheck, other: OptionCheck): OptionCheck {
+  return check(what, (value) => one.accepts(value) || other.accepts(value));
 }
 
 /** Returns a check for one of these values. */
-export function oneOf(...values: readonly string[]): z.ZodMiniType {
-  return z.enum(values, { error: firstFew(values, values.length, " or ") });
+export function oneOf(...values: readonly string[]): OptionCheck {
+  return check(firstFew(values, values.length, " or "), (value) => values.some((one) => one === value));
 }
 
 /** Returns true for an object that is neither a list nor a promise. */
@@ -42,39 +74,30 @@ function isPromise(value: unknown): boolean {
 }
 
 /**
- * Checks options; `of` is the function that takes them, and `at` the option that they are within. Those that are optional
- * accept undefined.
+ * Checks options; `of` is the function that takes them, and `at` the option that they are within.
  * @throws {PhasegateError} `INVALID_INPUT` for an unknown option, and for one that is missing, or of another kind.
  */
 export function checkOptions<T>(of: string, options: T, checks: OptionChecks<T>, at = ""): void {
   if (!isOpen(options)) throw invalid(of, `: the options must be an object, not ${kindOf(options)}`, "");
-  const all = new Map<string, z.ZodMiniType>(Object.entries(checks));
+  const all = new Map<string, OptionCheck>(Object.entries(checks));
   for (const name in options) {
     if (all.has(name)) continue;
+    const field = `${at}${name}`;
     const known = `Its options are ${firstFew([...all.keys()], 30)}.`;
-    throw invalid(of, ` has no option ${shown(`${at}${name}`)}`, `${at}${name}`, meantOr(name, all.keys(), known));
+    throw invalid(of, ` has no option ${shown(field)}`, field, meantOr(name, all.keys(), known));
   }
-  for (const [name, check] of all) {
+  for (const [name, { expected, accepts }] of all) {
     const value: unknown = Reflect.get(options, name);
-    const [issue] = check.safeParse(value).error?.issues ?? [];
-    if (issue === undefined) continue;
-    const { message: expected, path } = issue;
-    const field = `${at}${[name, ...path].join(".")}`;
-    const remedy = `Give ${expected}.`;
-    if (value === undefined) throw invalid(of, `: ${field} is missing`, field, remedy, expected);
-    if (isPromise(value))
-      throw invalid(of, `: ${field} is a promise`, field, "Write await before what makes it.", expected);
-    throw invalid(of, `: ${field} must be ${expected}`, field, remedy, expected);
+    if (accepts(value)) continue;
+    const field = `${at}${name}`;
+    const give = `Give ${expected}.`;
+    if (value === undefined) throw invalid(of, `: ${field} is missing`, field, give, expected);
+    if (!isPromise(value)) throw invalid(of, `: ${field} must be ${expected}`, field, give, expected);
+    throw invalid(of, `: ${field} is a promise`, field, "Write await before what makes it.", expected);
   }
 }
 
-function invalid(
-  of: string,
-  what: string,
-  field: string,
-  remedy = "Give an object with options.",
-  expected = "an option",
-) {
+function invalid(of: string, what: string, field: string, remedy = "Give an object.", expected = "an option") {
   return new PhasegateError("INVALID_INPUT", `${of}${what}`, { remedy, details: { field, expected } });
 }
 
@@ -82,10 +105,5 @@ function invalid(
 function kindOf(value: unknown): string {
   if (typeof value === "string") return "a text";
   if (isPromise(value)) return "a promise";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" && value !== null
-    ? "another object"
-    : typeof value === "function"
-      ? "a function"
-      : String(value);
+  return Array.isArray(value) ? "a list" : typeof value === "function" ? "a function" : String(value);
 }

@@ -3,7 +3,6 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod/mini";
-import en from "zod/v4/locales/en.js";
 
 /** A value that survives `JSON.stringify` and `JSON.parse` unchanged. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
@@ -16,25 +15,6 @@ export const storedObjectSchema = z.custom<JsonObject>(isJsonObject, "expected a
 
 /** Any value that comes from `JSON.parse`; see {@link storedObjectSchema}. */
 export const storedValueSchema = z.custom<JsonValue>((value) => value !== undefined, "expected a value");
-
-/** The texts of problems that zod finds, in English: `zod/mini` comes without any. Pass it to `parse` and `safeParse`. */
-export const ENGLISH = { error: en().localeError };
-
-/**
- * Returns what is wrong with the alternative that comes closest to a value: the one that is right down to the deepest key.
- * Zod itself says of a value that fits no alternative only that it is invalid.
- */
-export function innermostIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
-  if (issue.code !== "invalid_union") return issue;
-  const found = issue.errors.flatMap(([first]) => (first === undefined ? [] : [innermostIssue(first)]));
-  const [closest] = found.toSorted((one, other) => other.path.length - one.path.length);
-  if (closest === undefined) return issue;
-  const types = found.flatMap((one) => (one.code === "invalid_type" && one.path.length === 0 ? [one.expected] : []));
-  const [first] = types;
-  const isNone = types.length === found.length && first !== undefined;
-  const message = isNone ? closest.message.replace(first, [...new Set(types)].join(" or ")) : closest.message;
-  return { ...closest, message, path: [...issue.path, ...closest.path] };
-}
 
 /** Checks whether a value is an object, but neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -2,7 +2,6 @@
  * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
  * and the cause of an unexpected one is reported to the host only.
  */
-import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { watchKind } from "../phased/watch.js";
@@ -10,7 +9,7 @@ import { byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
-import { callable, checkOptions } from "../workflow/host-options.js";
+import { callable, checkOptions, optionally } from "../workflow/host-options.js";
 import { meantOr, shown } from "../workflow/names.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
@@ -124,7 +123,7 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
     variables: roots.known,
     workflows: () => listWorkflows(skillPlaces({ roots })),
     connect: (options = {}) => {
-      checkOptions("connect", options, { mayReopen: z.optional(callable) });
+      checkOptions("connect", options, { mayReopen: optionally(callable) });
       return connection(new ToolConnection(shared, options.mayReopen ?? (() => true)));
     },
     session(id) {

@@ -1,14 +1,23 @@
 /** Options, limits and notifications of a workspace. */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import * as z from "zod/mini";
 import { type ErrorCode, PhasegateError } from "../errors.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import { Notifier } from "../runtime/notifier.js";
-import { checkOptions, having, type OptionChecks, text } from "../workflow/host-options.js";
+import {
+  check,
+  checkOptions,
+  having,
+  isOpen,
+  key,
+  type OptionChecks,
+  optionally,
+  text,
+  texts,
+} from "../workflow/host-options.js";
 import { shown } from "../workflow/names.js";
 import type { VariableValue } from "./roots/paths.js";
 import { ROOT_NAMES, type WorkspaceFolders } from "./roots/paths.js";
@@ -110,17 +119,17 @@ interface ResolvedWorkspaceOptions {
 
 const CHECKS: OptionChecks<WorkspaceOptions> = {
   bundleRoot: text,
-  coreRoot: z.optional(text),
-  projectRoot: z.optional(text),
+  coreRoot: optionally(text),
+  projectRoot: optionally(text),
   outputRoot: text,
-  readRoots: z.optional(z.record(text, text, { error: "folders by name" })),
-  variables: z.optional(having("an object of variables")),
-  limits: z.optional(having("an object of limits")),
-  storage: z.optional(having("a storage, such as new MemoryStorage()", "read", "append", "log", "list")),
-  hashKey: z.optional(z.union([text, z.instanceof(Uint8Array)], { error: "a key: a text, or bytes" })),
-  owner: z.optional(having("an owner, such as { name }")),
-  clock: z.optional(having("a clock", "now")),
-  telemetry: z.optional(having("what createTelemetry returns", "measure", "storage")),
+  readRoots: optionally(check("folders by name", (value) => isOpen(value) && texts.accepts(Object.values(value)))),
+  variables: optionally(having("an object of variables")),
+  limits: optionally(having("an object of limits")),
+  storage: optionally(having("a storage, such as new MemoryStorage()", "read", "append", "log", "list")),
+  hashKey: optionally(key),
+  owner: optionally(having("an owner, such as { name }")),
+  clock: optionally(having("a clock", "now")),
+  telemetry: optionally(having("what createTelemetry returns", "measure", "storage")),
 };
 
 /** Checks the options and adds the defaults. Throws `INVALID_INPUT`. */

@@ -5,7 +5,7 @@
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
-import { ENGLISH, type JsonObject } from "../../workflow/json.js";
+import type { JsonObject } from "../../workflow/json.js";
 import { parseRelativePath } from "../../workflow/names.js";
 import {
   type DynamicDefinition,
@@ -14,6 +14,7 @@ import {
   type TaskDefinition,
   type WorkflowStructure,
 } from "../../workflow/structure.js";
+import { ENGLISH } from "../../workflow/zod-issues.js";
 import type { EngineContext } from "../engine-context.js";
 import { findParser, type ReadSource, readSource } from "./source.js";
 

@@ -8,9 +8,9 @@ import { builtInParsers } from "../../plan/parse-plan.js";
 import type { Plan, PlanReading } from "../../plan/plan.js";
 import type { PlanSource, PlanText, SourceParser } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { ENGLISH } from "../../workflow/json.js";
 import { nearest } from "../../workflow/names.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import { ENGLISH } from "../../workflow/zod-issues.js";
 import type { ResolvedOptions } from "../options.js";
 
 /** The current source of a plan, parsed. */

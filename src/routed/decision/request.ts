@@ -4,15 +4,9 @@
  * providers has no free-form objects.
  */
 import * as z from "zod/mini";
-import {
-  ENGLISH,
-  innermostIssue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  storedValueSchema,
-} from "../../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
+import { ENGLISH, innermostIssue } from "../../workflow/zod-issues.js";
 
 /** The states of an instance of a routed workflow, as on the wire. */
 export const ROUTED_STATUSES = ["RUNNING", "SUSPENDED", "COMPLETED", "FAILED"] as const;

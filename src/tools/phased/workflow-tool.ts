@@ -9,7 +9,6 @@
  * - complete.ts: what an agent is told after a gate, and about a waiver
  * - shapes.ts, approval-notices.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
  */
-import * as z from "zod/mini";
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Actor, Authorize } from "../../ports/actor.js";
@@ -20,6 +19,7 @@ import {
   fromOne,
   having,
   type OptionChecks,
+  optionally,
   text,
   texts,
 } from "../../workflow/host-options.js";
@@ -75,13 +75,13 @@ export interface WorkflowTool {
 
 /** The checks of {@link WorkflowToolOptions}. */
 export const toolChecks: OptionChecks<WorkflowToolOptions> = {
-  name: z.optional(text),
-  description: z.optional(text),
-  actions: z.optional(texts),
-  actor: z.optional(having("an actor, such as { name }")),
-  authorize: z.optional(callable),
-  maxTokens: z.optional(fromOne),
-  absentTools: z.optional(texts),
+  name: optionally(text),
+  description: optionally(text),
+  actions: optionally(texts),
+  actor: optionally(having("an actor, such as { name }")),
+  authorize: optionally(callable),
+  maxTokens: optionally(fromOne),
+  absentTools: optionally(texts),
 };
 
 /**

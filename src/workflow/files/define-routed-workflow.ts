@@ -20,8 +20,6 @@ import {
 } from "../gate-definition.js";
 import {
   canonicalJson,
-  ENGLISH,
-  innermostIssue,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -31,6 +29,7 @@ import {
 } from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
+import { ENGLISH, innermostIssue } from "../zod-issues.js";
 import { keysOf, refuseProblems, unknownFields, unknownKeys, wrongTypes } from "./define-gate.js";
 
 /**
