@@ -3,6 +3,7 @@
  * resume, retry, rollback, override, skip, migrate and delete. Each first checks that the phase it will return can be
  * read: otherwise the call would change the session and then fail.
  */
+
 import { PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { keyedRequest } from "../log/machine.js";
@@ -16,6 +17,7 @@ import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } fr
 import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
+import { checkRequest } from "./request-checks.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
@@ -159,6 +161,7 @@ export async function completeTask(
   id: SessionId,
   request: TaskRequest & { readonly phase: number; readonly task: number },
 ): Promise<TaskResult> {
+  checkRequest("completeTask", request);
   const { phase, task, note, outcome = "done", idempotencyKey } = request;
   if (outcome !== "done" && outcome !== "given_up") throw wrongOutcome(outcome);
   const loaded = await loadSession(context, id);
@@ -206,8 +209,10 @@ function isNoted(
 export async function pause(
   context: EngineContext,
   id: SessionId,
-  { idempotencyKey, ...said }: Keyed & OperatorNote,
+  request: Keyed & OperatorNote,
 ): Promise<PauseResult> {
+  checkRequest("pause", request);
+  const { idempotencyKey, ...said } = request;
   const noted = operatorNote(said);
   const command = { type: "pause", ...noted } as const;
   const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
@@ -228,8 +233,10 @@ function operatorNote({ operator, note }: OperatorNote): OperatorNote {
 export async function resume(
   context: EngineContext,
   id: SessionId,
-  { idempotencyKey, ...said }: Keyed & OperatorNote,
+  request: Keyed & OperatorNote,
 ): Promise<ResumeResult> {
+  checkRequest("resume", request);
+  const { idempotencyKey, ...said } = request;
   const { head } = await checkReadable(context, id);
   const outcome = await executeCommand(context, id, { type: "resume", ...operatorNote(said) }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
@@ -248,6 +255,7 @@ export async function retryPhase(
   id: SessionId,
   request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
+  checkRequest("retryPhase", request);
   const { phase, resetEvidence = false, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id);
   const by = speakerOf(context.caller, "retryPhase", summary, request.by);
@@ -266,8 +274,10 @@ export async function retryPhase(
 export async function rollback(
   context: EngineContext,
   id: SessionId,
-  { to, by: given, idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
+  request: Keyed & { readonly to: number; readonly by?: Actor },
 ): Promise<RollbackResult> {
+  checkRequest("rollback", request);
+  const { to, by: given, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id, to);
   const by = speakerOf(context.caller, "rollback", summary, given);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
@@ -283,6 +293,7 @@ export async function movePast(
   type: "overrideGate" | "skipPhase",
   request: MoveRequest & { readonly phase: number },
 ): Promise<MoveResult> {
+  checkRequest(type, request);
   const { phase, by, reason, idempotencyKey } = request;
   const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
   const entered = outcome.events.find(({ type: happened }) => happened === "phase_entered");
@@ -295,8 +306,10 @@ export async function assign(
   context: EngineContext,
   id: SessionId,
   owner: Owner,
-  { by, note, idempotencyKey }: AssignRequest,
+  request: AssignRequest,
 ): Promise<StateView> {
+  checkRequest("assign", request);
+  const { by, note, idempotencyKey } = request;
   const said = { by, ...(note === undefined ? {} : { note }) };
   await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), ...said }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
@@ -305,8 +318,10 @@ export async function assign(
 export async function migrate(
   context: EngineContext,
   id: SessionId,
-  { by, idempotencyKey }: Keyed & { readonly by: string },
+  request: Keyed & { readonly by: string },
 ): Promise<StateView> {
+  checkRequest("migrate", request);
+  const { by, idempotencyKey } = request;
   const { session, structure: pinned, unapproved } = await loadSession(context, id);
   if (unapproved !== undefined) throw notAccepted(unapproved);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
@@ -326,8 +341,10 @@ export async function migrate(
 export async function deleteSession(
   context: EngineContext,
   sessionId: SessionId,
-  { reason, operator }: { readonly reason?: string; readonly operator?: string },
+  request: { readonly reason?: string; readonly operator?: string },
 ): Promise<DeleteResult> {
+  checkRequest("deleteSession", request);
+  const { reason, operator } = request;
   const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
   const tombstone = () => executeCommand(context, sessionId, { type: "delete", ...said });
   await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));

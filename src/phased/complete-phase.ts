@@ -18,7 +18,7 @@ import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { Skips } from "../rules/options.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
-import type { SessionId } from "../workflow/names.js";
+import { type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadWaived } from "./approval/waivers.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
@@ -54,6 +54,11 @@ export async function completePhase(
   id: SessionId,
   { phase, submission, idempotencyKey, ...followed }: CopiedRequest,
 ): Promise<CompleteResult> {
+  if (!Number.isInteger(phase)) throw badRequest(`phase must be a whole number, not ${shown(phase)}`, "phase");
+  // A key of the wire, such as idempotency_key, would be ignored.
+  for (const name in followed) {
+    if (name !== "signal" && name !== "onCheck") throw badRequest(`there is no option ${shown(name)}`, name);
+  }
   const request =
     idempotencyKey === undefined
       ? undefined
@@ -72,6 +77,13 @@ export async function completePhase(
   const pinned = context.pinned.structure(outcome);
   const structure = pinned instanceof Promise ? await pinned : pinned;
   return describe(context, outcome, structure, Object.keys(submission.evidence));
+}
+
+function badRequest(what: string, field: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `completePhase: ${what}`, {
+    remedy: "Call completePhase(id, { phase: 1, evidence, idempotencyKey? }).",
+    details: { field },
+  });
 }
 
 /** The verdict on a submission with all that is recorded, and what it depends on. */

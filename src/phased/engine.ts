@@ -106,7 +106,9 @@ export class Engine extends SessionsById {
   session(sessionId: string): Session;
   session(workflowOrId: Workflow | string, sessionId = ""): Session {
     const { evidenceLimits } = this.#options;
-    if (typeof workflowOrId === "string") return new Session(this.#operations, evidenceLimits, workflowOrId);
+    // What is neither a text nor a workflow is refused as an id.
+    const isWorkflow = typeof workflowOrId === "object" && workflowOrId !== null && "definition" in workflowOrId;
+    if (!isWorkflow) return new Session(this.#operations, evidenceLimits, workflowOrId);
     return new Session(this.#operations, evidenceLimits, sessionId, workflowOrId.definition.structure.type);
   }
 

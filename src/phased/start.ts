@@ -3,6 +3,7 @@
  * behind: the checks of the target, of the options by the schema that the workflow declares, and of its rules. The id has
  * the time of the start and a random end, or a digest of the idempotency key, so that a repeated call finds the same session.
  */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
@@ -30,6 +31,7 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
+import { checkRequest } from "./request-checks.js";
 import {
   acceptedOptions,
   checkOptions,
@@ -99,6 +101,7 @@ const OTHERS_MAX = 10;
 
 /** Starts a session. */
 export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
+  checkRequest("start", request);
   const { options } = context;
   const definition = await requireWorkflow(options, request.workflowType);
   const target = await checkTarget(options, request.target, definition.structure);

@@ -238,6 +238,47 @@ it.each(Object.entries(REJECTED))("%s", async (_, [call, message]) => {
   await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining(message) });
 });
 
+describe("a request", () => {
+  const asked = async () => (await engine.start({ workflowType: "one", target: "b.ts" })).sessionId;
+  const REQUESTS: Readonly<Record<string, readonly [ask: (id: string) => Promise<unknown>, message: string]>> = {
+    "to start, in the words of the wire": [
+      () => engine.start({ workflow_type: "one", target_file: "a.ts" } as Any),
+      'start has no option "workflow_type"',
+    ],
+    "without a session": [() => engine.getState(undefined as Any), "session"],
+    "on a promise of a session": [() => engine.getState(engine.start({ workflowType: "one" }) as Any), "session"],
+    "with a text as a phase": [
+      (id) => engine.completePhase(id, { phase: "1" as Any, evidence: {} }),
+      'completePhase: phase must be a whole number, not "1"',
+    ],
+    "without a phase": [(id) => engine.completePhase(id, { evidence: {} } as Any), "phase must be a whole number"],
+    "with the key of the wire": [
+      (id) => engine.completePhase(id, { phase: 1, evidence: {}, idempotency_key: "x" } as Any),
+      'completePhase: there is no option "idempotency_key"',
+    ],
+    "to roll back to a phase": [(id) => engine.rollback(id, { phase: 1 } as Any), 'rollback has no option "phase"'],
+    "to skip without a reason": [
+      (id) => engine.skipPhase(id, { phase: 1, by: "ann" } as Any),
+      "skipPhase: reason is missing",
+    ],
+    "to override without a name": [(id) => engine.overrideGate(id, { phase: 1 } as Any), "overrideGate: by is missing"],
+    "to pause with a note alone": [
+      (id) => engine.pause(id, "lunch" as Any),
+      "pause: the options must be an object, not a text",
+    ],
+    "to approve without a hash": [(id) => engine.approve(id, { by: "ann" } as Any), "approve: evidenceHash is missing"],
+    "to approve with no signature": [
+      (id) => engine.approve(id, { by: "ann", evidenceHash: "x", signature: null as Any }),
+      "approve: signature must be what signApproval() returns",
+    ],
+  };
+
+  it.each(Object.entries(REQUESTS))("%s", async (_, [ask, message]) => {
+    const id = await asked();
+    await expect(ask(id)).rejects.toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining(message) });
+  });
+});
+
 describe("a session", () => {
   it("is neither deleted nor accused by mistake", async () => {
     const { sessionId } = await engine.start({ workflowType: "one", target: "a.ts" });

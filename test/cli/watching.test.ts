@@ -54,7 +54,7 @@ describe("what watches a server", () => {
     const watching = await openWatching(storage, log);
     onTestFinished(() => watching.close());
     const { content } = makeEngine();
-    const engine = createEngine({ storage, content, ...watching });
+    const engine = createEngine({ storage, content, telemetry: watching.telemetry });
     const { ask } = await connectInMemory(engine, { telemetry: watching.calls("ann") });
     await ask({ action: "list_workflows" });
     const text = await (await watching.health.handle(new Request("http://host.test/metrics")))?.text();

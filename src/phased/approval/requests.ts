@@ -17,6 +17,7 @@ import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../conte
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
 import { BROKEN } from "../lists.js";
+import { checkRequest } from "../request-checks.js";
 import type { SessionCommand } from "../state/commands.js";
 import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
 import type { EventOf } from "../state/events.js";
@@ -186,6 +187,7 @@ export async function decide(
   decision: "approve" | "deny",
   request: ApproveRequest,
 ): Promise<ApprovalResult> {
+  checkRequest(decision, request);
   const { by, note, evidenceHash, signature, idempotencyKey } = request;
   requireText("by", by);
   requireNote(decision, note);

@@ -3,6 +3,7 @@
  * says what to do instead. A waiver counts like an approval: where the gate names approvers, or the host has their keys,
  * it must be signed.
  */
+
 import { requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { PhasegateError } from "../../errors.js";
@@ -13,6 +14,7 @@ import { type SessionId, shown } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { checkWorkflow, execute, phaseAsked, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
+import { checkRequest } from "../request-checks.js";
 import { isWaiverOpen } from "../state/commands.js";
 import { answerRefusal, approvalOf } from "../state/decide-gate.js";
 import type { EventOf, Waived } from "../state/events.js";
@@ -125,8 +127,10 @@ export interface WaiverResult {
 export async function requestWaiver(
   context: EngineContext,
   sessionId: SessionId,
-  { phase, fields, reason, idempotencyKey }: RequestWaiver,
+  request: RequestWaiver,
 ): Promise<WaiverRequested> {
+  checkRequest("requestWaiver", request);
+  const { phase, fields, reason, idempotencyKey } = request;
   requireNames(fields);
   requireText("reason", reason);
   const command = { type: "requestWaiver", phase, fields, reason } as const;
@@ -147,8 +151,10 @@ export async function decideWaiver(
   context: EngineContext,
   sessionId: SessionId,
   decision: "approve" | "deny",
-  { by, note, request, signature, idempotencyKey }: WaiveRequest,
+  given: WaiveRequest,
 ): Promise<WaiverResult> {
+  checkRequest(decision === "deny" ? "denyWaiver" : "waive", given);
+  const { by, note, request, signature, idempotencyKey } = given;
   requireText("by", by);
   requireNote(decision, note);
   // The signature is not part of the key: a call that is repeated after a crash has a new one.
@@ -160,8 +166,8 @@ export async function decideWaiver(
     const refusal = answerRefusal(head, seen?.commit.version);
     if (refusal !== undefined || seen === undefined) throw refusal ?? new Error("a request that is open and missing");
     const asked = { version: seen.commit.version, event: seen.event };
-    const given = { decision, by, note, signature };
-    const found = await requireDecision(context.options.approvals, awaitedWaiverBy(seen.commit, seen.event), given);
+    const answered = { decision, by, note, signature };
+    const found = await requireDecision(context.options.approvals, awaitedWaiverBy(seen.commit, seen.event), answered);
     const signed = { by, asked, ...found };
     const command =
       decision === "deny"

@@ -1,10 +1,12 @@
 /** Compares a session's plan with the pinned one and, unless it is a preview, binds the session to it. */
+
 import { keyedRequest } from "../../log/machine.js";
 import { speakerOf } from "../../runtime/access.js";
 import type { SessionId } from "../../workflow/names.js";
 import { notAccepted } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
+import { checkRequest } from "../request-checks.js";
 import { invalidTransition, type OperatorNote } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
 import type { PhasedSession } from "../state/machine.js";
@@ -46,11 +48,9 @@ export interface SyncResult extends SessionFacts {
  * Compares the current plan with the pinned one and, unless it is a preview, binds the session to it:
  * completed phases stay, the current phase and those ahead are the plan's.
  */
-export async function syncPlan(
-  context: EngineContext,
-  sessionId: SessionId,
-  { preview = false, by: given, operator, note, idempotencyKey }: SyncRequest,
-): Promise<SyncResult> {
+export async function syncPlan(context: EngineContext, sessionId: SessionId, asked: SyncRequest): Promise<SyncResult> {
+  checkRequest("syncPlan", asked);
+  const { preview = false, by: given, operator, note, idempotencyKey } = asked;
   const called = context.caller && (await context.kernel.find(sessionId));
   const by = speakerOf(context.caller, "syncPlan", called?.summary, given);
   if (preview) {

@@ -1,0 +1,55 @@
+/** Checks what a host asks of a session in code. Agents' calls are checked where they arrive, by the tool. */
+import {
+  anything,
+  check,
+  checkOptions,
+  flag,
+  having,
+  type OptionCheck,
+  oneOf,
+  optionally,
+  text,
+} from "../workflow/host-options.js";
+
+const number = check("a whole number", Number.isInteger);
+const keyed = { idempotencyKey: optionally(text) };
+const noted = { ...keyed, operator: optionally(text), note: optionally(text) };
+const caller = { by: optionally(oneOf("agent", "host")) };
+// Name and comment have checks of their own, which say how long they may be.
+const decided = {
+  ...keyed,
+  by: anything,
+  note: anything,
+  signature: optionally(having("what signApproval() returns")),
+};
+const moved = { ...keyed, phase: number, by: text, reason: text };
+
+const CHECKS = {
+  start: { ...keyed, workflowType: text, target: anything, options: anything },
+  completeTask: { ...keyed, phase: number, task: number, note: anything, outcome: anything },
+  pause: noted,
+  resume: noted,
+  retryPhase: { ...noted, ...caller, phase: number, resetEvidence: optionally(flag) },
+  rollback: { ...keyed, ...caller, to: number },
+  overrideGate: moved,
+  skipPhase: moved,
+  assign: { ...keyed, by: text, note: optionally(text) },
+  migrate: { ...keyed, by: text },
+  syncPlan: { ...noted, ...caller, preview: optionally(flag) },
+  deleteSession: { reason: optionally(text), operator: optionally(text) },
+  requestWaiver: { ...keyed, phase: number, fields: anything, reason: anything },
+  waive: { ...decided, request: text },
+  denyWaiver: { ...decided, request: text },
+  approve: { ...decided, evidenceHash: text },
+  deny: { ...decided, evidenceHash: text },
+} satisfies Readonly<Record<string, Readonly<Record<string, OptionCheck>>>>;
+
+/**
+ * Checks the request of an operation.
+ * @throws {PhasegateError} `INVALID_INPUT` for what is unknown, missing or of another kind: a key of the wire such as
+ * `idempotency_key` would be ignored.
+ */
+export function checkRequest(operation: keyof typeof CHECKS, request: object): void {
+  const checks: Readonly<Record<string, OptionCheck>> = CHECKS[operation];
+  checkOptions<object>(operation, request, checks);
+}
