@@ -305,9 +305,14 @@ async function dropRest(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Ar
 }
 
 function requestOf(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>, signal: AbortSignal): Request {
-  const { method = "GET", url = "/", headers } = incoming;
+  const { method = "GET", url = "/", headers, headersDistinct } = incoming;
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, String(value));
+  // Node keeps the first one of these. Sent twice, they are refused: a proxy before this server may have read the other one.
+  for (const name of ["authorization", "host"]) {
+    const given = headersDistinct[name] ?? [];
+    if (given.length > 1) sent.set(name, given.join(", "));
+  }
   // Only a path is taken from the client: an absolute URL must not name another server.
   const target = new URL(url.startsWith("/") ? `http://${HOST}${url}` : `http://${HOST}/`);
   if (METHODS_WITHOUT_BODY.has(method)) return new Request(target, { method, headers: sent, signal });

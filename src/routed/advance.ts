@@ -10,7 +10,7 @@ import { keyedRequest } from "../log/machine.js";
 import { cancelled, type Followed } from "../phased/verify/verify.js";
 import { isInvisible } from "../workflow/field-types.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
-import { parseSessionId, shown } from "../workflow/names.js";
+import { meantOr, parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/object-reader.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
 import { mergeContext, readContext } from "./ask-decider.js";
@@ -283,12 +283,24 @@ async function overtaken(context: RoutedContext, session: RoutedSession, handed:
   return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), isOwn);
 }
 
+/** A key of the wire, such as context_updates, would be ignored. */
+function unknownKey(operation: string, name: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${operation} has no option ${shown(name)}`, {
+    remedy: meantOr(name, KEYS, `Its options are ${KEYS.join(", ")}.`),
+    details: { field: name },
+  });
+}
+
+const KEYS = ["report", "contextUpdates", "assumedStep", "idempotencyKey", "signal", "onAsk", "onCheck"];
+
 function handedIn(
   { options }: RoutedContext,
   operation: "advance" | "resume",
-  { report: given, contextUpdates: updates = {}, idempotencyKey }: AdvanceRequest,
+  request: AdvanceRequest,
   assumedStep?: string,
 ): Handed {
+  for (const name in request) if (!KEYS.includes(name)) throw unknownKey(operation, name);
+  const { report: given, contextUpdates: updates = {}, idempotencyKey } = request;
   const { maxReportBytes, maxContextBytes } = options.limits;
   const report = checkReport(given, maxReportBytes);
   const contextUpdates = readContext(updates, maxContextBytes);

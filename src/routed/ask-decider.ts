@@ -7,7 +7,7 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { FullClock } from "../ports/clock.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import type { JsonObject } from "../workflow/json.js";
+import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { FINISH, matchName, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import type { Deadline, DeciderWait } from "./decider-wait.js";
@@ -117,8 +117,9 @@ async function bounded(
   deadline: Deadline,
 ): Promise<DeciderAnswer> {
   const options = { signal: wait.signal };
+  let answer: unknown;
   try {
-    const answer = await wait.answer(() => decider.decide(request, options), deadline);
+    answer = await wait.answer(() => decider.decide(request, options), deadline);
     if (isAnswer(answer)) return answer;
   } catch (error) {
     // A decider that was stopped has not failed.
@@ -128,7 +129,12 @@ async function bounded(
     // The error may contain a key or a prompt: only the host gets it.
     throw failed("unavailable", "the decider failed", true, error);
   }
-  throw failed("invalid_response", "the decider gave no answer", false);
+  throw failed("invalid_response", `the decider gave no answer: ${missingIn(answer)}`, false);
+}
+
+function missingIn(answer: unknown): string {
+  if (!isJsonObject(answer)) return "it returned no object";
+  return "nextStep" in answer ? "contextUpdates is missing" : "nextStep is missing";
 }
 
 function isAnswer(value: unknown): value is DeciderAnswer {

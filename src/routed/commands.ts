@@ -12,6 +12,15 @@ import { cancelled } from "../phased/verify/verify.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, ownerFor, requireOwnPlace } from "../runtime/access.js";
 import { isInvisible } from "../workflow/field-types.js";
+import {
+  anything,
+  callable,
+  checkOptions,
+  having,
+  type OptionChecks,
+  optionally,
+  text,
+} from "../workflow/host-options.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
@@ -24,8 +33,17 @@ import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { FollowedDecision, RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
 import { executeOn, questionOf, requireInstance, requirePlace, resultOf, viewInstance } from "./views.js";
 
+const STARTS: OptionChecks<StartRoutedRequest> = {
+  workflow: text,
+  context: anything,
+  idempotencyKey: optionally(text),
+  signal: optionally(having("an AbortSignal")),
+  onAsk: optionally(callable),
+};
+
 /** Starts an instance. */
 export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
+  checkOptions("start", request, STARTS);
   const { options, kernel } = context;
   const { workflow, idempotencyKey, signal, onAsk } = request;
   const definition = await requireDefinition(context, workflow);

@@ -9,7 +9,7 @@ import { createHttpApi } from "phasegate/http";
 import { createInspector } from "phasegate/inspector";
 import { createHostCheck, createQuotas, createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
-import { defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
+import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { FaultyStorage, runStorageContract } from "phasegate/testing";
 import { createVerifiers } from "phasegate/verify";
 import { createWorkspace } from "phasegate/workspace";
@@ -236,6 +236,39 @@ const REJECTED: Readonly<Record<string, readonly [call: () => Promise<unknown>, 
 
 it.each(Object.entries(REJECTED))("%s", async (_, [call, message]) => {
   await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining(message) });
+});
+
+describe("a report", () => {
+  const routedEngine = (answer: unknown) =>
+    createRoutedEngine({
+      ...{ storage: new MemoryStorage(), workflows: routedWorkflows(routed({})) },
+      decider: { decide: async () => answer as Any },
+    });
+
+  it("with the key of the wire is refused, and so is a start", async () => {
+    const engine = routedEngine({});
+    await expect(engine.start({ workflow_name: "W" } as Any)).rejects.toMatchObject({
+      message: 'start has no option "workflow_name"',
+    });
+    const { instanceId } = await engine.start({ workflow: "W" });
+    const report = { status: "success" };
+    await expect(engine.advance(instanceId, { report, context_updates: { a: 1 } } as Any)).rejects.toMatchObject({
+      ...{ code: "INVALID_INPUT", message: 'advance has no option "context_updates"' },
+      remedy: "Did you mean contextUpdates?",
+    });
+  });
+
+  it.each([
+    [{ nextStep: "A" }, "contextUpdates is missing"],
+    [{ next_step: "A" }, "nextStep is missing"],
+    [undefined, "it returned no object"],
+  ])("that a decider answers with %j says what is missing", async (answer, message) => {
+    const engine = routedEngine(answer);
+    const { instanceId } = await engine.start({ workflow: "W" });
+    await expect(engine.advance(instanceId, { report: { status: "success" } })).rejects.toMatchObject({
+      ...{ code: "DECIDER_FAILED", message: `the decider gave no answer: ${message}` },
+    });
+  });
 });
 
 describe("a request", () => {

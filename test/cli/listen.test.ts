@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { access, readFile, writeFile } from "node:fs/promises";
-import { request } from "node:http";
+import { get, request } from "node:http";
 import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -290,6 +290,12 @@ describe("phasegate serve --listen", () => {
       /429|calls/,
     );
     expect(await other.ask({ action: "list_workflows" })).toMatchObject({ status: "success" });
+    // Node would keep the first header of two. What is in front of the server may have read the second one.
+    const headers = { authorization: [`Bearer ${ann}`, `Bearer ${bob}`] };
+    const twice = await new Promise<number | undefined>((resolve, reject) => {
+      get(url, { headers }, ({ statusCode }) => resolve(statusCode)).on("error", reject);
+    });
+    expect(twice).toBe(401);
     const page = { origin: "https://evil.example", authorization: `Bearer ${ann}` };
     expect((await fetch(url, { method: "POST", headers: page })).status).toBe(403);
     expect((await run("tokens", "revoke", "bob", "--tokens", tokens)).code).toBe(0);

@@ -41,6 +41,9 @@ function caller() {
   return { signal: controller.signal, abort: () => controller.abort(), asked, onAsk };
 }
 
+/** What a call takes of a caller. */
+const followed = ({ signal, onAsk }: Pick<ReturnType<typeof caller>, "signal" | "onAsk">) => ({ signal, onAsk });
+
 /** A storage during whose append of one version something happens. */
 class Ending extends MemoryStorage {
   readonly #version: number;
@@ -119,7 +122,7 @@ describe("a call that waits for the decider", () => {
     engine.on("internalError", (error) => errors.push(error));
     const client = caller();
     const call = { ...DONE, contextUpdates: { depth: 20 }, idempotencyKey: "once" };
-    const ended = failure(engine.advance(id, { ...call, ...client }));
+    const ended = failure(engine.advance(id, { ...call, ...followed(client) }));
     await until(() => seen.begun === 1);
     client.abort();
     expect(await ended).toMatchObject({ code: "CANCELLED", details: { operation: "advance", sessionId: id } });
@@ -158,7 +161,7 @@ describe("a call that waits for the decider", () => {
       },
       "Sow",
     ]);
-    expect(await failure(engine.advance(id, { ...DONE, ...client }))).toMatchObject({ code: "CANCELLED" });
+    expect(await failure(engine.advance(id, { ...DONE, ...followed(client) }))).toMatchObject({ code: "CANCELLED" });
     expect(decider.requests).toHaveLength(1);
   });
 
@@ -176,21 +179,21 @@ describe("a call that waits for the decider", () => {
       return await ended;
     };
     const key = { idempotencyKey: "k" };
-    const first = await leaving((client) => engine.start({ workflow: "GARDEN", ...key, ...client }));
+    const first = await leaving((client) => engine.start({ workflow: "GARDEN", ...key, ...followed(client) }));
     expect(first).toMatchObject({ code: "CANCELLED", details: { operation: "start" } });
     const { instanceId: id } = await engine.start({ workflow: "GARDEN", ...key });
     expect(first).toMatchObject({ details: { sessionId: id } });
     expect(await failure(engine.advance(id, DONE))).toMatchObject({ code: "DECIDER_FAILED" });
     expect(await failure(engine.retry(id, { signal: AbortSignal.abort() }))).toMatchObject({ code: "CANCELLED" });
     expect(await engine.status(id)).toMatchObject({ status: "FAILED" });
-    const retried = await leaving((client) => engine.retry(id, { idempotencyKey: "again", ...client }));
+    const retried = await leaving((client) => engine.retry(id, { idempotencyKey: "again", ...followed(client) }));
     expect(retried).toMatchObject({ code: "CANCELLED", details: { operation: "retry" } });
     expect(await engine.retry(id, { idempotencyKey: "again" })).toMatchObject({
       status: "RUNNING",
       currentStep: "Sow",
     });
     const back = { assumedStep: "Sow", report: { status: "resuming" } };
-    const resumed = await leaving((client) => engine.resume(id, { ...back, ...client }));
+    const resumed = await leaving((client) => engine.resume(id, { ...back, ...followed(client) }));
     expect(resumed).toMatchObject({ code: "CANCELLED", details: { operation: "resume" } });
     expect(await engine.resume(id, back)).toMatchObject({ currentStep: "Water" });
   });
@@ -232,8 +235,8 @@ describe("calls that wait for one answer", () => {
     const made = await started([move, ...moves]);
     const [one, other] = [caller(), caller()];
     const answers = {
-      one: made.engine.advance(made.id, { ...DONE, ...one }),
-      other: made.engine.advance(made.id, { ...DONE, ...other }),
+      one: made.engine.advance(made.id, { ...DONE, ...followed(one) }),
+      other: made.engine.advance(made.id, { ...DONE, ...followed(other) }),
     };
     await Promise.all([one.asked, other.asked, until(() => seen.begun === 1)]);
     return { ...made, one, other, answers, seen, answer };
