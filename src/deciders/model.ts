@@ -296,7 +296,7 @@ export function requireWhole(field: string, value: number): void {
 }
 
 /** Throws `INVALID_INPUT` for an option that is no number in a range. */
-export function requireNumber(field: string, value: number, least: number, most: number): void {
+function requireNumber(field: string, value: number, least: number, most: number): void {
   if (typeof value === "number" && value >= least && value <= most) return;
   throw invalidOption(field, `a number from ${least} to ${most}`);
 }

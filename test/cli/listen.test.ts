@@ -291,7 +291,7 @@ describe("phasegate serve --listen", () => {
     );
     expect(await other.ask({ action: "list_workflows" })).toMatchObject({ status: "success" });
     // Node would keep the first header of two. What is in front of the server may have read the second one.
-    const headers = ["Authorization", `Bearer ${ann}`, "Authorization", `Bearer ${bob}`];
+    const headers = ["Host", new URL(url).host, "Authorization", `Bearer ${ann}`, "Authorization", `Bearer ${bob}`];
     const twice = await new Promise<number | undefined>((resolve, reject) => {
       get(url, { headers }, ({ statusCode }) => resolve(statusCode)).on("error", reject);
     });
