@@ -33,11 +33,11 @@ const content = new MemoryContent({
   },
 });
 
-const definition = await content.definition("release");
+// #region check
+const definition = await content.definition("release"); // of any provider of workflows, such as FileContent
 const gate = definition?.structure.phases[0]?.gate;
 assert(gate !== undefined, "the workflow has a gate");
 
-// #region check
 const rules = await compileRules(gate); // undefined if the gate has none
 const check = (evidence: { [name: string]: number | string }) => {
   const verdict = checkGate(gate, evidence, rules === undefined ? {} : { rules });

@@ -14,7 +14,9 @@
  *
  * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
  */
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { PhasegateError } from "../errors.js";
 import { exampleOf, isBlank, isOfType } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
@@ -53,7 +55,8 @@ export interface GateContext {
 
 /**
  * Checks evidence against a gate and returns the verdict. Pure: the same arguments give the same verdict.
- * The evidence must be plain JSON. Reports all problems at once, in the gate's order. Never throws.
+ * The evidence must be plain JSON. Reports all problems at once, in the gate's order.
+ * @throws {PhasegateError} `INVALID_INPUT` for what is no gate of a definition.
  */
 export function checkGate(gate: GateDefinition, evidence: JsonObject, context: GateContext = {}): Verdict {
   switch (gate.kind) {
@@ -66,6 +69,11 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
     case "plan":
       return verdict(checkPlanGate(gate, evidence));
   }
+  // Plain JavaScript may pass a gate as it is written.
+  throw new PhasegateError("INVALID_INPUT", "checkGate takes the gate of a definition", {
+    remedy: "Give definition.structure.phases[0].gate of what defineWorkflow() returns.",
+    details: { field: "gate", expected: "a gate of a definition" },
+  });
 }
 
 /**
