@@ -15,7 +15,7 @@ import { createHostCheck } from "../login/request.js";
 import { createMcpHttpHandler } from "../mcp/http.js";
 import type { PrometheusMetrics } from "../otel/prometheus.js";
 import { byOwner } from "../ports/actor.js";
-import type { Login } from "../ports/login.js";
+import { isResponse, type Login } from "../ports/login.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import { packageVersion } from "./exit-codes.js";
@@ -167,7 +167,7 @@ function countedLogin(login: Login, quotas: Quotas): Login {
   return {
     async authenticate(request) {
       const actor = await login.authenticate(request);
-      if (actor instanceof Response) return actor;
+      if (isResponse(actor)) return actor;
       const answer = quotas.call(actor.name);
       return answer.ok ? actor : quotaResponse(answer);
     },
@@ -194,7 +194,7 @@ function loginOf({ tokens, oauthIssuer, oauthResource }: ListenOptions, log: Log
 /** Metrics are about all sessions: who logs in must be one who may see these. */
 async function refusedMetrics(login: Login, request: Request): Promise<Response | undefined> {
   const actor = await login.authenticate(request);
-  if (actor instanceof Response) return actor;
+  if (isResponse(actor)) return actor;
   if (byOwner({ actor, action: "see", operation: "metrics" })) return undefined;
   const message = "Metrics are for viewers, approvers and operators.";
   return Response.json({ error: { code: "NOT_ALLOWED", message } }, { status: 403 });

@@ -1,6 +1,6 @@
 /** `phasegate new`: writes the folder of a new workflow, which is valid at once. Its texts are in new-texts.ts. */
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -125,27 +125,60 @@ async function schemaAddress(folder: string): Promise<SchemaAddress> {
   return (_, schema) => `${schemasAddress(packageVersion())}/${schema}`;
 }
 
-/** Writes all files or none: into a folder beside the one that is wanted, which then gets its name. */
+/** Writes all files or none. An empty folder that is there stays what it is, with its rights, also if it is a link. */
 async function writeAll(folder: string, files: readonly NewFile[]): Promise<void> {
+  const isThere = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  return isThere ? fill(folder, files) : create(folder, files);
+}
+
+/** Writes into an empty folder. If a file can't be written, those that were are deleted; nobody else's are. */
+async function fill(folder: string, files: readonly NewFile[]): Promise<void> {
+  const written: string[] = [];
+  try {
+    await writeIn(folder, files, written);
+  } catch (cause) {
+    for (const file of written.reverse()) {
+      await rm(file, { force: true });
+      for (let at = dirname(file); at !== folder; at = dirname(at)) await rmdir(at).catch(() => undefined);
+    }
+    throw unwritten(folder, cause);
+  }
+}
+
+/** Writes files where there are none; `written` gets their paths, that of one that could only be begun as well. */
+async function writeIn(folder: string, files: readonly NewFile[], written: string[] = []): Promise<void> {
+  for (const { path, text } of files) {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    const opened = await open(file, "wx");
+    written.push(file);
+    await opened.writeFile(text).finally(() => opened.close());
+  }
+}
+
+function unwritten(folder: string, cause: unknown): CommandFailure {
+  const message = `${folder} can't be written (${errnoOf(cause) ?? "unknown"})`;
+  return new CommandFailure(message, EXIT.environment, OTHER, { cause });
+}
+
+/** Writes into a folder beside the one that is wanted, which then gets its name. */
+async function create(folder: string, files: readonly NewFile[]): Promise<void> {
   const root = dirname(folder);
   const temporary = temporaryName(folder, randomBytes(6).toString("hex"));
   let made: string | undefined;
   try {
     made = await mkdir(root, { recursive: true });
-    for (const { path, text } of files) {
-      await mkdir(dirname(join(temporary, path)), { recursive: true });
-      await writeFile(join(temporary, path), text);
-    }
-    // On Windows not even an empty folder is replaced. One that has something in it by now is not replaced anywhere.
-    await rmdir(folder).catch(() => undefined);
+    await writeIn(temporary, files);
+    // A folder that has something in it by now is not replaced.
     await rename(temporary, folder);
   } catch (cause) {
     await rm(temporary, { recursive: true, force: true });
     for (let at = root; made !== undefined && at.length >= made.length; at = dirname(at))
       await rmdir(at).catch(() => undefined);
-    throw new CommandFailure(`${folder} can't be written (${errnoOf(cause) ?? "unknown"})`, EXIT.environment, OTHER, {
-      cause,
-    });
+    throw unwritten(folder, cause);
   }
 }
 

@@ -13,21 +13,23 @@
 import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { Actor } from "../ports/actor.js";
-import { askLogin, type Login } from "../ports/login.js";
+import { askLogin, isResponse, type Login } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
 import { jsonOf } from "../tools/wire.js";
 import {
   callable,
-  check,
   checkOptions,
+  either,
   fromOne,
   having,
   type OptionChecks,
+  oneOf,
   optionally,
   text,
+  texts,
 } from "../workflow/host-options.js";
-import { isJsonObject } from "../workflow/json.js";
+import { isJsonObject, optional } from "../workflow/json.js";
 import {
   normalizedBase,
   OPENAPI_PATH,
@@ -70,8 +72,6 @@ export type HttpApi = (request: Request) => Promise<Response>;
 const BODY_BYTES = 1024 * 1024;
 const RETRY_AFTER_SECONDS = "1";
 
-const isCors = (value: unknown) => isJsonObject(value) && (value.origins === "*" || Array.isArray(value.origins));
-
 const CHECKS: OptionChecks<HttpApiOptions> = {
   basePath: optionally(text),
   title: optionally(text),
@@ -79,14 +79,16 @@ const CHECKS: OptionChecks<HttpApiOptions> = {
   authorize: optionally(callable),
   login: optionally(having("a login, such as createTokenLogin() makes", "authenticate")),
   maxBodyBytes: optionally(fromOne),
-  cors: optionally(check('{ origins: [...] }, or { origins: "*" }', isCors)),
+  cors: optionally(having("an object with origins")),
 };
+const CORS: OptionChecks<CorsOptions> = { origins: either('a list of origins, or "*" for all', texts, oneOf("*")) };
 const PHASED_CHECKS = { tool: optionally(having("the options of a tool")) };
 
 /** Without a login there is no actor that a rule could be asked about. */
 function nobodyToAsk(): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", "createHttpApi: tool.authorize needs a login", {
-    remedy: "Give login, or authorize, which decides on each request.",
+    remedy:
+      "Give login, or tool.actor: whom the rule is asked about. Or use the option authorize, which decides on each request.",
     details: { field: "login", expected: "a login" },
   });
 }
@@ -102,8 +104,12 @@ export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): H
 export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
   const isRouted = "advance" in engine;
   checkOptions<HttpApiOptions>("createHttpApi", options, isRouted ? CHECKS : { ...CHECKS, ...PHASED_CHECKS });
-  if (options.tool?.authorize !== undefined && options.login === undefined) throw nobodyToAsk();
-  const given = { ...options, basePath: normalizedBase(options.basePath) };
+  const { login, authorize, cors, tool } = options;
+  if (cors !== undefined) checkOptions("createHttpApi", cors, CORS, "cors.");
+  if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) throw nobodyToAsk();
+  // By name, as a copy has no getters of a class: without the login, everybody would be the host.
+  const rules = { ...optional("login", login), ...optional("authorize", authorize) };
+  const given = { ...options, ...rules, basePath: normalizedBase(options.basePath) };
   return "advance" in engine
     ? handlerOf(routedService(engine, given), given)
     : handlerOf(phasedService(engine, given), given);
@@ -161,10 +167,10 @@ async function answer<Call extends string>(
   // Answered before authorization: a browser's preflight carries no credentials.
   if (method === "OPTIONS") return { allow };
   const authorized = authorize === undefined ? true : await authorize(request);
-  if (authorized instanceof Response) return { response: authorized };
+  if (isResponse(authorized)) return { response: authorized };
   if (authorized !== true) return { refusal: REFUSALS.unauthorized, headers: { "www-authenticate": "Bearer" } };
   const actor = login && (await askLogin(login, request));
-  if (actor instanceof Response) return { response: actor };
+  if (isResponse(actor)) return { response: actor };
   if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
   return route === undefined ? { body: service.document } : carried(service, route, { request, actor, maxBodyBytes });
 }

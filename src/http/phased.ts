@@ -1,8 +1,10 @@
 /** Phased sessions over HTTP: a route for each action of the workflow tool, and the tool that executes them. */
+
 import * as z from "zod";
 import type { ErrorCode } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { type Actor, actorKey } from "../ports/actor.js";
+import type { Login } from "../ports/login.js";
 import { RecentMap } from "../runtime/cache.js";
 import { isErrorCode, WIRE_ERRORS } from "../tools/dispatch.js";
 import {
@@ -116,10 +118,14 @@ export function phasedDocument({ tool, ...options }: PhasedHttpOptions): OpenApi
 const ACTORS_MAX = 1000;
 
 /** Serves phased sessions. */
-export function phasedService(engine: Engine, options: PhasedHttpOptions): Service<Action> {
+export function phasedService(
+  engine: Engine,
+  options: PhasedHttpOptions & { readonly login?: Login },
+): Service<Action> {
   const given: WorkflowToolOptions = { name: "sessions", ...options.tool };
-  const { authorize: _, ...usual } = given;
-  const shared = createWorkflowTool(engine, usual);
+  const { actor: _, authorize: __, ...usual } = given;
+  // With a login each call has an actor, and this tool only names the routes.
+  const shared = createWorkflowTool(engine, options.login === undefined ? given : usual);
   const tools = new RecentMap<string, WorkflowTool>(ACTORS_MAX);
   const toolOf = (actor: Actor): WorkflowTool => {
     const key = actorKey(actor);

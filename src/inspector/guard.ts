@@ -6,8 +6,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Actor } from "../ports/actor.js";
-import { askLogin, type Login } from "../ports/login.js";
-import { isJsonObject } from "../workflow/json.js";
+import { askLogin, isResponse, type Login } from "../ports/login.js";
+import { callable, checkOptions, having, optionally } from "../workflow/host-options.js";
 import { hostOf, invalid, LOCAL_NAMES } from "./requests.js";
 
 /**
@@ -86,16 +86,16 @@ export class Guard {
   readonly #writeKey: string | undefined;
 
   constructor(access: InspectorAccess, hosts: readonly string[] = LOCAL_NAMES) {
-    checkAccess(access);
-    this.#access = access;
+    this.#access = accessOf(access);
     this.#hosts = hosts.map((name) => name.toLowerCase());
-    this.#logins = "login" in access ? new Logins(access.login) : undefined;
-    if (!("token" in access)) return;
+    this.#logins = "login" in this.#access ? new Logins(this.#access.login) : undefined;
+    if (!("token" in this.#access)) return;
+    const { token } = this.#access;
     // Cookies know no ports: two inspectors on one machine need two names. The value is not the token: what a browser keeps
     // can't be put into a URL and handed on.
-    const digest = digestOf(`cookie ${access.token}`);
+    const digest = digestOf(`cookie ${token}`);
     this.#cookie = { name: `phasegate-${digest.slice(0, 8)}`, value: digest.slice(8) };
-    this.#writeKey = digestOf(`write ${access.token}`);
+    this.#writeKey = digestOf(`write ${token}`);
   }
 
   /** Refuses what comes from another page or under another name. Every request is checked, the page itself included. */
@@ -145,11 +145,11 @@ export class Guard {
     if (this.#logins !== undefined) {
       const person = await this.#logins.personOf(request);
       if (person === undefined) return { refused: { ...LOGIN, remedy: "Enter your token for this server." } };
-      return person instanceof Response ? { refused: person } : person;
+      return isResponse(person) ? { refused: person } : person;
     }
     if ("authorize" in this.#access) {
       const allowed = await this.#access.authorize(request);
-      return allowed === true ? {} : { refused: allowed instanceof Response ? allowed : LOGIN };
+      return allowed === true ? {} : { refused: isResponse(allowed) ? allowed : LOGIN };
     }
     const { name, value } = this.#cookie ?? { name: "", value: "" };
     const given = cookieOf(request, name);
@@ -170,14 +170,29 @@ export class Guard {
   }
 }
 
-/** Without this, whoever writes `{}` would let everybody in. */
-function checkAccess(access: unknown): asserts access is InspectorAccess {
-  const { token, authorize, login } = isJsonObject(access) ? access : {};
-  if (typeof token === "string" && token.length >= TOKEN_MIN) return;
-  if (token === undefined && (typeof authorize === "function" || isJsonObject(login))) return;
-  if (token !== undefined)
+/** Returns the one way in that is defined. Without this check, whoever writes `{}` would let everybody in. */
+function accessOf(access: InspectorAccess): InspectorAccess {
+  const { token, authorize, login }: { token?: unknown; authorize?: unknown; login?: unknown } = access;
+  const ways = Object.entries({ token, authorize, login }).filter(([, way]) => way !== undefined);
+  if (ways.length !== 1)
+    throw invalid("access", "{ token }, { authorize } or { login }", "Say who may use the inspector.");
+  if (token !== undefined && !isLongText(token)) {
     throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
-  throw invalid("access", "{ token }, { authorize } or { login }", "Say who may use the inspector.");
+  }
+  checkOptions(
+    "createInspector",
+    { authorize, login },
+    { authorize: optionally(callable), login: optionally(LOGIN_CHECK) },
+    "access.",
+  );
+  if ("token" in access && token !== undefined) return { token: access.token };
+  return "authorize" in access && authorize !== undefined ? { authorize: access.authorize } : access;
+}
+
+const LOGIN_CHECK = having("a login, such as createTokenLogin() makes", "authenticate");
+
+function isLongText(token: unknown): boolean {
+  return typeof token === "string" && token.length >= TOKEN_MIN;
 }
 
 const LOGIN: Refusal = {
@@ -243,7 +258,7 @@ export class Logins {
     if (cookie === undefined || opened === undefined) return undefined;
     const person = await this.#ask(request.url, `Bearer ${opened.token}`);
     if (person === undefined) this.#opened.delete(cookie);
-    return person === undefined || person instanceof Response ? person : { ...person, writeKey: opened.writeKey };
+    return person === undefined || isResponse(person) ? person : { ...person, writeKey: opened.writeKey };
   }
 
   /** Logs in with a token. Returns the cookie, and the key for changes; undefined if the token does not count. */
@@ -254,7 +269,7 @@ export class Logins {
   ): Promise<{ readonly cookie: string; readonly writeKey: string } | Response | undefined> {
     if (!/^[\x21-\x7e]+$/.test(token)) return undefined;
     const person = await this.#ask(request.url, `Bearer ${token}`);
-    if (person === undefined || person instanceof Response) return person;
+    if (person === undefined || isResponse(person)) return person;
     const [value, writeKey] = [secret(32), secret(32)];
     const { name } = person.actor;
     this.#opened.set(value, { name, token, writeKey });
@@ -271,7 +286,7 @@ export class Logins {
 
   async #ask(url: string, authorization: string): Promise<Person | Response | undefined> {
     const answer = await askLogin(this.#login, new Request(url, { headers: { authorization } }));
-    if (!(answer instanceof Response)) return { actor: answer };
+    if (!isResponse(answer)) return { actor: answer };
     return answer.status === 401 ? undefined : answer;
   }
 }

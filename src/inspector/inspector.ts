@@ -11,12 +11,14 @@
  * - live.ts: the stream of changes
  * - page/: the page's sources, which run in the browser
  */
+
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Approvers } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { type Access, type Actor, actorKey, byOwner } from "../ports/actor.js";
 import { type FullClock, fullClock, systemClock } from "../ports/clock.js";
+import { isResponse } from "../ports/login.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, detailOf } from "./details.js";
@@ -272,7 +274,7 @@ async function write(host: App, path: string, request: Request): Promise<Respons
   if (unsafe !== undefined) return refuse(unsafe);
   if (path === "login") {
     const login = await guard.loginBy(request, (await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
-    if (login instanceof Response) return login;
+    if (isResponse(login)) return login;
     if (login === undefined)
       return refuse({
         status: 401,
@@ -329,7 +331,7 @@ const NOT_FOUND: Refusal = { status: 404, code: "NOT_FOUND", message: "There is 
 const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message: "Use GET, or POST for changes." };
 
 function refuse(refused: Refusal | Response): Response {
-  if (refused instanceof Response) return refused;
+  if (isResponse(refused)) return refused;
   const { status, code, message, remedy } = refused;
   const error = { code, message, ...(remedy === undefined ? {} : { remedy }) };
   return Response.json({ error } satisfies ApiError, { status, headers: { "cache-control": "no-store" } });

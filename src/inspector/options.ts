@@ -2,7 +2,18 @@
 import type { Approvers, Invitations } from "../approval/approvers.js";
 import type { Clock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
-import { callable, checkOptions, either, flag, having, optionally, text, texts } from "../workflow/host-options.js";
+import {
+  callable,
+  checkOptions,
+  either,
+  flag,
+  having,
+  key,
+  type OptionChecks,
+  optionally,
+  text,
+  texts,
+} from "../workflow/host-options.js";
 import type { InspectorAccess } from "./guard.js";
 import type { InspectorSources } from "./sources.js";
 import type { HostAction } from "./wire.js";
@@ -35,10 +46,9 @@ export interface InspectorOptions extends InspectorSources {
 
 /** Checks the options. Throws `INVALID_INPUT`. */
 export function checkInspectorOptions(options: InspectorOptions): void {
-  const engine = optionally(having("an engine", "as", "start"));
   checkOptions("createInspector", options, {
-    engine,
-    routed: engine,
+    engine: optionally(having("an engine, as createEngine() returns it", "as", "completePhase")),
+    routed: optionally(having("an engine, as createRoutedEngine() returns it", "as", "advance")),
     recorded: optionally(having("{ storage }")),
     access: having("{ token }, { authorize } or { login }"),
     basePath: optionally(text),
@@ -52,4 +62,10 @@ export function checkInspectorOptions(options: InspectorOptions): void {
     onError: optionally(callable),
     clock: optionally(having("a clock", "now")),
   });
+  if (options.recorded !== undefined) checkOptions("createInspector", options.recorded, RECORDED, "recorded.");
 }
+
+const RECORDED: OptionChecks<NonNullable<InspectorSources["recorded"]>> = {
+  storage: having("a storage", "read", "list"),
+  hashKey: optionally(key),
+};

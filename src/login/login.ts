@@ -10,7 +10,7 @@
  */
 import type { Actor } from "../ports/actor.js";
 import { type Clock, systemClock } from "../ports/clock.js";
-import type { Login } from "../ports/login.js";
+import { isResponse, type Login } from "../ports/login.js";
 import { callable, checkOptions, having, optionally } from "../workflow/host-options.js";
 import { authenticateBearer, isAboutKnown, noMore, noToken, type TokenOwner } from "./request.js";
 import { entryOf, readTokens, type TokenEntry, type Tokens, tokenState } from "./tokens.js";
@@ -65,7 +65,7 @@ export function firstOf(...logins: readonly [Login, ...Login[]]): Login {
       const refusals: Response[] = [];
       for (const login of logins) {
         const found = await login.authenticate(request);
-        if (!(found instanceof Response)) return found;
+        if (!isResponse(found)) return found;
         refusals.push(found);
       }
       const [first] = refusals;

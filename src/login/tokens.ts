@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, ROLES, type Role } from "../ports/actor.js";
-import { checkOptions, numeric, optionally, text, texts } from "../workflow/host-options.js";
+import { check, checkOptions, optionally, text, texts } from "../workflow/host-options.js";
 import { digest } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 
@@ -80,7 +80,12 @@ export function createToken(
     name: text,
     team: optionally(text),
     roles: texts,
-    expires: optionally(numeric("milliseconds since 1970")),
+    expires: optionally(
+      check(
+        "milliseconds since 1970",
+        (value) => typeof value === "number" && !Number.isNaN(new Date(value).getTime()),
+      ),
+    ),
   });
   const { name, team, roles, expires } = request;
   const [id, salt] = [hexOf(random(8)), hexOf(random(16))];
@@ -123,8 +128,8 @@ export function readTokens(text: string, file = "the tokens file"): Tokens {
  * itself must not be in the file.
  */
 export function tokensText(entries: Iterable<TokenEntry>): string {
-  const parsed = fileSchema.safeParse({ tokens: [...entries] });
-  if (!parsed.success) throw invalid("the entries", parsed.error, "Give the `entry` of what createToken() returns.");
+  const parsed = fileSchema.safeParse(JSON.parse(JSON.stringify({ tokens: [...entries] })));
+  if (!parsed.success) throw invalid("an entry", parsed.error, "Give the `entry` of what createToken() returns.");
   return `${JSON.stringify(parsed.data, undefined, 2)}\n`;
 }
 

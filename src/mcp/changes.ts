@@ -6,7 +6,7 @@ import type { EngineNotifications } from "../phased/notifications.js";
 import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
-import { checkOptions, fromOne, having, type OptionChecks } from "../workflow/host-options.js";
+import { fromOne, having, type OptionChecks } from "../workflow/host-options.js";
 import { guarded } from "./resources.js";
 
 /** Maximum number of sessions that one client or stream may subscribe to. */
@@ -184,11 +184,14 @@ export interface WorkflowPoll {
   readonly everyMs: number;
 }
 
-const POLL: OptionChecks<WorkflowPoll> = { content: having("a provider of workflows", "list"), everyMs: fromOne };
+/** The checks of {@link WorkflowPoll}. */
+export const pollChecks: OptionChecks<WorkflowPoll> = {
+  content: having("a provider of workflows", "list"),
+  everyMs: fromOne,
+};
 
 /** Calls `onChange` when the workflows have changed. Returns a function that stops the polling. */
 function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
-  checkOptions("registerWorkflowTool", { content, everyMs }, POLL, "poll.");
   let seen: string | undefined;
   let stopped = false;
   let polling = false;

@@ -14,9 +14,10 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
-import { askLogin, type Login } from "../ports/login.js";
+import { askLogin, isResponse, type Login } from "../ports/login.js";
 import {
   callable,
+  check,
   checkOptions,
   flag,
   fromOne,
@@ -91,7 +92,7 @@ export interface McpHttpOptions {
   readonly maxConnectionsPerActor?: number;
   /** How long a connection of protocol 2025 is kept without a request or an open stream, in milliseconds. Default 30 min. */
   readonly idleMs?: number;
-  /** The interval of signs of life on event streams, in milliseconds. Default 15,000. */
+  /** The interval of signs of life on event streams, in milliseconds; 0 for none. Default 15,000. */
   readonly keepAliveMs?: number;
   /** Called after each request that was answered. Must not throw. */
   readonly onCall?: (call: HttpCall) => void;
@@ -150,7 +151,7 @@ const CHECKS: OptionChecks<McpHttpOptions> = {
   maxConnections: optionally(fromOne),
   maxConnectionsPerActor: optionally(fromOne),
   idleMs: optionally(fromOne),
-  keepAliveMs: optionally(fromOne),
+  keepAliveMs: optionally(check("a number of 0 or more", (value) => value === 0 || fromOne.accepts(value))),
   onCall: optionally(callable),
   onAnswer: optionally(callable),
   onError: optionally(callable),
@@ -238,7 +239,7 @@ class Endpoint {
     if (document !== undefined) return document;
     if (new URL(request.url).pathname !== path) return refusal(404, `there is nothing at this path: use ${path}`);
     const actor = login === undefined ? LOCAL : await askLogin(login, request);
-    if (actor instanceof Response) return actor;
+    if (isResponse(actor)) return actor;
     const busy = () => {
       this.#report(new Error(`${actor.name} has ${maxRequestsPerActor} requests under way`));
       return refusal(503, `you have ${maxRequestsPerActor} requests under way: wait for one to end`, LATER);

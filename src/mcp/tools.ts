@@ -35,7 +35,13 @@ import { type InstructionsContext, workflowInstructions } from "../workspace/ins
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { answerCall, Followers, followCall, type WatchedTools } from "./calls.js";
-import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
+import {
+  notifyListChanged,
+  pollChecks,
+  registerSubscriptions,
+  type Subscriptions,
+  type WorkflowPoll,
+} from "./changes.js";
 import { type Elicited, elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
@@ -83,6 +89,7 @@ export function registerWorkflowTool(
     poll: optionally(having("{ content, everyMs }")),
     telemetry: optionally(having("what createTelemetry returns", "measure")),
   });
+  if (options.poll !== undefined) checkOptions("registerWorkflowTool", options.poll, pollChecks, "poll.");
   const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
   const engine = engineFor("registerWorkflowTool", host, options);
   const tool = createWorkflowTool(engine, toolOptions);

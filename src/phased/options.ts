@@ -164,8 +164,8 @@ export const limitChecks: OptionChecks<EngineLimits> = {
 /** Without methods it may only be empty: limits without what counts them, as in `{ sessions: 1 }`, would limit nothing. */
 const isQuotas = (value: unknown) =>
   isOpen(value) &&
-  (Object.keys(value).length === 0 ||
-    ["session", "verifier"].some((name) => typeof Reflect.get(value, name) === "function"));
+  (["session", "verifier"].some((name) => callable.accepts(Reflect.get(value, name))) ||
+    Object.values(value).every((one) => one === undefined));
 
 /** The checks of the options that engines of all kinds have. */
 export const sharedChecks = {

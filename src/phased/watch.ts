@@ -4,13 +4,14 @@ import { PhasegateError } from "../errors.js";
 import { maySee } from "../ports/actor.js";
 import {
   type Commit,
-  checkQuery,
+  queryChecks,
   type SessionQuery,
   type SessionSummary,
   type StorageAdapter,
   type WatchOptions,
 } from "../ports/storage-adapter.js";
 import type { Operations } from "../runtime/operations.js";
+import { checkOptions } from "../workflow/host-options.js";
 import type { SessionId } from "../workflow/names.js";
 import type { LoadedPhased } from "./session-decisions.js";
 import type { SessionEvent } from "./state/events.js";
@@ -61,6 +62,8 @@ export function watchCommits(
   );
 }
 
+const { status, workflowType, target, idPrefix } = queryChecks;
+
 /**
  * Yields commits of one kind of session. `read` waits for the next one, checks and reads it, and returns
  * undefined at the end.
@@ -71,7 +74,8 @@ export function watchKind<T>(
   { signal, onReady }: WatchOptions,
   read: (next: () => Promise<Commit | undefined>) => Promise<T | undefined>,
 ): AsyncIterableIterator<T, undefined> {
-  checkQuery("watch", query);
+  const { kind: _, ...asked } = query;
+  checkOptions("watch", asked, { status, workflowType, target, idPrefix });
   if (storage.watch === undefined) throw unsupported();
   const end = new AbortController();
   const abort = () => end.abort();

@@ -19,6 +19,12 @@ export interface Login {
  */
 export async function askLogin(login: Pick<Login, "authenticate">, request: Request): Promise<Actor | Response> {
   const answer: unknown = await login.authenticate(request);
-  if (answer instanceof Response || isActor(answer)) return answer;
+  if (isResponse(answer) || isActor(answer)) return answer;
   throw new TypeError("authenticate must return an actor, {name, team?, roles?: [...]}, or a Response such as a 401");
+}
+
+/** Returns true for a response of whichever class: a server may have replaced the runtime's with its own. */
+export function isResponse(value: unknown): value is Response {
+  if (typeof value !== "object" || value === null || !("status" in value) || !("headers" in value)) return false;
+  return typeof value.status === "number" && typeof Object(value.headers).get === "function";
 }

@@ -100,7 +100,8 @@ export interface SessionQuery {
 
 const isStatus = (value: unknown) => SESSION_STATUSES.some((status) => status === value);
 
-const queryChecks: OptionChecks<SessionQuery> = {
+/** The checks of {@link SessionQuery}. */
+export const queryChecks: OptionChecks<SessionQuery> = {
   status: optionally(
     check(`a list of some of ${SESSION_STATUSES.join(", ")}`, (value) => Array.isArray(value) && value.every(isStatus)),
   ),

@@ -15,6 +15,7 @@ import {
   anything,
   check,
   checkOptions,
+  isOpen,
   numeric,
   type OptionChecks,
   oneOf,
@@ -59,7 +60,7 @@ const FAULT: OptionChecks<StorageFault> = {
   call: anything,
   fault: oneOf("fail", "delay", "duplicate", "drop-answer"),
   milliseconds: optionally(numeric("a number of milliseconds")),
-  error: optionally(check("an Error", (value) => value instanceof Error)),
+  error: optionally(check("an Error", (value) => isOpen(value) && "message" in value)),
 };
 
 /** A storage that fails on request, in front of another one: for tests of how a host handles failures. */

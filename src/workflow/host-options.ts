@@ -46,12 +46,16 @@ export function numeric(what: string): OptionCheck {
 /** A key of a hash chain. */
 export const key = check(
   "a key: a text, or bytes",
-  (value) => (typeof value === "string" && value !== "") || value instanceof Uint8Array,
+  (value) =>
+    (typeof value === "string" && value !== "") || Object.prototype.toString.call(value) === "[object Uint8Array]",
 );
 
 /** Returns a check for an object that has these methods; `what` it is. */
 export function having(what: string, ...methods: readonly string[]): OptionCheck {
-  return check(what, (value) => isOpen(value) && methods.every((name) => callable.accepts(Reflect.get(value, name))));
+  // A function or a class may have methods as well, as `Date` has `now`.
+  const isHolder = (value: unknown): value is object =>
+    isOpen(value) || (methods.length > 0 && typeof value === "function");
+  return check(what, (value) => isHolder(value) && methods.every((name) => callable.accepts(Reflect.get(value, name))));
 }
 
 /** Returns a check that one of two makes. */
@@ -81,7 +85,8 @@ export function checkOptions<T>(of: string, options: T, checks: OptionChecks<T>,
   if (!isOpen(options)) throw invalid(of, `: the options must be an object, not ${kindOf(options)}`, "");
   const all = new Map<string, OptionCheck>(Object.entries(checks));
   for (const name in options) {
-    if (all.has(name)) continue;
+    // What is undefined can protect nothing.
+    if (all.has(name) || Reflect.get(options, name) === undefined) continue;
     const field = `${at}${name}`;
     const known = `Its options are ${firstFew([...all.keys()], 30)}.`;
     throw invalid(of, ` has no option ${shown(field)}`, field, meantOr(name, all.keys(), known));

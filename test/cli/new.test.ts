@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Ajv } from "ajv";
 import { createEngine, MemoryStorage } from "phasegate";
@@ -140,14 +140,28 @@ describe("phasegate new", () => {
   it.skipIf(process.platform === "win32")("leaves nothing behind if the disk is full", async () => {
     const root = await temporaryFolder();
     await writeFiles(root, { "workflows/notes.md": "mine" });
+    // An empty folder that is there stays, with its rights.
+    await mkdir(join(root, "c/foo"), { recursive: true });
+    await chmod(join(root, "c/foo"), 0o700);
     // No file may have more than a kB: the first one has less.
     const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" --import ./scripts/run-sources.mjs src/cli/main.ts "$@"';
-    for (const folder of ["workflows", "a/b"]) {
+    for (const folder of ["workflows", "a/b", "c"]) {
       const args = ["-c", limited, process.execPath, "new", "foo", "--in", join(root, folder)];
       const { status, stderr } = spawnSync("sh", args, { encoding: "utf8" });
       expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining("can't be written (EFBIG)") });
     }
-    expect(await readdir(root, { recursive: true })).toEqual(["workflows", "workflows/notes.md"]);
+    expect((await readdir(root, { recursive: true })).sort()).toEqual([
+      "c",
+      "c/foo",
+      "workflows",
+      "workflows/notes.md",
+    ]);
+    expect((await run("new", "foo", "--in", join(root, "c"))).code).toBe(0);
+    expect((await stat(join(root, "c/foo"))).mode & 0o777).toBe(0o700);
+    await mkdir(join(root, "elsewhere"));
+    await symlink(join(root, "elsewhere"), join(root, "workflows/linked"));
+    expect((await run("new", "linked", "--in", join(root, "workflows"))).code).toBe(0);
+    expect(await filesIn(join(root, "elsewhere"))).not.toEqual([]);
   });
 
   it("writes once if it runs twice at once", async () => {

@@ -2,6 +2,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runInNewContext } from "node:vm";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createEngine, createWorkflowTool, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { FileContent } from "phasegate/fs";
@@ -81,7 +82,7 @@ const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: s
   ],
   "an HTTP API for all pages, written shortly": [
     () => createHttpApi(engine, { cors: "*" as Any }),
-    "createHttpApi: cors must be { origins: [...] }",
+    "createHttpApi: cors must be an object with origins",
   ],
   "an MCP handler with a misspelt login": [
     () => createMcpHttpHandler({ register, logn: {} } as Any),
@@ -129,9 +130,18 @@ const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: s
     () => createToken({ name: "ann", roles: ["agent"], expires: "90d" as Any }),
     "createToken: expires must be milliseconds since 1970",
   ],
+  "a token without an end in numbers": [
+    () => createToken({ name: "ann", roles: ["agent"], expires: Number.POSITIVE_INFINITY }),
+    "createToken: expires must be milliseconds since 1970",
+  ],
+  "an inspector of the other engine": [
+    () => createInspector({ routed: engine as Any, access: { authorize: () => true } }),
+    "createInspector: routed must be an engine, as createRoutedEngine() returns it",
+  ],
+  "a watch by an owner": [() => engine.watch({ owner: "ann" } as Any), 'watch has no option "owner"'],
   "a file with the tokens themselves": [
     () => tokensText([createToken({ name: "ann", roles: ["agent"] }) as Any]),
-    "the entries",
+    "an entry",
   ],
   "a check of one host": [
     () => createHostCheck({ hosts: "example.com" as Any }),
@@ -188,6 +198,13 @@ it.each(Object.entries(INVALID))("%s", (_, [make, message]) => {
 });
 
 it("a check of a field that a schema does not name stays allowed where the schema takes others", () => {
+  const open: object = {
+    vendor: "other",
+    version: 1,
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => ({ type: "object", properties: { passed: { type: "integer" } } }) },
+  };
+  expect(() => checking("other", { evidence: { "~standard": open } })).not.toThrow();
   expect(() => checking("other", { evidence: z.looseObject({ passed: z.int() }) })).not.toThrow();
   expect(() => checking("other", { evidence: z.record(z.string(), z.number()) })).not.toThrow();
 });
@@ -236,6 +253,69 @@ const REJECTED: Readonly<Record<string, readonly [call: () => Promise<unknown>, 
 
 it.each(Object.entries(REJECTED))("%s", async (_, [call, message]) => {
   await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining(message) });
+});
+
+describe("what is right stays allowed:", () => {
+  const page = async (access: object) => {
+    const inspector = createInspector({ engine, access: access as Any, actions: ["pause"] });
+    return (await inspector.fetch(new Request("http://localhost/api/about"))).status;
+  };
+  const login = { authenticate: async () => new Response("", { status: 401 }) };
+  /** A response of another class, as servers have that replace the runtime's. */
+  class Elsewhere {
+    readonly status = 302;
+    readonly statusText = "";
+    readonly headers = new Headers({ location: "/login" });
+    readonly body = null;
+  }
+
+  it("a way into the inspector beside one that is undefined", async () => {
+    expect(await page({ token: undefined, authorize: () => true })).toBe(200);
+    expect(await page({ token: undefined, login })).toBe(401);
+    expect(await page({ authorize: () => new Elsewhere() })).toBe(302);
+    for (const access of [{ login: {} }, { login: Promise.resolve(login) }, { token: "x".repeat(32), login }]) {
+      expect(() => createInspector({ engine, access: access as Any })).toThrow("access");
+    }
+  });
+
+  it("a rule of an HTTP API for its own actor, and a class with getters", async () => {
+    const tool = { actor: { name: "svc" }, authorize: () => false };
+    const ask = async (api: (request: Request) => Promise<Response>) =>
+      (await api(new Request("http://localhost/sessions/list_sessions"))).json();
+    expect(await ask(createHttpApi(engine, { tool }))).toMatchObject({ sessions: [] });
+    expect(() => createHttpApi(engine, { login, tool: { actor: undefined as Any } })).not.toThrow();
+    class Options {
+      get login() {
+        return login;
+      }
+    }
+    const answered = await createHttpApi(
+      engine,
+      new Options(),
+    )(new Request("http://localhost/sessions/list_workflows"));
+    expect(answered.status).toBe(401);
+    expect(() => createHttpApi(engine, { cors: { origin: "*", origins: ["https://a"] } as Any })).toThrow(
+      "cors.origin",
+    );
+  });
+
+  it("options that are undefined, functions with methods, bytes of another realm", () => {
+    const bytes: unknown = runInNewContext("new Uint8Array(32)");
+    const quotas = { session: undefined, verifier: undefined };
+    for (const more of [{ clock: Date }, { hashKey: bytes }, { quotas }, { tool: undefined }]) {
+      expect(() => createEngine({ storage, content, ...(more as Any as object) })).not.toThrow();
+    }
+    expect(() => createMcpHttpHandler({ register, keepAliveMs: 0 })).not.toThrow();
+    const { entry } = createToken({ name: "ann", roles: ["agent"] });
+    expect(tokensText([{ ...entry, revoked: undefined as Any }])).toBe(tokensText([entry]));
+  });
+
+  it("a tool whose registration was refused, once it is right", () => {
+    const host = server();
+    const poll = { content, everyMs: 0 };
+    expect(() => registerWorkflowTool(host, engine, { poll })).toThrow("poll.everyMs");
+    registerWorkflowTool(host, engine, {}).dispose();
+  });
 });
 
 describe("a report", () => {

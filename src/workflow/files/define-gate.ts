@@ -57,14 +57,19 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
   // A misspelt key would be ignored, and the gate would stay open.
   const isSchema = Object(gate?.evidence)["~standard"] !== undefined;
   const schema = (isSchema ? jsonSchemaOf(gate.evidence) : undefined) ?? {};
-  const { properties, additionalProperties = false } = schema;
-  if (isJsonObject(properties) && additionalProperties === false) {
-    common.push(...unknownFields(checks, Object.keys(properties)));
+  if (isJsonObject(schema.properties) && isClosed(schema, gate.evidence["~standard"].vendor)) {
+    common.push(...unknownFields(checks, Object.keys(schema.properties)));
   }
   const problems = isSchema
     ? waivableFaults(schema).map((fault) => `gate.evidence: ${fault}`)
     : ["gate.evidence is not a Standard Schema"];
   return [...problems, ...unknownKeys("gate", gate, KEYS.gate), ...common];
+}
+
+/** Returns true for a schema that lets no other fields through than its own; zod's usual objects leave others out. */
+function isClosed(schema: JsonObject, vendor: string): boolean {
+  if (["patternProperties", "allOf", "anyOf", "oneOf", "$ref"].some((key) => key in schema)) return false;
+  return schema.additionalProperties === false || (schema.additionalProperties === undefined && vendor === "zod");
 }
 
 /** Names the fields of checks that the evidence does not have: such a check would pass whatever is submitted. */
