@@ -1,6 +1,7 @@
 /** Who calls a server that several people and agents share, and what they may do with whose session. Pure. */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
+import { checkOptions, optionally, texts } from "../workflow/host-options.js";
 import { isJsonObject } from "../workflow/json.js";
 import { HIDDEN, shown } from "../workflow/names.js";
 import type { SessionSummary } from "./storage-adapter.js";
@@ -30,12 +31,14 @@ export interface Actor extends Owner {
   readonly roles?: readonly Role[];
 }
 
-/** Checks an actor from outside. A text as the roles would have each role that is a part of it. */
+/** A text as the roles would have each role that is a part of it. */
+const roles = optionally(texts);
+
+/** Checks an actor from outside. */
 export function isActor(value: unknown): value is Actor {
   if (!isJsonObject(value)) return false;
-  const { name, team, roles } = value;
-  if (!isOwnerName(name) || (team !== undefined && !isOwnerName(team))) return false;
-  return roles === undefined || (Array.isArray(roles) && roles.every((role) => typeof role === "string"));
+  const { name, team } = value;
+  return isOwnerName(name) && (team === undefined || isOwnerName(team)) && roles.accepts(value.roles);
 }
 
 /** Returns true for actors who may see and do the same. */
@@ -101,7 +104,8 @@ export interface Caller {
  * @throws {PhasegateError} `INVALID_INPUT` when the actor's name, team or roles are invalid.
  */
 export function callerOf(actor: Actor, authorize: Authorize, report: (error: unknown) => void): Caller {
-  checkActor(actor);
+  checkOwner(actor);
+  checkOptions("as", { roles: actor.roles }, { roles });
   if (authorize === byOwner) return { actor, authorize };
   return {
     actor,
@@ -118,16 +122,6 @@ export function callerOf(actor: Actor, authorize: Authorize, report: (error: unk
       }
     },
   };
-}
-
-/** Throws `INVALID_INPUT` for what is no actor. */
-function checkActor(actor: Actor): void {
-  checkOwner(actor);
-  if (isActor(actor)) return;
-  throw new PhasegateError("INVALID_INPUT", "the roles of an actor must be a list", {
-    remedy: `Write roles: [${ROLES.map((role) => `"${role}"`).join(", ")}], or some of them.`,
-    details: { field: "roles", expected: "a list of roles" },
-  });
 }
 
 /** Returns true if the caller may see a session. */

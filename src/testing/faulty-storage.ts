@@ -16,7 +16,6 @@ import {
   check,
   checkOptions,
   isOpen,
-  numeric,
   type OptionChecks,
   oneOf,
   optionally,
@@ -59,7 +58,7 @@ const FAULT: OptionChecks<StorageFault> = {
   method: oneOf(...Object.keys(METHODS)),
   call: anything,
   fault: oneOf("fail", "delay", "duplicate", "drop-answer"),
-  milliseconds: optionally(numeric("a number of milliseconds")),
+  milliseconds: optionally(check("a number", (value) => typeof value === "number")),
   error: optionally(check("an Error", (value) => isOpen(value) && "message" in value)),
 };
 

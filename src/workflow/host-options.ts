@@ -39,10 +39,6 @@ export const callable = check("a function", (value) => typeof value === "functio
 /** A number from 1, or `Infinity`. */
 export const fromOne = check("a number of 1 or more", (value) => typeof value === "number" && value >= 1);
 
-/** A number, as `what` describes it. */
-export function numeric(what: string): OptionCheck {
-  return check(what, (value) => typeof value === "number" && !Number.isNaN(value));
-}
 /** A key of a hash chain. */
 export const key = check(
   "a key: a text, or bytes",
@@ -108,7 +104,6 @@ function invalid(of: string, what: string, field: string, remedy = "Give an obje
 
 /** Says what a value is. A text is not shown: it may be a key in the wrong place. */
 function kindOf(value: unknown): string {
-  if (typeof value === "string") return "a text";
   if (isPromise(value)) return "a promise";
-  return Array.isArray(value) ? "a list" : typeof value === "function" ? "a function" : String(value);
+  return Array.isArray(value) ? "a list" : value === null || value === undefined ? String(value) : `a ${typeof value}`;
 }

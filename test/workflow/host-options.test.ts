@@ -62,7 +62,7 @@ const REFUSED: Readonly<Record<string, readonly [make: () => unknown, message: s
   ],
   "an actor with a text as roles": [
     () => engine.as({ name: "ann", roles: "no-operator" as Any }),
-    "the roles of an actor must be a list",
+    "as: roles must be a list of texts",
   ],
   "an HTTP API with a misspelt rule": [
     () => createHttpApi(engine, { authorise: () => false } as Any),
@@ -377,7 +377,7 @@ describe("a request", () => {
     "to override without a name": [(id) => engine.overrideGate(id, { phase: 1 } as Any), "overrideGate: by is missing"],
     "to pause with a note alone": [
       (id) => engine.pause(id, "lunch" as Any),
-      "pause: the options must be an object, not a text",
+      "pause: the options must be an object, not a string",
     ],
     "to approve without a hash": [(id) => engine.approve(id, { by: "ann" } as Any), "approve: evidenceHash is missing"],
     "to approve with no signature": [
