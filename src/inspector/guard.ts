@@ -186,7 +186,8 @@ function accessOf(access: InspectorAccess): InspectorAccess {
     "access.",
   );
   if ("token" in access && token !== undefined) return { token: access.token };
-  return "authorize" in access && authorize !== undefined ? { authorize: access.authorize } : access;
+  if ("authorize" in access && authorize !== undefined) return { authorize: access.authorize };
+  return "login" in access ? { login: access.login } : access;
 }
 
 const LOGIN_CHECK = having("a login, such as createTokenLogin() makes", "authenticate");

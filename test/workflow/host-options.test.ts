@@ -271,6 +271,20 @@ describe("what is right stays allowed:", () => {
 
   it("a way into the inspector beside one that is undefined", async () => {
     expect(await page({ token: undefined, authorize: () => true })).toBe(200);
+    const known = { authenticate: async () => ({ name: "olga", roles: ["operator"] }) };
+    for (const way of [{ authorize: () => true }, { login: known }]) {
+      const { sessionId } = await engine.start({ workflowType: "one", target: "c.ts" });
+      const access = { token: undefined, ...way } as Any;
+      const inspector = createInspector({ engine, access, actions: ["pause"] });
+      const headers = { "content-type": "application/json", "x-phasegate": "1", authorization: "Bearer x" };
+      const body = JSON.stringify({ action: "pause", by: "olga", note: "lunch" });
+      const request = new Request(`http://localhost/api/sessions/${sessionId}/action`, {
+        method: "POST",
+        headers,
+        body,
+      });
+      expect((await inspector.fetch(request)).status).toBe(200);
+    }
     expect(await page({ token: undefined, login })).toBe(401);
     expect(await page({ authorize: () => new Elsewhere() })).toBe(302);
     for (const access of [{ login: {} }, { login: Promise.resolve(login) }, { token: "x".repeat(32), login }]) {
