@@ -236,3 +236,9 @@ describe("a problem of a schema", () => {
     ]);
   });
 });
+
+it.each([{}, { fields: {} }, { evidence: {} }, "fields: {}"])("refuses what is no gate of a definition: %j", (gate) => {
+  expect(() => checkGate(gate as never, {})).toThrow(
+    expect.objectContaining({ code: "INVALID_INPUT", message: "checkGate takes the gate of a definition" }),
+  );
+});
