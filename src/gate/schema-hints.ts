@@ -3,7 +3,8 @@
  * words, and an example.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import { listOf, schemasIn, targetOf } from "../workflow/json-schema.js";
+import { schemasIn } from "../workflow/json-schema.js";
+import { listOf, targetOf } from "../workflow/json-schema-values.js";
 import { sampleBy } from "../workflow/schema-sample.js";
 import type { SchemaGate } from "../workflow/structure.js";
 

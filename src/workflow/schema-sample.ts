@@ -6,7 +6,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaGate } from "./gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
-import { FORMATS, isAccepted, isSame, listOf, own, resolved } from "./json-schema.js";
+import { FORMATS, isAccepted, isSame, listOf, own, resolved } from "./json-schema-values.js";
 import type { WorkflowDefinition, WorkflowStructure } from "./structure.js";
 
 type SchemaSample = NonNullable<SchemaGate["sample"]>;
