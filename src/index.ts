@@ -29,10 +29,9 @@ export type {
   ResumeResult,
   RetryResult,
   RollbackResult,
-  TaskRequest,
-  TaskResult,
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
+export type { TaskRequest, TaskResult } from "./phased/complete-task.js";
 export type { NamedDocument } from "./phased/documents.js";
 export { createEngine, type Engine } from "./phased/engine.js";
 export type { TextView } from "./phased/engine-context.js";

@@ -7,7 +7,6 @@
  * - memory.ts: workflows and plans in memory, without Node
  * - answers.ts: texts, listings and errors of all providers
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type {
   Content,

@@ -14,7 +14,6 @@
  *
  * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
  */
-
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { exampleOf, isBlank, isOfType } from "../workflow/field-types.js";

@@ -9,11 +9,10 @@
  * - openapi.ts: the OpenAPI document that is made from the routes
  * - health.ts: what orchestrators and Prometheus ask a server: probes and metrics
  */
-
 import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { Actor } from "../ports/actor.js";
-import { askLogin, isResponse, type Login } from "../ports/login.js";
+import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
 import { jsonOf } from "../tools/wire.js";
@@ -22,6 +21,7 @@ import {
   checkOptions,
   either,
   fromOne,
+  group,
   having,
   type OptionChecks,
   oneOf,
@@ -72,16 +72,16 @@ export type HttpApi = (request: Request) => Promise<Response>;
 const BODY_BYTES = 1024 * 1024;
 const RETRY_AFTER_SECONDS = "1";
 
+const CORS: OptionChecks<CorsOptions> = { origins: either('a list of origins, or "*" for all', texts, oneOf("*")) };
 const CHECKS: OptionChecks<HttpApiOptions> = {
   basePath: optionally(text),
   title: optionally(text),
   version: optionally(text),
   authorize: optionally(callable),
-  login: optionally(having("a login, such as createTokenLogin() makes", "authenticate")),
+  login: optionally(loginCheck),
   maxBodyBytes: optionally(fromOne),
-  cors: optionally(having("an object with origins")),
+  cors: optionally(group("an object with origins", CORS)),
 };
-const CORS: OptionChecks<CorsOptions> = { origins: either('a list of origins, or "*" for all', texts, oneOf("*")) };
 const PHASED_CHECKS = { tool: optionally(having("the options of a tool")) };
 
 /** Without a login there is no actor that a rule could be asked about. */
@@ -104,8 +104,7 @@ export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): H
 export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
   const isRouted = "advance" in engine;
   checkOptions<HttpApiOptions>("createHttpApi", options, isRouted ? CHECKS : { ...CHECKS, ...PHASED_CHECKS });
-  const { login, authorize, cors, tool } = options;
-  if (cors !== undefined) checkOptions("createHttpApi", cors, CORS, "cors.");
+  const { login, authorize, tool } = options;
   if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) throw nobodyToAsk();
   // By name, as a copy has no getters of a class: without the login, everybody would be the host.
   const rules = { ...optional("login", login), ...optional("authorize", authorize) };

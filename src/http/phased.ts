@@ -1,5 +1,4 @@
 /** Phased sessions over HTTP: a route for each action of the workflow tool, and the tool that executes them. */
-
 import * as z from "zod";
 import type { ErrorCode } from "../errors.js";
 import type { Engine } from "../phased/engine.js";

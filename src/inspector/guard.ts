@@ -6,8 +6,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Actor } from "../ports/actor.js";
-import { askLogin, isResponse, type Login } from "../ports/login.js";
-import { callable, checkOptions, having, optionally } from "../workflow/host-options.js";
+import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
+import { callable, checkOptions, group, optionally } from "../workflow/host-options.js";
 import { hostOf, invalid, LOCAL_NAMES } from "./requests.js";
 
 /**
@@ -179,18 +179,12 @@ function accessOf(access: InspectorAccess): InspectorAccess {
   if (token !== undefined && !isLongText(token)) {
     throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
   }
-  checkOptions(
-    "createInspector",
-    { authorize, login },
-    { authorize: optionally(callable), login: optionally(LOGIN_CHECK) },
-    "access.",
-  );
+  const checks = { access: group("a way in", { authorize: optionally(callable), login: optionally(loginCheck) }) };
+  checkOptions("createInspector", { access: { authorize, login } }, checks);
   if ("token" in access && token !== undefined) return { token: access.token };
   if ("authorize" in access && authorize !== undefined) return { authorize: access.authorize };
   return "login" in access ? { login: access.login } : access;
 }
-
-const LOGIN_CHECK = having("a login, such as createTokenLogin() makes", "authenticate");
 
 function isLongText(token: unknown): boolean {
   return typeof token === "string" && token.length >= TOKEN_MIN;

@@ -11,7 +11,6 @@
  * - live.ts: the stream of changes
  * - page/: the page's sources, which run in the browser
  */
-
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Approvers } from "../approval/approvers.js";

@@ -1,12 +1,13 @@
 /** The options of an inspector. */
 import type { Approvers, Invitations } from "../approval/approvers.js";
-import type { Clock } from "../ports/clock.js";
+import { type Clock, clockCheck } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import {
   callable,
   checkOptions,
   either,
   flag,
+  group,
   having,
   key,
   type OptionChecks,
@@ -44,12 +45,17 @@ export interface InspectorOptions extends InspectorSources {
   readonly clock?: Clock;
 }
 
+const RECORDED: OptionChecks<NonNullable<InspectorSources["recorded"]>> = {
+  storage: having("a storage", "read", "list"),
+  hashKey: optionally(key),
+};
+
 /** Checks the options. Throws `INVALID_INPUT`. */
 export function checkInspectorOptions(options: InspectorOptions): void {
   checkOptions("createInspector", options, {
     engine: optionally(having("an engine, as createEngine() returns it", "as", "completePhase")),
     routed: optionally(having("an engine, as createRoutedEngine() returns it", "as", "advance")),
-    recorded: optionally(having("{ storage }")),
+    recorded: optionally(group("{ storage }", RECORDED)),
     access: having("{ token }, { authorize } or { login }"),
     basePath: optionally(text),
     hosts: optionally(texts),
@@ -60,12 +66,6 @@ export function checkInspectorOptions(options: InspectorOptions): void {
     title: optionally(text),
     codeFrame: optionally(callable),
     onError: optionally(callable),
-    clock: optionally(having("a clock", "now")),
+    clock: optionally(clockCheck),
   });
-  if (options.recorded !== undefined) checkOptions("createInspector", options.recorded, RECORDED, "recorded.");
 }
-
-const RECORDED: OptionChecks<NonNullable<InspectorSources["recorded"]>> = {
-  storage: having("a storage", "read", "list"),
-  hashKey: optionally(key),
-};

@@ -9,9 +9,9 @@
  * - quotas.ts: how much each actor may use
  */
 import type { Actor } from "../ports/actor.js";
-import { type Clock, systemClock } from "../ports/clock.js";
+import { type Clock, clockCheck, systemClock } from "../ports/clock.js";
 import { isResponse, type Login } from "../ports/login.js";
-import { callable, checkOptions, having, optionally } from "../workflow/host-options.js";
+import { callable, checkOptions, optionally } from "../workflow/host-options.js";
 import { authenticateBearer, isAboutKnown, noMore, noToken, type TokenOwner } from "./request.js";
 import { entryOf, readTokens, type TokenEntry, type Tokens, tokenState } from "./tokens.js";
 
@@ -31,7 +31,7 @@ export interface TokenLoginOptions {
  * that is no tokens file: `authenticate` then rejects with that error, for such a text `INVALID_INPUT`.
  */
 export function createTokenLogin(options: TokenLoginOptions): Login {
-  checkOptions("createTokenLogin", options, { read: callable, clock: optionally(having("a clock", "now")) });
+  checkOptions("createTokenLogin", options, { read: callable, clock: optionally(clockCheck) });
   const { read, clock = systemClock } = options;
   let last: { readonly text: string; readonly tokens: Tokens } | undefined;
   const current = async (): Promise<Tokens> => {

@@ -2,9 +2,8 @@
  * How much each actor may use of a server, so that one does not slow the others: calls and bytes over time, sessions, and
  * verifiers at once. Counted by the actor's name, in this process. Pure, apart from the clock.
  */
-
-import { type Clock, systemClock } from "../ports/clock.js";
-import { check, checkOptions, having, type OptionChecks, optionally } from "../workflow/host-options.js";
+import { type Clock, clockCheck, systemClock } from "../ports/clock.js";
+import { check, checkOptions, type OptionChecks, optionally } from "../workflow/host-options.js";
 
 /** The limits of {@link createQuotas}; a missing one does not limit. All are for one actor, and more than 0. */
 export interface QuotaLimits {
@@ -81,7 +80,7 @@ const CHECKS: OptionChecks<QuotaOptions> = {
   callsPerMinute: limit,
   bytesPerHour: limit,
   verifiersAtOnce: limit,
-  clock: optionally(having("a clock", "now")),
+  clock: optionally(clockCheck),
   maxActors: limit,
 };
 

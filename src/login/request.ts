@@ -3,7 +3,6 @@
  * has; and the refusals. A page anywhere can give its own name this machine's address (DNS rebinding), so the names are
  * checked first. The MCP SDK reads the headers and writes the challenge.
  */
-
 import {
   bearerAuthChallengeResponse,
   localhostAllowedHostnames,

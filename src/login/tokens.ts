@@ -2,7 +2,6 @@
  * Static tokens, and the text of a tokens file. A token is `pgt_`, the id of its entry, `_`, and a secret of 32 random
  * bytes. The file has a salted SHA-256 of the whole token: so much chance can't be guessed, so no slow hash is needed. Pure.
  */
-
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, ROLES, type Role } from "../ports/actor.js";

@@ -1,5 +1,4 @@
 /** How clients are told of changes: of the list of resources, and of sessions that they have subscribed to. */
-
 import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";

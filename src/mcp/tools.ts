@@ -11,7 +11,6 @@
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-
 import { completable, type McpServer, type ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
@@ -30,7 +29,7 @@ import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../
 import { maxCharsFor } from "../tools/schemas.js";
 import type { SearchTool } from "../tools/search-tool.js";
 import { passThroughSchema } from "../tools/wire.js";
-import { checkOptions, flag, having, optionally } from "../workflow/host-options.js";
+import { checkOptions, flag, group, having, optionally } from "../workflow/host-options.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -86,10 +85,9 @@ export function registerWorkflowTool(
   checkOptions("registerWorkflowTool", options, {
     ...toolChecks,
     resources: optionally(flag),
-    poll: optionally(having("{ content, everyMs }")),
+    poll: optionally(group("{ content, everyMs }", pollChecks)),
     telemetry: optionally(having("what createTelemetry returns", "measure")),
   });
-  if (options.poll !== undefined) checkOptions("registerWorkflowTool", options.poll, pollChecks, "poll.");
   const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
   const engine = engineFor("registerWorkflowTool", host, options);
   const tool = createWorkflowTool(engine, toolOptions);

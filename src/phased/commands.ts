@@ -1,18 +1,10 @@
-/**
- * The operations on phased sessions that depend on nothing but the session's state: tasks that are done, pause,
- * resume, retry, rollback, override, skip, migrate and delete. Each first checks that the phase it will return can be
- * read: otherwise the call would change the session and then fail.
- */
-
-import { PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { keyedRequest } from "../log/machine.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, speakerOf } from "../runtime/access.js";
-import { type SessionId, shown } from "../workflow/names.js";
+import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
-import { phaseNow } from "./approval/waivers.js";
 import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
 import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
@@ -21,19 +13,9 @@ import { checkRequest } from "./request-checks.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
-import type { SessionHead } from "./state/head.js";
 import { type PhasedSession, requireEvent } from "./state/machine.js";
-import { inRanges } from "./state/ranges.js";
-import type { PhaseTask, TaskNote, TaskPairs } from "./state/task-notes.js";
-import {
-  factsOf,
-  type PhaseView,
-  phaseTasks,
-  type SessionFacts,
-  type StateView,
-  viewPhase,
-  viewState,
-} from "./views.js";
+import type { TaskPairs } from "./state/task-notes.js";
+import { type PhaseView, type StateView, viewPhase, viewState } from "./views.js";
 
 /** A call that may be repeated. */
 export interface Keyed {
@@ -123,21 +105,6 @@ export interface MoveResult {
   readonly skipped?: readonly SkippedPhase[];
 }
 
-/** Notes a task as done or given up. */
-export interface TaskRequest extends Keyed, TaskNote {}
-
-/** A task that is noted as done or given up. */
-export interface TaskResult extends SessionFacts {
-  /** The task's phase, without what is waived. */
-  readonly phase: PhaseDefinition;
-  /** The task's number. */
-  readonly task: number;
-  /** The phase's tasks, as they stand now. */
-  readonly tasks: readonly PhaseTask[];
-  /** True if it was noted before, by this call or another one: then nothing was written. */
-  readonly replayed: boolean;
-}
-
 /** Hands a session over to another owner. */
 export interface AssignRequest extends Keyed {
   /** The name of the person or program that decided it, at most 200 characters. */
@@ -150,60 +117,6 @@ export interface AssignRequest extends Keyed {
 export interface DeleteResult {
   /** The id, which is never used again. */
   readonly sessionId: SessionId;
-}
-
-/**
- * Notes a task of the current phase as done or given up, in one commit. If that is noted already, with the same note or
- * without a new one, nothing is written. A task that may not be read yet can't be done.
- */
-export async function completeTask(
-  context: EngineContext,
-  id: SessionId,
-  request: TaskRequest & { readonly phase: number; readonly task: number },
-): Promise<TaskResult> {
-  checkRequest("completeTask", request);
-  const { phase, task, note, outcome = "done", idempotencyKey } = request;
-  if (outcome !== "done" && outcome !== "given_up") throw wrongOutcome(outcome);
-  const loaded = await loadSession(context, id);
-  const { session, structure, unapproved } = loaded;
-  if (unapproved !== undefined) throw notAccepted(unapproved);
-  const current = structure.phases[session.head.position];
-  const found = current?.number === phase ? current.tasks.find(({ number }) => number === task) : undefined;
-  if (current !== undefined && found?.plan !== undefined)
-    await (await loadPlanned()).viewPlannedTask(context, loaded, await phaseNow(context, loaded, current), found);
-  const said = { ...(note === undefined ? {} : { note }), ...(outcome === "done" ? {} : { outcome }) };
-  const command = { type: "completeTask", phase, task, ...said } as const;
-  const isNew = ({ head }: PhasedSession) =>
-    head.phase !== phase || head.status !== "active" || !isNoted(head, task, { note, outcome });
-  const executed = await executeCommand(context, id, command, idempotencyKey, isNew);
-  const now = await loadSession(context, id);
-  const noted = await phaseNow(context, now, requirePhase(now.structure, phase));
-  return {
-    ...factsOf(context, now.session),
-    phase: noted,
-    task,
-    tasks: await phaseTasks(context, now, noted),
-    replayed: executed?.replayed ?? true,
-  };
-}
-
-/** Returns the error for an outcome that there isn't: types don't reach plain JavaScript. */
-function wrongOutcome(outcome: unknown): PhasegateError<"INVALID_INPUT"> {
-  const expected = "done or given_up";
-  return new PhasegateError("INVALID_INPUT", `'outcome' must be ${expected}, not ${shown(outcome)}`, {
-    remedy: "Give up a task that can't be done, with a note that says why.",
-    details: { field: "outcome", expected },
-  });
-}
-
-/** Returns true if a task is noted like this, and its note is the last one or missing. */
-function isNoted(
-  { tasks }: SessionHead,
-  task: number,
-  { note, outcome }: { [K in keyof TaskNote]: TaskNote[K] | undefined },
-): boolean {
-  if (!inRanges((outcome === "given_up" ? tasks?.givenUp : tasks?.done) ?? [], task)) return false;
-  return note === undefined || (tasks?.last?.task === task && tasks.last.note === note);
 }
 
 export async function pause(

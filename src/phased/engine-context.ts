@@ -2,7 +2,6 @@
  * What the operations of an engine share, and the list of workflows. A host's content provider may return
  * anything, so every listing is checked: a broken workflow never hides the others.
  */
-
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Caller } from "../ports/actor.js";

@@ -3,7 +3,6 @@
  * so each session on a page is read from its log, and omitted if it does not match the query after all. One that can't
  * be shown is reported as broken and never hides the others. Nothing is deleted unless the host calls `cleanup`.
  */
-
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { maySee } from "../ports/actor.js";
 import {

@@ -6,11 +6,11 @@ import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import type { Enforcement } from "../gate/verdict.js";
-import { type ActorQuotas, checkOwner, type Owner } from "../ports/actor.js";
-import { type Clock, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
+import { type ActorQuotas, checkOwner, type Owner, ownerCheck } from "../ports/actor.js";
+import { type Clock, clockCheck, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
-import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
-import type { Telemetry } from "../ports/telemetry.js";
+import { type SessionStatus, type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
+import { type Telemetry, telemetryCheck } from "../ports/telemetry.js";
 import type { Verifier } from "../ports/verifier.js";
 import {
   callable,
@@ -19,6 +19,7 @@ import {
   either,
   flag,
   fromOne,
+  group,
   having,
   isOpen,
   key,
@@ -169,17 +170,17 @@ const isQuotas = (value: unknown) =>
 
 /** The checks of the options that engines of all kinds have. */
 export const sharedChecks = {
-  storage: having("a storage, such as new MemoryStorage()", "read", "append", "log", "list"),
+  storage: storageCheck,
   enforcement: optionally(oneOf("strict", "as-defined")),
   verifiers: optionally(having("an object of verifiers by name")),
   hashKey: optionally(key),
   approvers: optionally(either("approvers by name, or a function", having(""), callable)),
   allowUnsignedApprovals: optionally(flag),
   inspectorUrl: optionally(text),
-  clock: optionally(having("a clock", "now")),
-  owner: optionally(having("an owner, such as { name }")),
+  clock: optionally(clockCheck),
+  owner: optionally(ownerCheck),
   quotas: optionally(check("what createQuotas() returns", isQuotas)),
-  telemetry: optionally(having("what createTelemetry returns", "measure", "storage")),
+  telemetry: optionally(telemetryCheck),
 };
 
 /** Checks the options of {@link createEngine}. Throws `INVALID_INPUT`. */
@@ -187,7 +188,7 @@ export function checkEngineOptions(options: EngineOptions): void {
   checkOptions("createEngine", options, {
     ...sharedChecks,
     content: having("a provider of workflows, such as new MemoryContent({ workflows })", "list", "definition", "text"),
-    limits: optionally(having("an object of limits")),
+    limits: optionally(group("an object of limits", limitChecks)),
     targets: optionally(having("a guard of targets, such as createProjectRoot() makes", "check")),
     plans: optionally(having("a source of plans", "read", "replace")),
     parsers: optionally(having("an object of parsers by name")),
@@ -195,7 +196,6 @@ export function checkEngineOptions(options: EngineOptions): void {
     claims: optionally(oneOf("plain", "backed")),
     retention: optionally(having("an object of times by status")),
   });
-  if (options.limits !== undefined) checkOptions("createEngine", options.limits, limitChecks, "limits.");
 }
 
 /**

@@ -46,18 +46,9 @@ import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
 import { attemptsWithEvidence, readEvents, viewArtifact, viewCommits } from "./artifacts.js";
-import {
-  assign,
-  completeTask,
-  deleteSession,
-  migrate,
-  movePast,
-  pause,
-  resume,
-  retryPhase,
-  rollback,
-} from "./commands.js";
+import { assign, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
+import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
 import { cleanup, isAccepted, listAndCount } from "./lists.js";

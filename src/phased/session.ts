@@ -18,9 +18,8 @@ import type {
   ResumeResult,
   RetryResult,
   RollbackResult,
-  TaskRequest,
-  TaskResult,
 } from "./commands.js";
+import type { TaskRequest, TaskResult } from "./complete-task.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep } from "./phased.js";

@@ -31,7 +31,7 @@ import { type VerifiedPhase, type Verifiers, verifierOf } from "./verify/run-ver
 const OPTIONS_MAX_BYTES = 64 * 1024;
 
 /** Checks options by the rules of evidence; errors name them as options. */
-export function checkOptions(options: unknown): JsonObject {
+export function checkStartOptions(options: unknown): JsonObject {
   try {
     return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }, "options").evidence;
   } catch (error) {

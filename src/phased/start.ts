@@ -3,7 +3,6 @@
  * behind: the checks of the target, of the options by the schema that the workflow declares, and of its rules. The id has
  * the time of the start and a random end, or a digest of the idempotency key, so that a repeated call finds the same session.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
@@ -34,7 +33,7 @@ import type { ResolvedOptions } from "./options.js";
 import { checkRequest } from "./request-checks.js";
 import {
   acceptedOptions,
-  checkOptions,
+  checkStartOptions,
   requireFittingOptions,
   requireRules,
   requireVerifiers,
@@ -105,7 +104,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const { options } = context;
   const definition = await requireWorkflow(options, request.workflowType);
   const target = await checkTarget(options, request.target, definition.structure);
-  const given = checkOptions(request.options ?? {});
+  const given = checkStartOptions(request.options ?? {});
   const key = request.idempotencyKey;
   const owner = ownerFor(context, { kind: "phased", workflowType: definition.structure.type, target });
   const keyed = key === undefined ? undefined : keyedStart(context, key, definition.structure.type, target, given);

@@ -1,5 +1,4 @@
 /** Watches commits of sessions as any process appends them; each is checked before it is returned. */
-
 import { PhasegateError } from "../errors.js";
 import { maySee } from "../ports/actor.js";
 import {

@@ -1,7 +1,6 @@
 /**
  * Reads the tasks.json of task-master as a plan. Each tag is a phase; its tasks and their subtasks are tasks.
  */
-
 import * as z from "zod/mini";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { ENGLISH, innermostIssue } from "../workflow/zod-issues.js";

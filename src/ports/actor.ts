@@ -1,7 +1,7 @@
 /** Who calls a server that several people and agents share, and what they may do with whose session. Pure. */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
-import { checkOptions, optionally, texts } from "../workflow/host-options.js";
+import { checkOptions, having, optionally, texts } from "../workflow/host-options.js";
 import { isJsonObject } from "../workflow/json.js";
 import { HIDDEN, shown } from "../workflow/names.js";
 import type { SessionSummary } from "./storage-adapter.js";
@@ -13,6 +13,9 @@ export interface Owner {
   /** The team that they belong to, of the same form. None if missing. */
   readonly team?: string | undefined;
 }
+
+/** The check of an option that is an owner. */
+export const ownerCheck = having("an owner, such as { name }");
 
 /** Checks a stored owner. */
 export const ownerSchema = z.object({ name: z.string(), team: z.optional(z.string()) });

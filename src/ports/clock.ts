@@ -3,6 +3,7 @@
  * targets. Hosts may replace both. Engines reach the runtime's time and chance only through this file, so that a
  * test can decide when everything happens. Adapters, which meet the real world anyway, use the runtime's own.
  */
+import { having } from "../workflow/host-options.js";
 
 /** Tells the time. What it omits besides `now` is the runtime's. */
 export interface Clock {
@@ -17,6 +18,9 @@ export interface Clock {
   /** Returns an id that no one has got before: lower-case letters, digits and `-`. */
   newId?(): string;
 }
+
+/** The check of an option that is a clock. */
+export const clockCheck = having("a clock", "now");
 
 /** A clock that omits nothing. */
 export type FullClock = Required<Clock>;

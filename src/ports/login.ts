@@ -1,4 +1,5 @@
 /** How a server over HTTP finds out who calls it. */
+import { having } from "../workflow/host-options.js";
 import { type Actor, isActor } from "./actor.js";
 
 /** Tells who sends a request, before anything else of the request is read. */
@@ -12,6 +13,9 @@ export interface Login {
   /** Answers a request for a document that clients need before they log in; undefined for all other requests. */
   metadata?(request: Request): Response | undefined;
 }
+
+/** The check of an option that is a login. */
+export const loginCheck = having("a login, such as createTokenLogin() makes", "authenticate");
 
 /**
  * Asks a login who sends a request. A login of the host's own may look a token up in a table, and return undefined for one

@@ -5,7 +5,15 @@
  * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
  * `cli/state.ts`, and runs the contract in `test/testing/`.
  */
-import { anything, check, checkOptions, type OptionChecks, optionally, text } from "../workflow/host-options.js";
+import {
+  anything,
+  check,
+  checkOptions,
+  having,
+  type OptionChecks,
+  optionally,
+  text,
+} from "../workflow/host-options.js";
 import type { SessionId } from "../workflow/names.js";
 
 /** The states of every kind of session. `deleted` is the state of a tombstone. */
@@ -97,6 +105,9 @@ export interface SessionQuery {
   /** The cursor of the page before. */
   readonly cursor?: string;
 }
+
+/** The check of an option that is a storage. */
+export const storageCheck = having("a storage, such as new MemoryStorage()", "read", "append", "log", "list");
 
 const isStatus = (value: unknown) => SESSION_STATUSES.some((status) => status === value);
 

@@ -2,6 +2,7 @@
  * What engines and tools tell whoever watches them. Engines do without one unless the host gives one; `phasegate/otel` has
  * the implementation for OpenTelemetry. Nothing here throws: a fault of what watches must not reach a call.
  */
+import { having } from "../workflow/host-options.js";
 import type { StepDecider } from "./step-decider.js";
 import type { Commit, StorageAdapter } from "./storage-adapter.js";
 import type { Verifier } from "./verifier.js";
@@ -120,3 +121,6 @@ export interface Telemetry {
   /** Called each time that another writer's commit came first. */
   conflicted(engine: EngineKind): void;
 }
+
+/** The check of an option that is a telemetry. */
+export const telemetryCheck = having("what createTelemetry returns", "measure", "storage");

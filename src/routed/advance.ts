@@ -9,8 +9,9 @@ import type { PreparedOr, Unwritten } from "../log/log.js";
 import { keyedRequest } from "../log/machine.js";
 import { cancelled, type Followed } from "../phased/verify/verify.js";
 import { isInvisible } from "../workflow/field-types.js";
+import { anything, callable, checkOptions, type OptionChecks, optionally, text } from "../workflow/host-options.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
-import { meantOr, parseSessionId, shown } from "../workflow/names.js";
+import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/object-reader.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
 import { mergeContext, readContext } from "./ask-decider.js";
@@ -283,15 +284,16 @@ async function overtaken(context: RoutedContext, session: RoutedSession, handed:
   return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), isOwn);
 }
 
-/** A key of the wire, such as context_updates, would be ignored. */
-function unknownKey(operation: string, name: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${operation} has no option ${shown(name)}`, {
-    remedy: meantOr(name, KEYS, `Its options are ${KEYS.join(", ")}.`),
-    details: { field: name },
-  });
-}
-
-const KEYS = ["report", "contextUpdates", "assumedStep", "idempotencyKey", "signal", "onAsk", "onCheck"];
+const REPORTS: OptionChecks<Partial<ResumeRequest>> = {
+  // Report, context and step have checks of their own, which say more.
+  report: anything,
+  contextUpdates: anything,
+  assumedStep: anything,
+  idempotencyKey: optionally(text),
+  signal: anything,
+  onAsk: optionally(callable),
+  onCheck: optionally(callable),
+};
 
 function handedIn(
   { options }: RoutedContext,
@@ -299,7 +301,7 @@ function handedIn(
   request: AdvanceRequest,
   assumedStep?: string,
 ): Handed {
-  for (const name in request) if (!KEYS.includes(name)) throw unknownKey(operation, name);
+  checkOptions<Partial<ResumeRequest>>(operation, request, REPORTS);
   const { report: given, contextUpdates: updates = {}, idempotencyKey } = request;
   const { maxReportBytes, maxContextBytes } = options.limits;
   const report = checkReport(given, maxReportBytes);

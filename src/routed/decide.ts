@@ -4,7 +4,6 @@
  * thrown. Before that, a report's details go to the gate of its step, by the same rules as the evidence of a phase: rules
  * first, verifiers only if nothing else is wrong.
  */
-
 import { hashEvidence } from "../approval/message.js";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { measuredOutcome } from "../gate/format.js";

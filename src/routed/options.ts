@@ -25,6 +25,7 @@ import {
   check,
   checkOptions,
   fromOne,
+  group,
   having,
   type OptionChecks,
   oneOf,
@@ -142,12 +143,11 @@ export function checkRoutedOptions(options: RoutedEngineOptions): void {
     ...sharedChecks,
     workflows: having("a source of workflows, such as routedWorkflows(workflow)", "list", "definition"),
     decider: having("a decider, such as new LinearDecider()", "decide"),
-    limits: optionally(having("an object of limits")),
+    limits: optionally(group("an object of limits", routedLimitChecks)),
     firstStep: optionally(oneOf("first", "decider")),
     historyShown: optionally(HISTORY),
     newId: optionally(callable),
   });
-  if (options.limits !== undefined) checkOptions("createRoutedEngine", options.limits, routedLimitChecks, "limits.");
 }
 
 /**

@@ -1,5 +1,4 @@
 /** A storage that fails on request, in front of another one. */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../errors.js";
 import type {

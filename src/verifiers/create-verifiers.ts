@@ -13,7 +13,6 @@
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
  */
-
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
 import type { Verifier } from "../ports/verifier.js";
@@ -24,6 +23,7 @@ import {
   checkOptions,
   either,
   fromOne,
+  group,
   having,
   type OptionChecks,
   optionally,
@@ -118,19 +118,19 @@ export type VerifierName =
 
 const MIB = 2 ** 20;
 
+const LIMITS: OptionChecks<VerifierLimits> = {
+  maxFileBytes: optionally(fromOne),
+  maxOutputBytes: optionally(fromOne),
+  commandTimeoutMs: optionally(fromOne),
+  maxCommandTimeoutMs: optionally(fromOne),
+};
 const CHECKS: OptionChecks<VerifiersOptions> = {
   projectRoot: text,
   commands: optionally(either("a list of commands, or an object of them by name", texts, having(""))),
   env: optionally(having("an object of variables")),
   hosts: optionally(check("a list of servers", Array.isArray)),
   git: optionally(text),
-  limits: optionally(having("an object of limits")),
-};
-const LIMITS: OptionChecks<VerifierLimits> = {
-  maxFileBytes: optionally(fromOne),
-  maxOutputBytes: optionally(fromOne),
-  commandTimeoutMs: optionally(fromOne),
-  maxCommandTimeoutMs: optionally(fromOne),
+  limits: optionally(group("an object of limits", LIMITS)),
 };
 
 /**
@@ -142,7 +142,6 @@ const LIMITS: OptionChecks<VerifierLimits> = {
 export async function createVerifiers(options: VerifiersOptions): Promise<Readonly<Record<VerifierName, Verifier>>> {
   checkOptions("createVerifiers", options, CHECKS);
   const { projectRoot, commands = [], env = {}, hosts = [], limits = {} } = options;
-  checkOptions("createVerifiers", limits, LIMITS, "limits.");
   const { maxFileBytes = MIB, maxOutputBytes = MIB } = limits;
   const { commandTimeoutMs: timeoutMs = 60_000, maxCommandTimeoutMs = 600_000 } = limits;
   const sandbox = await openSandbox(projectRoot);

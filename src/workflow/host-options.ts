@@ -11,6 +11,8 @@ export interface OptionCheck {
   /** In words, for the error: `a text`. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
+  /** Of an object with options of its own: their checks. */
+  readonly inside?: Readonly<Record<string, OptionCheck>>;
 }
 
 /** A check for each option of an interface. An option without one does not compile. */
@@ -22,8 +24,8 @@ export function check(expected: string, accepts: (value: unknown) => boolean): O
 }
 
 /** Returns a check of an option that may be left out. */
-export function optionally({ expected, accepts }: OptionCheck): OptionCheck {
-  return check(expected, (value) => value === undefined || accepts(value));
+export function optionally(of: OptionCheck): OptionCheck {
+  return { ...of, accepts: (value) => value === undefined || of.accepts(value) };
 }
 
 /** An option that is checked elsewhere. */
@@ -54,6 +56,11 @@ export function having(what: string, ...methods: readonly string[]): OptionCheck
   return check(what, (value) => isHolder(value) && methods.every((name) => callable.accepts(Reflect.get(value, name))));
 }
 
+/** Returns a check for an object with options of its own. */
+export function group<T>(what: string, checks: OptionChecks<T>): OptionCheck {
+  return { ...having(what), inside: checks };
+}
+
 /** Returns a check that one of two makes. */
 export function either(what: string, one: OptionCheck, other: OptionCheck): OptionCheck {
   return check(what, (value) => one.accepts(value) || other.accepts(value));
@@ -74,28 +81,37 @@ function isPromise(value: unknown): boolean {
 }
 
 /**
- * Checks options; `of` is the function that takes them, and `at` the option that they are within.
+ * Checks options; `of` is the function that takes them.
  * @throws {PhasegateError} `INVALID_INPUT` for an unknown option, and for one that is missing, or of another kind.
  */
-export function checkOptions<T>(of: string, options: T, checks: OptionChecks<T>, at = ""): void {
+export function checkOptions<T>(of: string, options: T, checks: OptionChecks<T>): void {
   if (!isOpen(options)) throw invalid(of, `: the options must be an object, not ${kindOf(options)}`, "");
-  const all = new Map<string, OptionCheck>(Object.entries(checks));
+  checkWithin(of, options, checks, "");
+}
+
+/** The same for options within the one that `at` names. */
+function checkWithin(of: string, options: object, checks: Readonly<Record<string, OptionCheck>>, at: string): void {
   for (const name in options) {
     // What is undefined can protect nothing.
-    if (all.has(name) || Reflect.get(options, name) === undefined) continue;
+    if (Object.hasOwn(checks, name) || Reflect.get(options, name) === undefined) continue;
     const field = `${at}${name}`;
-    const known = `Its options are ${firstFew([...all.keys()], 30)}.`;
-    throw invalid(of, ` has no option ${shown(field)}`, field, meantOr(name, all.keys(), known));
+    const names = Object.keys(checks);
+    const known = `Its options are ${firstFew(names, 30)}.`;
+    throw invalid(of, ` has no option ${shown(field)}`, field, meantOr(name, names, known));
   }
-  for (const [name, { expected, accepts }] of all) {
+  for (const [name, { expected, accepts, inside }] of Object.entries(checks)) {
     const value: unknown = Reflect.get(options, name);
-    if (accepts(value)) continue;
     const field = `${at}${name}`;
-    const give = `Give ${expected}.`;
-    if (value === undefined) throw invalid(of, `: ${field} is missing`, field, give, expected);
-    if (!isPromise(value)) throw invalid(of, `: ${field} must be ${expected}`, field, give, expected);
-    throw invalid(of, `: ${field} is a promise`, field, "Write await before what makes it.", expected);
+    if (!accepts(value)) throw wrong(of, field, value, expected);
+    if (inside !== undefined && isOpen(value)) checkWithin(of, value, inside, `${field}.`);
   }
+}
+
+function wrong(of: string, field: string, value: unknown, expected: string) {
+  const give = `Give ${expected}.`;
+  if (value === undefined) return invalid(of, `: ${field} is missing`, field, give, expected);
+  if (!isPromise(value)) return invalid(of, `: ${field} must be ${expected}`, field, give, expected);
+  return invalid(of, `: ${field} is a promise`, field, "Write await before what makes it.", expected);
 }
 
 function invalid(of: string, what: string, field: string, remedy = "Give an object.", expected = "an option") {

@@ -1,11 +1,10 @@
 /** Options, limits and notifications of a workspace. */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
-import { checkOwner, type Owner } from "../ports/actor.js";
-import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
-import type { Telemetry } from "../ports/telemetry.js";
+import { checkOwner, type Owner, ownerCheck } from "../ports/actor.js";
+import { type Clock, clockCheck, type FullClock, fullClock, systemClock } from "../ports/clock.js";
+import { type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
+import { type Telemetry, telemetryCheck } from "../ports/telemetry.js";
 import { Notifier } from "../runtime/notifier.js";
 import {
   check,
@@ -125,11 +124,11 @@ const CHECKS: OptionChecks<WorkspaceOptions> = {
   readRoots: optionally(check("folders by name", (value) => isOpen(value) && texts.accepts(Object.values(value)))),
   variables: optionally(having("an object of variables")),
   limits: optionally(having("an object of limits")),
-  storage: optionally(having("a storage, such as new MemoryStorage()", "read", "append", "log", "list")),
+  storage: optionally(storageCheck),
   hashKey: optionally(key),
-  owner: optionally(having("an owner, such as { name }")),
-  clock: optionally(having("a clock", "now")),
-  telemetry: optionally(having("what createTelemetry returns", "measure", "storage")),
+  owner: optionally(ownerCheck),
+  clock: optionally(clockCheck),
+  telemetry: optionally(telemetryCheck),
 };
 
 /** Checks the options and adds the defaults. Throws `INVALID_INPUT`. */

@@ -2,7 +2,6 @@
  * What sessions ask people, and their decisions. An approval is bound to the evidence that the person saw: new
  * evidence needs a new approval.
  */
-
 import { type GivenDecision, requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";

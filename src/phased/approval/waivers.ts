@@ -3,7 +3,6 @@
  * says what to do instead. A waiver counts like an approval: where the gate names approvers, or the host has their keys,
  * it must be signed.
  */
-
 import { requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { PhasegateError } from "../../errors.js";

@@ -1,5 +1,4 @@
 /** Compares a session's plan with the pinned one and, unless it is a preview, binds the session to it. */
-
 import { keyedRequest } from "../../log/machine.js";
 import { speakerOf } from "../../runtime/access.js";
 import type { SessionId } from "../../workflow/names.js";

@@ -4,7 +4,7 @@
  */
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
-import type { TaskResult } from "../../phased/commands.js";
+import type { TaskResult } from "../../phased/complete-task.js";
 import type { DocumentView, PhaseView } from "../../phased/views.js";
 import { optional } from "../../workflow/json.js";
 import { LEAST_PAGE, pageText } from "../pages.js";

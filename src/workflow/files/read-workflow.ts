@@ -92,7 +92,7 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   checkCounts(claims, phases, metadata, report);
   const texts = textsOf(phases, dynamic, files);
   checkDocuments(texts, files, others, report);
-  checkOptions(texts, declaredOptions({ optionsSchema, dynamic }), report);
+  checkOptionUse(texts, declaredOptions({ optionsSchema, dynamic }), report);
   const startPhase = readStart(metadata, given, phases, firstPhase(phases, dynamic), report);
   const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
   const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
@@ -129,7 +129,7 @@ function checkDocuments(
 }
 
 /** Warns about placeholders of options that the workflow does not declare: without a value they stay in the text. */
-function checkOptions(
+function checkOptionUse(
   texts: ReadonlyMap<string, string>,
   declared: readonly string[] | undefined,
   report: Report,
