@@ -4,7 +4,7 @@
  * fills the options of a session into its texts.
  */
 import { PhasegateError } from "../errors.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { OPTION_PLACEHOLDER } from "../workflow/placeholders.js";
 
@@ -180,7 +180,7 @@ function checkName(name: string): void {
 /** Returns a value inside evidence or options; follows own keys only. */
 function below(object: JsonObject | undefined, keys: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = object;
-  for (const key of keys) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  for (const key of keys) value = ownValue(value, key);
   return value;
 }
 

@@ -3,7 +3,7 @@
  * every item of the validation gate by its number or its text. A checkbox that is ticked in the plan's file
  * is not a claim. A claim of a task that is noted as given up is refused.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { PlanGate } from "../workflow/structure.js";
 import type { Problem } from "./verdict.js";
@@ -11,7 +11,7 @@ import type { Problem } from "./verdict.js";
 /** Returns a problem for each required task and each validation item that is not claimed. */
 export function checkPlanGate(gate: PlanGate, evidence: JsonObject): Problem[] {
   const { items, waived = [] } = gate;
-  const found = itemProblems(items, own(evidence, ITEMS_FIELD));
+  const found = itemProblems(items, ownValue(evidence, ITEMS_FIELD));
   return [...taskProblems(gate, evidence), ...found.filter(({ field }) => !waived.includes(field))];
 }
 
@@ -40,7 +40,7 @@ export function claimedIds(evidence: JsonObject): string[] {
 
 /** Returns the numbers, from 1, of the items of the validation gate that evidence claims as true. */
 export function claimedItems(items: readonly string[], evidence: JsonObject): number[] {
-  const given = own(evidence, ITEMS_FIELD);
+  const given = ownValue(evidence, ITEMS_FIELD);
   if (!isJsonObject(given)) return [];
   return readItemClaims(items, given).claims.flatMap((claim) =>
     itemProblem(claim) === undefined ? [claim.number] : [],
@@ -68,7 +68,7 @@ export const ITEMS_FIELD = "validation_gate";
 const SUGGESTIONS_MAX = 100;
 
 function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
-  const given = own(evidence, TASKS_FIELD);
+  const given = ownValue(evidence, TASKS_FIELD);
   const required = tasks.filter(({ optional }) => !optional);
   const wrong = given === undefined || given === null || Array.isArray(given) ? [] : [noList(given)];
   // A value that is not a list claims nothing, so every task is reported as missing too.
@@ -90,17 +90,13 @@ function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
   return [...wrong, ...missing];
 }
 
-function own(evidence: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(evidence, name) ? evidence[name] : undefined;
-}
-
 function noList(given: JsonValue): Problem {
   const message = `'${TASKS_FIELD}' must be a list of task ids`;
   return { field: TASKS_FIELD, problem: "wrong_type", message, got: shown(given), expected: "a list of task ids" };
 }
 
 function listed(evidence: JsonObject): readonly JsonValue[] {
-  const given = own(evidence, TASKS_FIELD);
+  const given = ownValue(evidence, TASKS_FIELD);
   return Array.isArray(given) ? given : [];
 }
 

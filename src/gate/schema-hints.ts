@@ -2,7 +2,7 @@
  * Reads the JSON Schemas of gates for hints about what evidence should be: the schema at a path, what it expects in a few
  * words, and an example.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { schemasIn } from "../workflow/json-schema.js";
 import { listOf, targetOf } from "../workflow/json-schema-values.js";
 import { sampleBy } from "../workflow/schema-sample.js";
@@ -13,7 +13,7 @@ export function schemaAt(schema: JsonObject | undefined, path: readonly Property
   let current: JsonValue | undefined = schema;
   for (const key of path) {
     if (!isJsonObject(current)) return undefined;
-    current = typeof key === "number" ? current.items : child(current.properties, String(key));
+    current = typeof key === "number" ? current.items : ownValue(current.properties, String(key));
   }
   return isJsonObject(current) ? current : undefined;
 }
@@ -36,7 +36,7 @@ const DEFINED = "#/$defs/";
 function resolved(schema: JsonObject, root: JsonObject | undefined): JsonObject {
   const { $ref, ...own } = schema;
   if (typeof $ref !== "string" || !$ref.startsWith(DEFINED)) return schema;
-  const target = child(root?.$defs, $ref.slice(DEFINED.length));
+  const target = ownValue(root?.$defs, $ref.slice(DEFINED.length));
   return isJsonObject(target) ? { ...target, ...own } : schema;
 }
 
@@ -110,7 +110,7 @@ export function exampleOfGate({ example, sample, jsonSchema }: SchemaGate): Json
   if (sample.complete === false) return undefined;
   const { required, properties } = jsonSchema;
   const isOptional = (name: string) =>
-    child(properties, name) !== undefined && !(Array.isArray(required) && required.includes(name));
+    ownValue(properties, name) !== undefined && !(Array.isArray(required) && required.includes(name));
   return Object.fromEntries(Object.entries(sample.values).filter(([name]) => !isOptional(name)));
 }
 
@@ -118,11 +118,7 @@ function valueAt(value: JsonValue | undefined, path: readonly PropertyKey[]): Js
   let current = value;
   for (const key of path) {
     if (Array.isArray(current)) current = current[0];
-    else current = isJsonObject(current) ? child(current, String(key)) : undefined;
+    else current = ownValue(current, String(key));
   }
   return current;
-}
-
-function child(properties: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }

@@ -1,6 +1,6 @@
 /** What changed between two submissions, value by value; and between two texts, line by line (Myers' algorithm, by jsdiff). */
 import { diffArrays } from "diff";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import type { Difference } from "./wire.js";
 
 /** Maximum number of differences that are listed. */
@@ -69,7 +69,7 @@ function namesIn(before: JsonValue | undefined, after: JsonValue | undefined): r
 
 function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
   if (Array.isArray(value)) return value[Number(name)];
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return ownValue(value, name);
 }
 
 function textOf(value: JsonValue | undefined): string | undefined {

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { Verifier, VerifyRequest } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
-import { isJsonObject, type JsonValue, storedValueSchema } from "../workflow/json.js";
+import { isJsonObject, type JsonValue, ownValue, storedValueSchema } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { shown } from "../workflow/names.js";
 import { defineVerifier, JSON_VARIABLES, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
@@ -77,7 +77,7 @@ export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | 
   let at: JsonValue | undefined = value;
   for (const key of keys) {
     if (Array.isArray(at)) at = /^(?:0|[1-9]\d{0,8})$/.test(key) ? at[Number(key)] : undefined;
-    else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+    else at = ownValue(at, key);
   }
   return at;
 }

@@ -2,8 +2,8 @@
  * Checks whether a JSON Schema accepts a value. Only keywords whose meaning is certain are checked; a schema with others
  * accepts nothing here.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
-import { DESCRIBING, schemasIn } from "./json-schema.js";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "./json.js";
+import { DESCRIBING, schemasIn, sharedIn } from "./json-schema.js";
 
 /** A text of each format. Those of zod are among them; a text also has to match the schema's pattern. */
 export const FORMATS: Readonly<Record<string, string>> = {
@@ -85,10 +85,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   required: (value, wanted) =>
     asObject(value, (found) => listOf(wanted).every((name) => Object.hasOwn(found, String(name)))),
   properties: (value, wanted, _, root) =>
-    asObject(value, (found) => Object.entries(found).every(([name, item]) => by(item, own(wanted, name), root))),
+    asObject(value, (found) => Object.entries(found).every(([name, item]) => by(item, ownValue(wanted, name), root))),
   additionalProperties: (value, wanted, { properties }, root) =>
     asObject(value, (found) =>
-      Object.entries(found).every(([name, item]) => own(properties, name) !== undefined || by(item, wanted, root)),
+      Object.entries(found).every(([name, item]) => ownValue(properties, name) !== undefined || by(item, wanted, root)),
     ),
   propertyNames: (value, wanted, _, root) =>
     asObject(value, (found) => Object.keys(found).every((name) => by(name, wanted, root))),
@@ -105,11 +105,12 @@ export function isAccepted(value: JsonValue, schema: JsonObject, root: JsonObjec
 }
 
 /** Checks whether all keywords are known: only then is a schema known to refuse what it does not accept here. */
-function isCertain(schema: JsonValue, { $defs, definitions }: JsonObject): boolean {
-  const shared = [$defs, definitions].flatMap((defs) => (isJsonObject(defs) ? Object.values(defs) : []));
+function isCertain(schema: JsonValue, root: JsonObject): boolean {
   const isKnown = (key: string) => Object.hasOwn(CHECKS, key) || DESCRIBING.has(key);
   const isShared = ({ $ref }: JsonObject) => $ref === undefined || /^#\/(?:\$defs|definitions)\//.test(String($ref));
-  return [...schemasIn([schema, ...shared])].every((part) => Object.keys(part).every(isKnown) && isShared(part));
+  return [...schemasIn([schema, ...sharedIn(root)])].every(
+    (part) => Object.keys(part).every(isKnown) && isShared(part),
+  );
 }
 
 function isOf(value: JsonValue, type: JsonValue): boolean {
@@ -141,11 +142,6 @@ export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns the value of an own key of an object. */
-export function own(object: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isJsonObject(object) && Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
 /** Returns the schema that a reference inside the root means. */
 export function resolved(reference: string, root: JsonObject): JsonObject | undefined {
   const found = targetOf({ $ref: reference }, root);
@@ -157,6 +153,6 @@ export function targetOf({ $ref: reference }: JsonObject, root: JsonObject): Jso
   if (typeof reference !== "string" || !/^#(?:\/|$)/.test(reference)) return undefined;
   let found: JsonValue | undefined = root;
   for (const key of reference.slice(1).split("/").slice(1))
-    found = own(found, key.replace(/~1/g, "/").replace(/~0/g, "~"));
+    found = ownValue(found, key.replace(/~1/g, "/").replace(/~0/g, "~"));
   return isJsonObject(found) ? found : undefined;
 }

@@ -59,14 +59,18 @@ export function* schemasIn(schema: JsonValue | undefined): Generator<JsonObject>
   }
 }
 
+/** Returns the schemas that a schema shares: what references inside it mean. */
+export function sharedIn({ $defs, definitions }: JsonObject): JsonValue[] {
+  return [$defs, definitions].flatMap((defs) => (isJsonObject(defs) ? Object.values(defs) : []));
+}
+
 /** The key of a schema's metadata that excludes it from waivers, and how much a misspelt one may differ. */
 const WAIVABLE = "waivable";
 const TYPO_MAX = 2;
 
 /** Returns what is wrong with the marks in a schema that exclude values from waivers: a mark without effect opens a gate. */
 export function waivableFaults(schema: JsonObject): string[] {
-  const shared = [schema.$defs, schema.definitions].flatMap((defs) => (isJsonObject(defs) ? Object.values(defs) : []));
-  const found = [...schemasIn([schema, ...shared])].flatMap((part) =>
+  const found = [...schemasIn([schema, ...sharedIn(schema)])].flatMap((part) =>
     Object.entries(part).flatMap(([key, value]) => {
       if (key !== WAIVABLE) {
         const isMeant = !DESCRIBING.has(key) && nearest(key, [WAIVABLE], TYPO_MAX) !== undefined;

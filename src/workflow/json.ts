@@ -21,6 +21,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value of an own key of an object; undefined for other values. */
+export function ownValue(object: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(object) && Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
 /** Returns an object with a key if it has a value, otherwise an empty one: to be spread into another object. */
 export function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   const entry: { [P in K]?: V } = {};

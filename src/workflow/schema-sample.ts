@@ -5,8 +5,8 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaGate } from "./gate-definition.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
-import { FORMATS, isAccepted, isSame, listOf, own, resolved } from "./json-schema-values.js";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "./json.js";
+import { FORMATS, isAccepted, isSame, listOf, resolved } from "./json-schema-values.js";
 import type { WorkflowDefinition, WorkflowStructure } from "./structure.js";
 
 type SchemaSample = NonNullable<SchemaGate["sample"]>;
@@ -168,7 +168,7 @@ function* listsFor(schema: JsonObject, root: JsonObject, depth: number): Generat
 function objectFor(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
   const object: [string, JsonValue][] = [];
   for (const name of listOf(schema.required)) {
-    const property = own(schema.properties, String(name));
+    const property = ownValue(schema.properties, String(name));
     const value = isJsonObject(property) ? candidatesFor(property, root, depth + 1)[0] : true;
     if (value !== undefined) object.push([String(name), value]);
   }
