@@ -22,7 +22,7 @@ const MAY_IMPORT = {
   "workflow/files": ["workflow", "workflow/infer", "rules", "ports"],
   runtime: ["ports"],
   // All kinds of sessions share one log, which knows of no phases and no gates.
-  log: ["workflow", "ports", "runtime"],
+  log: ["workflow", "ports"],
   approval: ["workflow", "ports", "log"],
   phased: [...PORTS, "workflow/files", "runtime", "log", "approval"],
   // Routed sessions ask the same gates: verifiers, signatures and limits are the phased engine's.
@@ -31,8 +31,8 @@ const MAY_IMPORT = {
   sandbox: ["workflow"],
   "storage/common": ["workflow", "ports"],
   "storage/memory": STORAGE,
-  "storage/files": [...STORAGE, "runtime"],
-  "storage/sqlite": [...STORAGE, "runtime"],
+  "storage/files": STORAGE,
+  "storage/sqlite": STORAGE,
   "storage/postgres": STORAGE,
   content: ["workflow", "workflow/files", "ports", "sandbox"],
   search: ["workflow", "workflow/files", "ports", "sandbox", "content"],
@@ -45,7 +45,7 @@ const MAY_IMPORT = {
   // Who calls a server over HTTP; knows no engines.
   login: ["workflow", "ports"],
   // Watches engines through the port alone: no engine knows it, and it knows no engine.
-  otel: ["routed/decision", "ports", "runtime"],
+  otel: ["workflow", "routed/decision", "ports"],
   // Workflows as pictures.
   graph: ["workflow"],
   // A page for people, over everything that there is to see.

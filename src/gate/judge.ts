@@ -4,6 +4,7 @@
  * gates with the same content.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { RecentMap } from "../workflow/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate, GateDefinition } from "../workflow/structure.js";
 import { checkGate, type GateContext } from "./check-gate.js";
@@ -114,29 +115,22 @@ export function compileRules(gate: GateDefinition): Promise<CompiledRules> | und
   const compiled = compileContent(gate);
   byGate.set(gate, compiled);
   // Loading the language may succeed the next time. This caller gets the rejection.
-  compiled.catch(() => forget(gate, compiled));
+  compiled.catch(() => byGate.delete(gate));
   return compiled;
 }
 
-const byContent = new Map<string, Promise<CompiledRules>>();
-
 /** Limits how many compiled rule sets are cached by content. */
 const KEPT = 256;
+
+const byContent = new RecentMap<string, Promise<CompiledRules>>(KEPT);
 
 function compileContent(gate: FieldGate): Promise<CompiledRules> {
   const { fields, rules } = gate;
   const content = JSON.stringify([fields, rules]);
   const known = byContent.get(content);
-  const compiled = known ?? import("./run-gate-rules.js").then(({ createRules }) => createRules(gate));
-  // Insertion order is age: the newest is last.
-  byContent.delete(content);
+  if (known !== undefined) return known;
+  const compiled = import("./run-gate-rules.js").then(({ createRules }) => createRules(gate));
   byContent.set(content, compiled);
-  const [oldest] = byContent.keys();
-  if (oldest !== undefined && byContent.size > KEPT) byContent.delete(oldest);
+  compiled.catch(() => byContent.delete(content));
   return compiled;
-}
-
-function forget(gate: FieldGate, compiled: Promise<CompiledRules>): void {
-  byGate.delete(gate);
-  for (const [content, kept] of byContent) if (kept === compiled) byContent.delete(content);
 }

@@ -4,6 +4,7 @@
  * the product of nodes and arrows: large graphs are a column.
  */
 import { Graph as Layered, layout } from "@dagrejs/dagre";
+import { RecentMap } from "../workflow/cache.js";
 import { FINISH, type RoutedDefinition } from "../workflow/routed-definition.js";
 import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
 
@@ -163,8 +164,7 @@ const NODES_MAX = 100;
 const WORK_MAX = 800;
 
 /** The newest layered drawings by what is laid out in them, which all sessions on a workflow share. */
-const layouts = new Map<string, Drawing>();
-const LAYOUTS_MAX = 100;
+const layouts = new RecentMap<string, Drawing>(100);
 
 /** Returns a graph with the places of its nodes and arrows. */
 export function draw({ nodes, edges }: Graph): Drawing {
@@ -184,10 +184,7 @@ export function draw({ nodes, edges }: Graph): Drawing {
 function rememberedLayers(graph: Graph): Drawing {
   const key = JSON.stringify(graph);
   const drawing = layouts.get(key) ?? layers(graph);
-  layouts.delete(key);
   layouts.set(key, drawing);
-  const [oldest] = layouts.keys();
-  if (layouts.size > LAYOUTS_MAX && oldest !== undefined) layouts.delete(oldest);
   return drawing;
 }
 

@@ -4,7 +4,6 @@ import type { ErrorCode } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { type Actor, actorKey } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
-import { RecentMap } from "../runtime/cache.js";
 import { isErrorCode, WIRE_ERRORS } from "../tools/dispatch.js";
 import {
   type Action,
@@ -20,6 +19,7 @@ import {
   type WorkflowToolOptions,
 } from "../tools/phased/workflow-tool.js";
 import { errorSchema, HTTP_ERRORS } from "../tools/routed/answers.js";
+import { RecentMap } from "../workflow/cache.js";
 import { isJsonObject } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import { documentOf, jsonSchema, type OpenApiNode, type OpenApiOptions } from "./openapi.js";

@@ -7,7 +7,7 @@ import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
-import { RecentMap } from "../runtime/cache.js";
+import { RecentMap } from "../workflow/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import { differencesOf } from "./differences.js";
 import type { InspectorSources } from "./sources.js";

@@ -14,7 +14,7 @@ import { systemClock } from "../ports/clock.js";
 import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { type RoutedEngine, storageOfRouted } from "../routed/engine.js";
 import { listSeen, seenQuery } from "../runtime/access.js";
-import { RecentMap } from "../runtime/cache.js";
+import { RecentMap } from "../workflow/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type RecordedCommit,

@@ -7,7 +7,7 @@
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, SessionSummary } from "../ports/storage-adapter.js";
-import { RecentMap } from "../runtime/cache.js";
+import { RecentMap } from "../workflow/cache.js";
 import { digest, keyedDigest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";

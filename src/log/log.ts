@@ -10,7 +10,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type Clock, type FullClock, fullClock, pause } from "../ports/clock.js";
 import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { ENTRY_WEIGHT, RecentMap } from "../runtime/cache.js";
+import { ENTRY_WEIGHT, RecentMap } from "../workflow/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type AuditReport,

@@ -18,7 +18,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { isPhasegateError } from "../errors.js";
-import { RecentMap } from "../runtime/cache.js";
+import { RecentMap } from "../workflow/cache.js";
 import { cut } from "./metrics.js";
 
 /** Work that gets a span. */

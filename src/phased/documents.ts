@@ -8,7 +8,7 @@
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";
-import { RecentMap } from "../runtime/cache.js";
+import { RecentMap } from "../workflow/cache.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";

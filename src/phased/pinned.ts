@@ -8,7 +8,7 @@ import { PhasegateError } from "../errors.js";
 import { LogFold, tampered } from "../log/commit.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { type Skips, skipsWith } from "../rules/options.js";
-import { jsonWeight, RecentMap } from "../runtime/cache.js";
+import { jsonWeight, RecentMap } from "../workflow/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import { sampled } from "../workflow/schema-sample.js";

@@ -19,7 +19,7 @@ import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js
 import type { Caller } from "../ports/actor.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import { jsonWeight, RecentMap } from "../runtime/cache.js";
+import { jsonWeight, RecentMap } from "../workflow/cache.js";
 import {
   callable,
   check,

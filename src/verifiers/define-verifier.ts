@@ -10,6 +10,7 @@ import { boundedRule } from "../rules/compile.js";
 import { ruleValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";
+import { RecentMap } from "../workflow/cache.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
 import { innermostIssue } from "../workflow/zod-issues.js";
@@ -115,15 +116,13 @@ const KEPT = 256;
 /** Loads the rule language. */
 export async function loadVerifierRules(): Promise<VerifierRules> {
   const language = await loadRuleLanguage();
-  const compiled = new Map<string, CompiledRule>();
+  const compiled = new RecentMap<string, CompiledRule>(KEPT);
   return {
     read(verifier, param, rule, variables) {
       const key = JSON.stringify([rule, variables]);
       const known = compiled.get(key) ?? language.forVariables(variables).compile(rule.trim());
       if (!known.ok) throw wrongParam(verifier, param, `${known.message}. ${known.hint}`);
       compiled.set(key, known);
-      const [oldest] = compiled.keys();
-      if (oldest !== undefined && compiled.size > KEPT) compiled.delete(oldest);
       const run = boundedRule(known);
       return {
         fault(given) {

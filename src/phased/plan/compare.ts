@@ -4,7 +4,7 @@
  */
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanPhase, PlanTask } from "../../plan/plan.js";
-import { RecentMap } from "../../runtime/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import { canonicalJson } from "../../workflow/json.js";
 import type { PhaseDefinition, PlannedTask, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChangeKind, type PlanChanges } from "../state/events.js";

@@ -7,7 +7,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { builtInParsers } from "../../plan/parse-plan.js";
 import type { Plan, PlanReading } from "../../plan/plan.js";
 import type { PlanSource, PlanText, SourceParser } from "../../ports/content-provider.js";
-import { RecentMap } from "../../runtime/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import { nearest } from "../../workflow/names.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { ENGLISH } from "../../workflow/zod-issues.js";

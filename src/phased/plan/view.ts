@@ -6,8 +6,8 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
-import { RecentMap } from "../../runtime/cache.js";
 import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
+import { RecentMap } from "../../workflow/cache.js";
 import { revisionOf } from "../../workflow/json.js";
 import { readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {

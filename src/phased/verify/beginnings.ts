@@ -6,7 +6,7 @@
 import { checksOf } from "../../gate/check-gate.js";
 import { LogFold } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";
-import { RecentMap } from "../../runtime/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import { SESSION_START, sinceOf } from "../../workflow/gate-definition.js";
 import { canonicalJson, digest, type JsonValue } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";

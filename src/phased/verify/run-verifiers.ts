@@ -10,7 +10,7 @@ import type { Caller } from "../../ports/actor.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
-import type { RecentMap } from "../../runtime/cache.js";
+import type { RecentMap } from "../../workflow/cache.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { type SessionId, shown } from "../../workflow/names.js";
 import type { GateDefinition } from "../../workflow/structure.js";

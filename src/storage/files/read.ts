@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { Commit } from "../../ports/storage-adapter.js";
-import { RecentMap } from "../../runtime/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import type { SessionId } from "../../workflow/names.js";
 import { type CommitHeader, type Pack, Packs, parseCommit, parseHeader } from "./commit-file.js";
 import { type Disk, ignore, ignoreMissing, readAndClose, temporaryName } from "./disk.js";

@@ -4,7 +4,7 @@
  */
 import type { SQLInputValue } from "node:sqlite";
 import type { Changes, Commit, Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
-import { ENTRY_WEIGHT, RecentMap } from "../../runtime/cache.js";
+import { ENTRY_WEIGHT, RecentMap } from "../../workflow/cache.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
 import { decodeCursor, decodePosition, encodePosition, pageLimit, pageOf } from "../common/session-query.js";
 import type { Connection } from "./connection.js";

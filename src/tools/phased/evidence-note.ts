@@ -3,7 +3,7 @@
  * with other names: the gate holds. Only names and types of the outermost fields are compared.
  */
 import { requiredFormat, requiredNames } from "../../gate/format.js";
-import { RecentMap } from "../../runtime/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { GateDefinition } from "../../workflow/structure.js";
 import { brief } from "../wire.js";

@@ -4,7 +4,7 @@
  * count.
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { remember } from "../../runtime/cache.js";
+import { remember } from "../../workflow/cache.js";
 import { codeParts } from "../../workflow/from-markdown.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { Location } from "../roots/paths.js";

@@ -2,7 +2,7 @@
  * YAML files of workflows: reads one as keys and values, replaces its strings without losing comments, and resolves the
  * variables that its values name.
  */
-import { remember } from "../../runtime/cache.js";
+import { remember } from "../../workflow/cache.js";
 import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";

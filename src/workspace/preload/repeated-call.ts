@@ -3,7 +3,7 @@
  * before anything asks for them; if all of them are unchanged, the loaded workflow is returned as it is.
  */
 import { isPhasegateError } from "../../errors.js";
-import { RecentMap } from "../../runtime/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import type { Location } from "../roots/paths.js";
 import type { LoadedWorkflow } from "./load-parts.js";
 import { type FileSource, type FolderEntry, type FoundWorkflow, folderOf, readWhole, type WholeText } from "./parts.js";

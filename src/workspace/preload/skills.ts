@@ -4,8 +4,8 @@
  */
 import { posix } from "node:path";
 import { isPhasegateError } from "../../errors.js";
-import { RecentMap } from "../../runtime/cache.js";
 import type { FileSignature } from "../../sandbox/read.js";
+import { RecentMap } from "../../workflow/cache.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { createReport } from "../../workflow/object-reader.js";

@@ -11,7 +11,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { type CalledSession, type Caller, maySee, type Owner, ownedBy } from "../../ports/actor.js";
 import type { FullClock } from "../../ports/clock.js";
 import { admission, ownerFor } from "../../runtime/access.js";
-import { RecentMap } from "../../runtime/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import { parseSessionId } from "../../workflow/names.js";
 import type { WorkspaceLimits, WorkspaceNotifications } from "../options.js";
 import type { Roots } from "../roots/roots.js";

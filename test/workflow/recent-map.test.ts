@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { freeze } from "../../src/log/commit.js";
-import { ENTRY_WEIGHT, jsonWeight, RecentMap, remember } from "../../src/runtime/cache.js";
+import { ENTRY_WEIGHT, jsonWeight, RecentMap, remember } from "../../src/workflow/cache.js";
 
 describe("RecentMap", () => {
   it("drops the least recently used value", () => {

@@ -1,4 +1,4 @@
-/** Caches of limited size: what engines, storages and workspaces keep per session or per text. */
+/** Caches of limited size: what is kept per session, per text or per rule. */
 
 /** A value that is kept, its share of the limit, and the entries that were used before and after it. */
 interface Entry<K, V> {
