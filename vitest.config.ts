@@ -16,7 +16,8 @@ const atLeast = (part: number) => ({ lines: part, branches: part, functions: par
 const PLACES = {
   "src/sandbox/**": atLeast(100),
   "src/log/**": atLeast(100),
-  "src/runtime/{notifier,cache}.ts": atLeast(100),
+  "src/runtime/notifier.ts": atLeast(100),
+  "src/workflow/cache.ts": atLeast(100),
   "src/phased/state/**": atLeast(100),
   "src/gate/**": atLeast(100),
   "src/{workflow,rules}/**": atLeast(90),
