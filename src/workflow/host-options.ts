@@ -99,11 +99,12 @@ function checkWithin(of: string, options: object, checks: Readonly<Record<string
     const known = `Its options are ${firstFew(names, 30)}.`;
     throw invalid(of, ` has no option ${shown(field)}`, field, meantOr(name, names, known));
   }
-  for (const [name, { expected, accepts, inside }] of Object.entries(checks)) {
+  // Many calls check their request here: entries would be a list for each of them.
+  for (const name in checks) {
+    const { expected, accepts, inside } = checks[name] ?? anything;
     const value: unknown = Reflect.get(options, name);
-    const field = `${at}${name}`;
-    if (!accepts(value)) throw wrong(of, field, value, expected);
-    if (inside !== undefined && isOpen(value)) checkWithin(of, value, inside, `${field}.`);
+    if (!accepts(value)) throw wrong(of, `${at}${name}`, value, expected);
+    if (inside !== undefined && isOpen(value)) checkWithin(of, value, inside, `${at}${name}.`);
   }
 }
 
