@@ -60,43 +60,47 @@ export function fits(value: unknown, maxChars: number): boolean {
     }
   }
   if (left >= 0) return true;
-  return (isJsonObject(value) ? serialise(value) : (JSON.stringify(value) ?? "")).length <= maxChars;
+  if (!isJsonObject(value)) return (JSON.stringify(value) ?? "").length <= maxChars;
+  const { parts } = serialise(value);
+  let length = parts.size === 0 ? 2 : 1;
+  for (const json of parts.values()) length += json.length + 1;
+  return length <= maxChars;
 }
 
 /** Answers that were serialised to see if they fit: to do so again would take longer than all else that is done with them. */
 const serialised = new WeakMap<object, Serialised>();
 
-/** The JSON of an answer and of its parts, and the parts that it was made of. */
+/** The JSON of the parts of an answer, each with its key, and the parts that it was made of. */
 interface Serialised {
-  readonly text: string;
   readonly parts: ReadonlyMap<string, string>;
   readonly values: WireObject;
 }
 
-/** Returns the JSON of an answer, and remembers it; `known` has that of some of its parts. */
-export function serialise(answer: WireObject, known?: ReadonlyMap<string, string>): string {
-  const parts = partsOf(answer, known);
-  const text = `{${[...parts].map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
-  serialised.set(answer, { text, parts, values: { ...answer } });
-  return text;
-}
-
-/** Returns the JSON of each part of an answer. */
-function partsOf(answer: WireObject, known?: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const before = serialised.get(answer);
-  if (before !== undefined) return before.parts;
+/** Serialises the parts of an answer, and remembers them; `known` has the JSON of some of them. */
+export function serialise(answer: WireObject, known?: ReadonlyMap<string, string>): Serialised {
+  const before = remembered(answer);
+  if (before !== undefined) return before;
   const parts = new Map<string, string>();
   for (const [key, value] of Object.entries(answer)) {
     const json: string | undefined = known?.get(key) ?? JSON.stringify(value);
-    if (json !== undefined) parts.set(key, json);
+    if (json !== undefined) parts.set(key, `${JSON.stringify(key)}:${json}`);
   }
-  return parts;
+  const made = { parts, values: { ...answer } };
+  serialised.set(answer, made);
+  return made;
 }
 
-/** Returns the JSON of an answer; that which is remembered, if the answer still has the same parts. */
+/** Returns the JSON of an answer. */
 export function jsonOf(answer: object): string {
+  const known = remembered(answer);
+  // Joined only now: an answer that is too long is not sent like this.
+  return known === undefined ? JSON.stringify(answer) : `{${[...known.parts.values()].join(",")}}`;
+}
+
+/** Returns what is remembered of an answer, if it still has the same parts. */
+function remembered(answer: object): Serialised | undefined {
   const known = serialised.get(answer);
-  return known !== undefined && hasSameParts(answer, known.values) ? known.text : JSON.stringify(answer);
+  return known !== undefined && hasSameParts(answer, known.values) ? known : undefined;
 }
 
 /** A host may add to an answer before it is sent. */
@@ -124,19 +128,20 @@ export interface ShrinkRules {
 export function shrinkAnswer(answer: WireObject, maxChars: number, rules: ShrinkRules): WireObject {
   const { kept, textMax, last, next } = rules;
   const lengthOf = (key: string) => json.get(key)?.length ?? 0;
-  const json = partsOf(answer);
+  const json = serialise(answer).parts;
   const parts = Object.keys(answer).filter((key) => !kept.has(key));
   parts.sort((one, other) => lengthOf(other) - lengthOf(one));
   const leftOut: string[] = [];
   let rest = answer;
   const whole = () => compact({ ...rest, left_out: leftOut, next: next(answer, leftOut) });
   for (const key of parts) {
-    if (leftOut.length > 0 && fits(whole(), maxChars)) break;
     const { [key]: value, ...others } = rest;
     rest = typeof value === "string" && textMax !== undefined ? { ...others, [key]: brief(value, textMax) } : others;
     leftOut.push(key);
+    const shorter = whole();
+    if (fits(shorter, maxChars)) return shorter;
   }
-  const without = fits(whole(), maxChars) ? undefined : last?.(rest);
+  const without = last?.(rest);
   if (without !== undefined) {
     leftOut.push(without.name);
     rest = without.answer;
