@@ -78,8 +78,8 @@ interface Serialised {
 
 /** Serialises the parts of an answer, and remembers them; `known` has the JSON of some of them. */
 export function serialise(answer: WireObject, known?: ReadonlyMap<string, string>): Serialised {
-  const before = remembered(answer);
-  if (before !== undefined) return before;
+  const before = serialised.get(answer);
+  if (before !== undefined && hasSameParts(answer, before.values)) return before;
   const parts = new Map<string, string>();
   for (const [key, value] of Object.entries(answer)) {
     const json: string | undefined = known?.get(key) ?? JSON.stringify(value);
@@ -90,17 +90,13 @@ export function serialise(answer: WireObject, known?: ReadonlyMap<string, string
   return made;
 }
 
-/** Returns the JSON of an answer. */
+/** Returns the JSON of an answer; of what is remembered, if the answer still has the same parts. */
 export function jsonOf(answer: object): string {
-  const known = remembered(answer);
-  // Joined only now: an answer that is too long is not sent like this.
-  return known === undefined ? JSON.stringify(answer) : `{${[...known.parts.values()].join(",")}}`;
-}
-
-/** Returns what is remembered of an answer, if it still has the same parts. */
-function remembered(answer: object): Serialised | undefined {
   const known = serialised.get(answer);
-  return known !== undefined && hasSameParts(answer, known.values) ? known : undefined;
+  // Joined only now: an answer that is too long is not sent like this.
+  return known !== undefined && hasSameParts(answer, known.values)
+    ? `{${[...known.parts.values()].join(",")}}`
+    : JSON.stringify(answer);
 }
 
 /** A host may add to an answer before it is sent. */
