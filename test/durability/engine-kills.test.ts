@@ -11,13 +11,15 @@ import { lookingEngine, readMarkers } from "./read-markers.js";
 /** The storage contract kills 100 processes over each storage in every run; most kills here are in the long run. */
 const KILLS = howOften(4, 1000);
 const STEPS = ["wrong", "large", "right", "last"];
+/** Every second process runs so many sessions at the same time, whose commits may be written together. */
+const LANES = 10;
 
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
 
 /**
- * A process runs session after session and is killed at a random time. The next process repeats the same calls with the
- * same keys, from the session on that the killed process was running.
+ * A process runs session after session, or several at the same time, and is killed at a random time. The next process repeats
+ * the same calls with the same keys in all sessions that the killed process has not finished.
  */
 describe.each(Object.entries(DURABLE))("an engine on %s", (name, place) => {
   it(`continues after each of ${KILLS} kills, and nothing is lost or done twice`, {
@@ -30,10 +32,24 @@ describe.each(Object.entries(DURABLE))("an engine on %s", (name, place) => {
 
 async function killAgainAndAgain(place: string): Promise<string> {
   const acknowledged = new Map<string, Set<string>>();
-  let first = 0;
+  const finished = new Set<string>();
+  /** The sessions below this number may have begun. */
+  let begun = 0;
+  const unfinished = (end: number) =>
+    Array.from({ length: end }, (_, index) => `s${index}`).filter((key) => !finished.has(key));
+  const noteAll = (lines: readonly string[]) => {
+    for (const line of lines) {
+      const [id = "", marker = ""] = line.split(" ");
+      acknowledged.set(id, (acknowledged.get(id) ?? new Set()).add(marker));
+      const [key = "", step] = marker.split("-");
+      if (step === "last") finished.add(key);
+      // As many others may have begun without having said so.
+      begun = Math.max(begun, Number(key.slice(1)) + 1 + LANES);
+    }
+  };
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const keys = Array.from({ length: 40 }, (_, index) => `s${first + index}`);
-    const worker = startWorker(place, "live", ...keys);
+    const lanes = kill % 2 === 0 ? LANES : 1;
+    const worker = startWorker(place, "live", `${lanes}`, ...unfinished(begun + 100));
     await new Promise<void>((resolve) => {
       worker.process.stdout?.once("data", () => resolve());
       worker.process.once("close", () => resolve());
@@ -42,21 +58,16 @@ async function killAgainAndAgain(place: string): Promise<string> {
     worker.process.kill("SIGKILL");
     const { lines, errors } = await worker.ended;
     expect(errors).toBe("");
-    for (const line of lines) note(acknowledged, line);
-    first += lines.filter((line) => line.endsWith("-last")).length;
+    noteAll(lines);
   }
-  const last = startWorker(place, "live", `s${first}`);
+  const left = unfinished(begun);
+  const last = startWorker(place, "live", `${LANES}`, ...left);
   const { lines, exitCode } = await last.ended;
-  expect([lines.length, exitCode], "the session that the last kill left is lived to its end").toEqual([5, 0]);
-  for (const line of lines) note(acknowledged, line);
+  expect([lines.length, exitCode], "the sessions that are left are lived to their ends").toEqual([5 * left.length, 0]);
+  noteAll(lines);
   await check(place, acknowledged);
   const count = [...acknowledged.values()].reduce((sum, markers) => sum + markers.size, 0);
   return `${acknowledged.size} sessions, ${count} acknowledged calls`;
-}
-
-function note(acknowledged: Map<string, Set<string>>, line: string): void {
-  const [id = "", marker = ""] = line.split(" ");
-  acknowledged.set(id, (acknowledged.get(id) ?? new Set()).add(marker));
 }
 
 async function check(place: string, acknowledged: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
@@ -68,8 +79,14 @@ async function check(place: string, acknowledged: ReadonlyMap<string, ReadonlySe
     expect(head.status).toBe("completed");
     expect(await readMarkers(storage, id)).toEqual(STEPS.map((step) => `${head.target}-${step}`));
   }
-  const listed = await engine.listSessions({ limit: 1000 });
-  expect(listed.items.map(({ sessionId }) => sessionId).sort()).toEqual([...acknowledged.keys()].sort());
+  const listed: string[] = [];
+  let page = await engine.listSessions({ limit: 1000 });
+  for (;;) {
+    listed.push(...page.items.map(({ sessionId }) => sessionId));
+    if (page.cursor === undefined) break;
+    page = await engine.listSessions({ limit: 1000, cursor: page.cursor });
+  }
+  expect(listed.sort()).toEqual([...acknowledged.keys()].sort());
   await engine.close();
   await storage.close?.();
   if (place.endsWith(".db")) checkIntegrity(place);

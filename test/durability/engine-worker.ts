@@ -3,8 +3,8 @@
  *
  * - `engine-worker <place> submit <count> <session>…`: submits evidence that every gate refuses, to each
  *   session in turn: transitions that any number of processes may make at once.
- * - `engine-worker <place> live <key>…`: runs a whole session for each key, from its start to its end;
- *   every call has a key of its own, so that a later process can repeat it.
+ * - `engine-worker <place> live <lanes> <key>…`: runs a whole session for each key, from its start to its end, so many
+ *   sessions at the same time; every call has a key of its own, so that a later process can repeat it.
  */
 import { writeSync } from "node:fs";
 import { MemoryContent } from "../../src/content/memory.js";
@@ -23,7 +23,7 @@ const engine = createEngine({
 
 await begin();
 if (mode === "submit") await submit(Number(rest[0]), rest.slice(1));
-else for (const key of rest) await live(key);
+else await liveAll(Number(rest[0]), rest.slice(1));
 await engine.close();
 await storage.close?.();
 
@@ -40,11 +40,19 @@ async function submit(count: number, ids: readonly string[]): Promise<void> {
   }
 }
 
+async function liveAll(lanes: number, keys: readonly string[]): Promise<void> {
+  const left = keys.values();
+  const follow = async () => {
+    for (const key of left) await live(key);
+  };
+  await Promise.all(Array.from({ length: lanes }, follow));
+}
+
 async function live(key: string): Promise<void> {
   const idempotencyKey = (step: string) => `${key} ${step}`;
   const request = { workflowType: "stubborn", target: key, idempotencyKey: idempotencyKey("start") };
   const { sessionId } = await engine.start(request);
-  acknowledge(sessionId, "started");
+  acknowledge(sessionId, `${key}-started`);
   for (const [step, passes] of [
     ["wrong", false],
     ["large", false],

@@ -1,7 +1,8 @@
 /**
- * A process that passes gates of a session with a plan and rolls it back, repeatedly, until it is killed.
+ * A process that passes gates of sessions with plans and rolls them back, repeatedly, in all of them at the same time, until
+ * it is killed.
  *
- * - `plan-worker <state> <project> <session>`
+ * - `plan-worker <state> <project> <session>…`
  */
 import { writeSync } from "node:fs";
 import { FilePlans } from "../../src/content/file-plans.js";
@@ -9,15 +10,19 @@ import { createEngine } from "../../src/phased/engine.js";
 import { FileStorage } from "../../src/storage/files/storage.js";
 import { claimOf, planned } from "./planned-workflow.js";
 
-const [state = "", root = "", sessionId = ""] = process.argv.slice(2);
+const [state = "", root = "", ...sessionIds] = process.argv.slice(2);
 const engine = createEngine({
   storage: await FileStorage.open(state),
   content: planned,
   plans: new FilePlans({ root }),
 });
 writeSync(1, "at work\n");
-for (;;) {
-  const { head } = await engine.getState(sessionId);
-  if (head.phase === 3) await engine.rollback(sessionId, { to: 1 });
-  else await engine.completePhase(sessionId, { phase: head.phase, evidence: claimOf(head.phase) });
-}
+await Promise.all(
+  sessionIds.map(async (sessionId) => {
+    for (;;) {
+      const { head } = await engine.getState(sessionId);
+      if (head.phase === 3) await engine.rollback(sessionId, { to: 1 });
+      else await engine.completePhase(sessionId, { phase: head.phase, evidence: claimOf(head.phase) });
+    }
+  }),
+);

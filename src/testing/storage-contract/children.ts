@@ -130,10 +130,13 @@ function workerFile(): string {
 
 /** The task of a child process. */
 export type WorkerTask =
-  /** Appends to the sessions in turn, `count` times. Writes `<id> <version> <hash>` for each acknowledged commit. */
-  | { readonly kind: "append"; readonly ids: readonly string[]; readonly count: number }
-  /** Lives through a session for each key with an engine. Writes `<id> <step>` for each answer. */
-  | { readonly kind: "live"; readonly keys: readonly string[] };
+  /**
+   * Appends `count` times, to the sessions in turn or, with `isTogether`, to all of them at the same time. Writes
+   * `<id> <version> <hash>` for each acknowledged commit.
+   */
+  | { readonly kind: "append"; readonly ids: readonly string[]; readonly count: number; readonly isTogether?: true }
+  /** Lives through a session for each key with an engine, `lanes` sessions at the same time. Writes `<id> <step>` for each answer. */
+  | { readonly kind: "live"; readonly keys: readonly string[]; readonly lanes: number };
 
 /** The order that a child gets as JSON on its command line. */
 export interface WorkerOrder {
@@ -149,31 +152,37 @@ export function markersOf(key: string): string[] {
 }
 
 /**
- * Lives through a whole session for each key. Every call has its own idempotency key, so that the successor of a killed
- * process can repeat all its calls and continue.
+ * Lives through a whole session for each key, several at the same time. Every call has its own idempotency key, so that the
+ * successor of a killed process can repeat all its calls and continue.
  */
 export async function liveThrough(
   storage: StorageAdapter,
-  { keys }: Extract<WorkerTask, { kind: "live" }>,
+  { keys, lanes }: Extract<WorkerTask, { kind: "live" }>,
   say: (line: string) => void,
 ): Promise<void> {
   const engine = markedEngine(storage);
-  for (const key of keys) {
-    const keyed = (step: string) => ({ idempotencyKey: `${key} ${step}` });
-    const { sessionId } = await engine.start({ workflowType: MARKED, target: key, ...keyed("start") });
-    const submit = async (phase: number, step: string, passes: boolean, filler?: number) => {
-      const evidence = markedEvidence(`${key}-${step}`, passes, filler);
-      await engine.completePhase(sessionId, { phase, evidence, ...keyed(step) });
-      say(`${sessionId} ${key}-${step}`);
-    };
-    say(`${sessionId} ${key}`);
-    await submit(1, "wrong", false);
-    await submit(1, "large", false, 100_000);
-    await submit(1, "right", true);
-    await engine.pause(sessionId, keyed("pause"));
-    await engine.resume(sessionId, keyed("resume"));
-    await submit(2, "last", true);
-  }
+  const left = keys.values();
+  const follow = async () => {
+    for (const key of left) await liveOnce(engine, key, say);
+  };
+  await Promise.all(Array.from({ length: lanes }, follow));
+}
+
+async function liveOnce(engine: Engine, key: string, say: (line: string) => void): Promise<void> {
+  const keyed = (step: string) => ({ idempotencyKey: `${key} ${step}` });
+  const { sessionId } = await engine.start({ workflowType: MARKED, target: key, ...keyed("start") });
+  const submit = async (phase: number, step: string, passes: boolean, filler?: number) => {
+    const evidence = markedEvidence(`${key}-${step}`, passes, filler);
+    await engine.completePhase(sessionId, { phase, evidence, ...keyed(step) });
+    say(`${sessionId} ${key}-${step}`);
+  };
+  say(`${sessionId} ${key}`);
+  await submit(1, "wrong", false);
+  await submit(1, "large", false, 100_000);
+  await submit(1, "right", true);
+  await engine.pause(sessionId, keyed("pause"));
+  await engine.resume(sessionId, keyed("resume"));
+  await submit(2, "last", true);
 }
 
 /** A workflow whose evidence has a marker, which identifies a submission in the log. */

@@ -13,6 +13,8 @@ const LANES = 3;
 const LIFE_MS = 60;
 /** The number of killed appending processes for each killed engine. */
 const ENGINE_SHARE = 5;
+/** Every second process that is killed has so many commits under way at the same time, which an adapter may write together. */
+const TOGETHER = 12;
 
 /** Processes that are killed at random times. */
 export const killChecks: readonly StageCheck[] = [
@@ -20,9 +22,12 @@ export const killChecks: readonly StageCheck[] = [
     "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works",
     async (stage) => {
       const target = await durable(stage);
-      const lines = await inLanes(stage, stage.kills, (round) =>
-        killOne(target, { kind: "append", ids: ["common", `round_${round}`], count: 1e9 }),
-      );
+      const lines = await inLanes(stage, stage.kills, (round) => {
+        const task = { kind: "append", count: 1e9 } as const;
+        if (round % 2 === 0) return killOne(target, { ...task, ids: ["common", `round_${round}`] });
+        const own = Array.from({ length: TOGETHER - 1 }, (_, index) => `round_${round}_${index}`);
+        return killOne(target, { ...task, ids: ["common", ...own], isTogether: true });
+      });
       await checkSessions(await stage.reopen(), lines);
     },
   ],
@@ -32,13 +37,17 @@ export const killChecks: readonly StageCheck[] = [
       const target = await durable(stage);
       const kills = Math.ceil(stage.kills / ENGINE_SHARE);
       const keys = new Set<string>();
-      // A lane's next process starts at the first unfinished session, with more sessions than it can finish in its time.
-      const lines = await inLanes(stage, kills, async (_, lane, before) => {
-        const first = unfinished(before);
-        const mine = Array.from({ length: 200 }, (_, index) => `l${lane}s${first + index}`);
-        const found = await killOne(target, { kind: "live", keys: mine });
-        // The process may have begun this one too, and was killed before it could say so.
-        keys.add(`l${lane}s${unfinished([...before, ...found])}`);
+      // A lane's next process goes on with the unfinished sessions, and has more than it can finish in its time.
+      const lines = await inLanes(stage, kills, async (round, lane, before) => {
+        const finished = new Set(before.filter((line) => line.endsWith("-last")).map(keyIn));
+        const mine = Array.from({ length: finished.size + 200 }, (_, index) => `l${lane}s${index}`).filter(
+          (key) => !finished.has(key),
+        );
+        const lanes = round % 2 === 0 ? 1 : TOGETHER;
+        const found = await killOne(target, { kind: "live", keys: mine, lanes });
+        const said = new Set(found.map(keyIn));
+        // It may have begun some more, and was killed before it could say so.
+        for (const key of mine.slice(0, mine.findLastIndex((key) => said.has(key)) + 1 + lanes)) keys.add(key);
         return found;
       });
       for (const line of lines) keys.add(keyIn(line));
@@ -83,15 +92,10 @@ async function killOne(target: StorageProcess, task: WorkerTask): Promise<readon
   });
 }
 
-/** Returns the number of a lane's first session that no line says is finished. */
-function unfinished(lines: readonly string[]): number {
-  return lines.filter((line) => line.endsWith("-last")).length;
-}
-
 /** Finishes all sessions, including those that killed processes have left. Returns the acknowledged lines. */
 async function finish(target: StorageProcess, keys: readonly string[]): Promise<readonly string[]> {
   return withChildren(async (start) => {
-    const child = start(target, { kind: "live", keys });
+    const child = start(target, { kind: "live", keys, lanes: TOGETHER });
     await child.until(keys.length * (markersOf("").length + 1), "a process must live all sessions to their ends");
     await child.finish();
     return child.lines;

@@ -23,7 +23,7 @@ process.stdin.resume();
 const storage = await open(order);
 const { task } = order;
 // The engine is loaded only if it is needed: most processes append, and are killed soon.
-if (task.kind === "append") await appendInTurn(storage, task, say, () => isStopped);
+if (task.kind === "append") await appendToAll(storage, task);
 else await (await import("./children.js")).liveThrough(storage, task, say);
 await storage.close?.();
 process.stdin.destroy();
@@ -52,20 +52,24 @@ async function open({ module, options }: WorkerOrder): Promise<StorageAdapter> {
   return make(options);
 }
 
-/** Appends to sessions in turn, and reads again after a conflict. */
-async function appendInTurn(
+/** Appends to sessions, in turn or to all at the same time, and reads again after a conflict. */
+async function appendToAll(
   storage: StorageAdapter,
-  { ids, count }: Extract<WorkerTask, { kind: "append" }>,
-  say: (line: string) => void,
-  isStopped: () => boolean,
+  { ids, count, isTogether }: Extract<WorkerTask, { kind: "append" }>,
 ): Promise<void> {
-  for (let done = 0; done < count && !isStopped(); done++) {
-    const id = parseSessionId(ids[done % ids.length]);
-    const { version, hash } = await appendOne(storage, id, STATUSES[done % STATUSES.length] ?? "active");
-    say(`${id} ${version} ${hash}`);
-    // Without this, the end of the input would never be noticed with an adapter that never waits.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  const sessions = ids.map((id) => parseSessionId(id));
+  let done = 0;
+  const follow = async (mine: readonly SessionId[]) => {
+    for (let turn = 0; done < count && !isStopped; turn++) {
+      const id = mine[turn % mine.length];
+      if (id === undefined) return;
+      const { version, hash } = await appendOne(storage, id, STATUSES[done++ % STATUSES.length] ?? "active");
+      say(`${id} ${version} ${hash}`);
+      // Without this, the end of the input would never be noticed with an adapter that never waits.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await Promise.all(isTogether ? sessions.map((id) => follow([id])) : [follow(sessions)]);
 }
 
 async function appendOne(storage: StorageAdapter, id: SessionId, status: SessionStatus): Promise<Commit> {

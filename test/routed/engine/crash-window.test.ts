@@ -15,31 +15,44 @@ const PLACES: Readonly<Record<string, () => Promise<string>>> = {
   PostgreSQL: async () => `${await postgresUrl()}#${newSchema()}`,
 };
 
-/** Creates a session whose report was written by a process that was killed before the decision. */
+/** Instances whose reports are written at the same time. */
+const INSTANCES = 8;
+
+/** Creates instances whose reports were written by a process that was killed before the decisions. */
 async function killed(place: string, ...moves: ConstructorParameters<typeof Script>) {
   const decider = new Script(...moves);
   const storage = await openPlace(place);
   const { engine } = routed(decider, { storage });
-  const { instanceId } = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
-  const worker = startWorker(place, instanceId);
+  const ids: string[] = [];
+  for (let index = 0; index < INSTANCES; index += 1) {
+    ids.push((await engine.start({ workflow: "GARDEN", context: { bed: "north" } })).instanceId);
+  }
+  const worker = startWorker(place, ...ids);
+  let output = "";
   await new Promise<void>((resolve) => {
-    worker.process.stdout?.once("data", () => resolve());
+    worker.process.stdout?.on("data", (text: string) => {
+      output += text;
+      if (output.split("\n").length > INSTANCES) resolve();
+    });
     worker.process.once("close", () => resolve());
   });
   worker.process.kill("SIGKILL");
   const { errors } = await worker.ended;
   expect(errors).toBe("");
-  return { engine, decider, id: instanceId };
+  const [id = "", ...others] = ids;
+  return { engine, decider, id, others };
 }
 
 describe.each(Object.entries(PLACES))("a process that is killed between report and decision, on %s", (_, newPlace) => {
   it("loses nothing: the repeated call continues with its report", { timeout: 120_000 }, async () => {
-    const { engine, decider, id } = await killed(await newPlace(), "Sow");
-    expect(await engine.status(id)).toMatchObject({
-      status: "RUNNING",
-      pending: { operation: "advance" },
-      context: { bed: "north", depth: 20 },
-    });
+    const { engine, decider, id, others } = await killed(await newPlace(), "Sow");
+    for (const one of [id, ...others]) {
+      expect(await engine.status(one)).toMatchObject({
+        status: "RUNNING",
+        pending: { operation: "advance" },
+        context: { bed: "north", depth: 20 },
+      });
+    }
     const request = {
       report: { status: "success", message: "dug" },
       contextUpdates: { depth: 20 },

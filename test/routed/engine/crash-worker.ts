@@ -1,8 +1,11 @@
-/** A host of routed sessions whose decider never answers: it prints a line once the report has been written. */
+/**
+ * A host of routed sessions whose decider never answers: `crash-worker <place> <instance>…` reports in all of them at the same
+ * time, and prints a line for each once its report has been written.
+ */
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { openPlace } from "./open-place.js";
 
-const [place = "", instanceId = ""] = process.argv.slice(2);
+const [place = "", ...instanceIds] = process.argv.slice(2);
 
 const garden = defineRoutedWorkflow({
   name: "GARDEN",
@@ -24,8 +27,5 @@ const engine = createRoutedEngine({
 });
 // The timer keeps the process alive while the decider does not answer.
 setInterval(() => {}, 1000);
-await engine.advance(instanceId, {
-  report: { status: "success", message: "dug" },
-  contextUpdates: { depth: 20 },
-  idempotencyKey: "dig",
-});
+const dug = { report: { status: "success", message: "dug" }, contextUpdates: { depth: 20 }, idempotencyKey: "dig" };
+await Promise.all(instanceIds.map((instanceId) => engine.advance(instanceId, dug)));

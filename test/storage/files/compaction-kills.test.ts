@@ -50,7 +50,9 @@ it(`no acknowledged commit is lost in ${KILLS} kills of compactions while others
   for (let round = 0; round < KILLS / KILLS_EACH; round++) {
     const id = `round_${round}`;
     await newSession(root, id);
-    const appenders = [startAppender(root, 1e9, [id]), startAppender(root, 1e9, [id])];
+    // One of them appends to other sessions at the same time.
+    const others = Array.from({ length: 3 }, (_, index) => `beside_${round}_${index}`);
+    const appenders = [startAppender(root, 1e9, [id]), startAppender.toAll(root, 1e9, [id, ...others])];
     await Promise.all(appenders.map(firstLine));
     // Two compactions run at a time, so that they meet, and one finishes what the other has left.
     for (let kills = 0; kills < KILLS_EACH; kills += 2) {
@@ -65,7 +67,7 @@ it(`no acknowledged commit is lost in ${KILLS} kills of compactions while others
     }
     const acknowledged = (await Promise.all(appenders.map(killed))).flat();
     const storage = await FileStorage.open(root, { copyWindowMs: 0 });
-    versions += await checkSession(storage, id, acknowledged);
+    for (const one of [id, ...others]) versions += await checkSession(storage, one, acknowledged);
     await storage.compact(parseSessionId(id));
     await checkSession(storage, id, acknowledged);
     await storage.close();

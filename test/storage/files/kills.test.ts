@@ -13,6 +13,8 @@ import { temporaryRoots } from "./temporary-root.js";
 /** The storage contract kills processes, too. The long form has most of the kills. */
 const KILLS = howOften(6, 320);
 const WORKERS = 3;
+/** The sessions of a round. In the long form, those of all rounds fit on one page of a list. */
+const OWN = 8;
 
 const newRoot = temporaryRoots();
 const startWorker = appendWorkers();
@@ -21,9 +23,12 @@ it(`no acknowledged commit is lost in ${KILLS} kills`, { timeout: 7_200_000 }, a
   const root = await newRoot();
   const acknowledged: Acknowledged[] = [];
   for (let round = 0; round < KILLS / WORKERS; round++) {
-    // Each round has a session of its own, so that starts are killed too, and shares one with all rounds.
-    const ids = ["common", `round_${round}`];
-    const workers = Array.from({ length: WORKERS }, () => startWorker(root, 1e9, ids));
+    // Each round has sessions of its own, so that starts are killed too, and shares one with all rounds. One of the processes
+    // appends to all of them at the same time.
+    const ids = ["common", ...Array.from({ length: OWN }, (_, index) => `round_${round}_${index}`)];
+    const workers = Array.from({ length: WORKERS }, (_, index) =>
+      (index === 0 ? startWorker.toAll : startWorker)(root, 1e9, ids),
+    );
     acknowledged.push(...(await Promise.all(workers.map(killLater))).flat());
   }
   const versions = await check(root, acknowledged);

@@ -27,35 +27,48 @@ async function connectHost(schema: string) {
   return { ask, kill };
 }
 
-it("a workflow is completed by the remaining hosts while each host is killed in turn", {
+/** Sessions that are worked on at the same time, so that their commits go together. */
+const SESSIONS = 8;
+
+it("workflows are completed by the remaining hosts while each host is killed in turn", {
   timeout: 60_000,
 }, async () => {
   const schema = newSchema();
   const hosts = await Promise.all([1, 2, 3].map(() => connectHost(schema)));
   const [first] = hosts;
-  const started = await first?.ask({ action: "start", workflow_type: "relay", target_file: "baton.txt" });
-  const session_id = String(started?.session_id);
-  const submit = (leg: number) => ({
-    action: "complete_phase",
-    session_id,
-    phase: leg,
-    evidence: { leg },
-    idempotency_key: `leg ${leg}`,
-  });
+  const ids = await Promise.all(
+    Array.from({ length: SESSIONS }, async (_, index) => {
+      const started = await first?.ask({ action: "start", workflow_type: "relay", target_file: `baton-${index}.txt` });
+      return String(started?.session_id);
+    }),
+  );
+  const submit = (host: (typeof hosts)[number], leg: number) =>
+    ids.map((session_id) =>
+      host.ask({
+        action: "complete_phase",
+        session_id,
+        phase: leg,
+        evidence: { leg },
+        idempotency_key: `leg ${leg}`,
+      }),
+    );
+  const passed = Array.from(ids, () => expect.objectContaining({ status: "success", checkpoint_passed: true }));
   for (const [index, host] of hosts.entries()) {
-    // The host completes one leg. During the next call it is killed, and the next host gets the same call.
+    // The host completes one leg of each. During the next calls it is killed, and the next host gets the same calls.
     const leg = 2 * index + 1;
-    expect(await host.ask(submit(leg))).toMatchObject({ status: "success", checkpoint_passed: true });
-    const unanswered = host.ask(submit(leg + 1)).catch(() => undefined);
+    expect(await Promise.all(submit(host, leg))).toEqual(passed);
+    const unanswered = Promise.allSettled(submit(host, leg + 1));
     await delay(Math.random() * 10);
     host.kill();
     await unanswered;
     const next = hosts[index + 1] ?? (await connectHost(schema));
-    expect(await next.ask(submit(leg + 1))).toMatchObject({ status: "success", checkpoint_passed: true });
+    expect(await Promise.all(submit(next, leg + 1))).toEqual(passed);
   }
   const storage = await PostgresStorage.open({ url, schema });
   const engine = createEngine({ storage, content: new MemoryContent({ workflows: [] }) });
-  expect(await engine.audit(session_id)).toMatchObject({ intact: true, versions: 7 });
-  expect((await engine.getState(session_id)).head.status).toBe("completed");
+  for (const id of ids) {
+    expect(await engine.audit(id)).toMatchObject({ intact: true, versions: 7 });
+    expect((await engine.getState(id)).head.status).toBe("completed");
+  }
   await engine.close();
 });

@@ -26,15 +26,14 @@ class StorageWork {
     this.#disk = disk;
   }
 
-  /** Works until the power fails, or for the given number of steps; on two sessions at a time. */
-  async run(root: string, calls: number, steps: number): Promise<void> {
+  /** Works until the power fails, or for the given number of steps; on so many sessions at a time. */
+  async run(root: string, calls: number, steps: number, width: number): Promise<void> {
     const fs = this.#disk.fs(calls);
     try {
       const storage = await FileStorage.open(root, { fs });
       for (let step = 0; step < steps && !this.#disk.isOff; step++) {
-        const ids = [`s${this.#disk.chance.of(2)}`, `t${this.#disk.chance.of(2)}`].map(
-          (id) => `${id}_${this.#era(id)}`,
-        );
+        const names = Array.from({ length: width }, (_, index) => `s${2 * index + this.#disk.chance.of(2)}`);
+        const ids = names.map((name) => `${name}_${this.#era(name)}`);
         await Promise.all(ids.map((id) => this.#step(storage, id)));
       }
       await storage.close();
@@ -134,7 +133,8 @@ class StorageWork {
 export async function powerRound(disk: PowerDisk, chance: Chance): Promise<void> {
   const work = new StorageWork(disk);
   for (let loss = 0; loss < 3; loss++) {
-    await work.run("/store", 20 + chance.of(600), 30);
+    const width = chance.of(2) === 0 ? 2 : 8;
+    await work.run("/store", 20 + chance.of(300 * width), 30, width);
     disk.losePower();
     await work.check("/store");
     // The check itself may write; commits that were read must not be lost either.
