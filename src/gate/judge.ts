@@ -4,7 +4,7 @@
  * gates with the same content.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { RecentMap } from "../workflow/cache.js";
+import { keyWeight, RecentMap } from "../workflow/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate, GateDefinition } from "../workflow/structure.js";
 import { checkGate, type GateContext } from "./check-gate.js";
@@ -119,10 +119,10 @@ export function compileRules(gate: GateDefinition): Promise<CompiledRules> | und
   return compiled;
 }
 
-/** Limits how many compiled rule sets are cached by content. */
-const KEPT = 256;
+/** Limits the rules that are cached compiled, in characters: a compiled one takes many times as much. */
+const RULES_WEIGHT = 512 * 1024;
 
-const byContent = new RecentMap<string, Promise<CompiledRules>>(KEPT);
+const byContent = new RecentMap<string, Promise<CompiledRules>>(RULES_WEIGHT, keyWeight);
 
 function compileContent(gate: FieldGate): Promise<CompiledRules> {
   const { fields, rules } = gate;

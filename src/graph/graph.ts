@@ -4,7 +4,7 @@
  * the product of nodes and arrows: large graphs are a column.
  */
 import { Graph as Layered, layout } from "@dagrejs/dagre";
-import { RecentMap } from "../workflow/cache.js";
+import { keyWeight, RecentMap } from "../workflow/cache.js";
 import { FINISH, type RoutedDefinition } from "../workflow/routed-definition.js";
 import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
 
@@ -164,7 +164,7 @@ const NODES_MAX = 100;
 const WORK_MAX = 800;
 
 /** The newest layered drawings by what is laid out in them, which all sessions on a workflow share. */
-const layouts = new RecentMap<string, Drawing>(100);
+const layouts = new RecentMap<string, Drawing>(1024 * 1024, keyWeight);
 
 /** Returns a graph with the places of its nodes and arrows. */
 export function draw({ nodes, edges }: Graph): Drawing {

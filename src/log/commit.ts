@@ -7,7 +7,7 @@
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, SessionSummary } from "../ports/storage-adapter.js";
-import { RecentMap } from "../workflow/cache.js";
+import { ENTRY_WEIGHT, RecentMap } from "../workflow/cache.js";
 import { digest, keyedDigest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";
@@ -306,8 +306,12 @@ interface Folded<T> {
   readonly value: T;
 }
 
-/** Limits for how many sessions a value is cached. */
-const SESSIONS_KEPT = 256;
+/**
+ * Limits the values that are cached. What a commit adds to one, a name or a signature, is estimated; a log of half a million
+ * commits fits.
+ */
+const FOLDS_WEIGHT = 32 * 1024 * 1024;
+const COMMIT_WEIGHT = 64;
 
 const BEFORE_ALL: Receipt = { version: 0, hash: "" };
 
@@ -321,7 +325,10 @@ export class LogFold<Event, Head, T> {
   readonly #kernel: LogReader<Event, Head>;
   readonly #beginning: T;
   readonly #add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>;
-  readonly #kept = new RecentMap<SessionId, Folded<T>>(SESSIONS_KEPT);
+  readonly #kept = new RecentMap<SessionId, Folded<T>>(
+    FOLDS_WEIGHT,
+    ({ upTo }) => ENTRY_WEIGHT + COMMIT_WEIGHT * upTo.version,
+  );
 
   /** `add` gives a new value, and leaves the one that it was given as it is. */
   constructor(

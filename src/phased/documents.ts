@@ -8,7 +8,7 @@
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";
-import { RecentMap } from "../workflow/cache.js";
+import { jsonWeight, RecentMap } from "../workflow/cache.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
@@ -57,10 +57,10 @@ export async function findDocument(
 
 /** Limits the documents that are read for one text; a text with more names is an index, and is shown itself. */
 const LISTED_MAX = 50;
-/** Limits how many texts' names are cached, by revision. */
-const NAMES_KEPT = 256;
+/** Limits the names that are cached, by the revision of their text, and the facts below: in characters of their JSON. */
+const KEPT_WEIGHT = 2 * 1024 * 1024;
 
-const namesByRevision = new RecentMap<string, readonly string[]>(NAMES_KEPT);
+const namesByRevision = new RecentMap<string, readonly string[]>(KEPT_WEIGHT, jsonWeight);
 
 /**
  * Returns the documents that a text names and that the session may read, each once; not a promise if it names none. The
@@ -272,10 +272,7 @@ function refused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
   });
 }
 
-/** Limits how many texts' facts are cached, by revision. */
-const FACTS_KEPT = 256;
-
-const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
+const factsByRevision = new RecentMap<string, MarkdownFacts>(KEPT_WEIGHT, jsonWeight);
 
 /** Returns the text of a phase, or of one of its tasks, as it is now, with the session's options in it. */
 export async function viewText(

@@ -19,7 +19,7 @@ import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js
 import type { Caller } from "../ports/actor.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import { jsonWeight, RecentMap } from "../workflow/cache.js";
+import { ENTRY_WEIGHT, jsonWeight, RecentMap } from "../workflow/cache.js";
 import {
   callable,
   check,
@@ -207,8 +207,8 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     clock,
     machine: routedMachine,
     ...(hashKey === undefined ? {} : { hashKey }),
-    onCommit: (commit, before) => {
-      histories.add(commit, before);
+    onCommit: (commit, before, characters) => {
+      histories.add(commit, before, characters);
       if (notifications.isHeard) announceRouted(notifications, commit, options.inspectorUrl);
       options.telemetry?.committed("routed", commit, before?.head, storage);
     },
@@ -242,10 +242,13 @@ interface Tail {
   readonly version: number;
   readonly hash: string;
   readonly entries: readonly RoutedEntry[];
+  /** The characters of the largest commit in it. */
+  readonly largest: number;
 }
 
-/** Limits for how many sessions the last entries are cached. */
-const KEPT = 256;
+/** Limits the last entries of sessions that are cached: characters of commits as large as the largest, one for each entry. */
+const TAILS_WEIGHT = 16 * 1024 * 1024;
+const NO_TAIL: Tail = { version: 0, hash: "", entries: [], largest: 0 };
 /** A report, its decision, and as many other events between two reports. */
 const COMMITS_PER_ENTRY = 4;
 
@@ -253,7 +256,10 @@ const COMMITS_PER_ENTRY = 4;
 export class Histories {
   readonly #kernel: RoutedKernel;
   readonly #shown: number;
-  readonly #tails = new RecentMap<string, Tail>(KEPT);
+  readonly #tails = new RecentMap<string, Tail>(
+    TAILS_WEIGHT,
+    ({ entries, largest }) => ENTRY_WEIGHT + entries.length * largest,
+  );
 
   /** `shown` is the number of entries to return. */
   constructor(kernel: RoutedKernel, shown: number) {
@@ -262,12 +268,12 @@ export class Histories {
   }
 
   /** Adds a commit that this engine has made. */
-  add(commit: RoutedCommit, before: RoutedSession | undefined): void {
-    const { sessionId, version, hash } = commit;
-    const tail = version === 1 ? { version: 0, hash: "", entries: [] } : this.#tails.get(sessionId);
+  add(commit: RoutedCommit, before: RoutedSession | undefined, characters: number): void {
+    const { sessionId, version } = commit;
+    const tail = version === 1 ? NO_TAIL : this.#tails.get(sessionId);
     // After a restore from a backup, the log may have gone on in another way.
     if (tail?.version !== version - 1 || tail.hash !== (before?.hash ?? "")) return;
-    this.#tails.set(sessionId, { version, hash, entries: this.#after(tail.entries, commit) });
+    this.#tails.set(sessionId, this.#after(tail, commit, characters));
   }
 
   /** Returns the last entries up to the session's current version, oldest first; not a promise if they are cached. */
@@ -286,7 +292,7 @@ export class Histories {
     let tail = isPrefix ? known : await this.#begin(sessionId, version);
     const after = tail.version === 0 ? undefined : tail;
     for await (const commit of this.#kernel.log(sessionId, after)) {
-      tail = { version: commit.version, hash: commit.hash, entries: this.#after(tail.entries, commit) };
+      tail = this.#after(tail, commit, JSON.stringify(commit.events).length);
     }
     this.#tails.set(sessionId, tail);
     return tail.entries;
@@ -299,15 +305,17 @@ export class Histories {
   /** Reads some commits before the end: usually more than needed for the requested entries. */
   async #begin(sessionId: RoutedCommit["sessionId"], version: number): Promise<Tail> {
     const from = version - (this.#shown + 1) * COMMITS_PER_ENTRY;
-    if (from < 1) return { version: 0, hash: "", entries: [] };
-    return { version: from, hash: (await this.#kernel.at(sessionId, from)).hash, entries: [] };
+    if (from < 1) return NO_TAIL;
+    return { ...NO_TAIL, version: from, hash: (await this.#kernel.at(sessionId, from)).hash };
   }
 
   /** Keeps one more entry than is shown: the last one may be the report that is asked about. */
-  #after(entries: readonly RoutedEntry[], commit: RoutedCommit): readonly RoutedEntry[] {
-    const history = new RoutedHistory([...entries]);
+  #after(tail: Tail, commit: RoutedCommit, characters: number): Tail {
+    const history = new RoutedHistory([...tail.entries]);
     history.add(commit);
-    return history.entries.slice(-(this.#shown + 1));
+    const { version, hash } = commit;
+    const entries = history.entries.slice(-(this.#shown + 1));
+    return { version, hash, entries, largest: Math.max(tail.largest, characters) };
   }
 }
 

@@ -10,7 +10,7 @@ import { boundedRule } from "../rules/compile.js";
 import { ruleValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";
-import { RecentMap } from "../workflow/cache.js";
+import { keyWeight, RecentMap } from "../workflow/cache.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
 import { innermostIssue } from "../workflow/zod-issues.js";
@@ -110,13 +110,13 @@ export interface VerifierRules {
   read(verifier: string, param: string, rule: string, variables: RuleVariables): VerifierRule;
 }
 
-/** Maximum number of rules that are kept compiled. */
-const KEPT = 256;
+/** Limits the rules that are kept compiled, in characters: a compiled one takes many times as much. */
+const RULES_WEIGHT = 256 * 1024;
 
 /** Loads the rule language. */
 export async function loadVerifierRules(): Promise<VerifierRules> {
   const language = await loadRuleLanguage();
-  const compiled = new RecentMap<string, CompiledRule>(KEPT);
+  const compiled = new RecentMap<string, CompiledRule>(RULES_WEIGHT, keyWeight);
   return {
     read(verifier, param, rule, variables) {
       const key = JSON.stringify([rule, variables]);

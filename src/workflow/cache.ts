@@ -16,13 +16,13 @@ interface Entry<K, V> {
 export class RecentMap<K, V> {
   readonly #entries = new Map<K, Entry<K, V>>();
   readonly #max: number;
-  readonly #weigh: (value: V) => number;
+  readonly #weigh: (value: V, key: K) => number;
   #weight = 0;
   #oldest: Entry<K, V> | undefined;
   #newest: Entry<K, V> | undefined;
 
   /** `max` limits the number of entries; with `weigh`, the sum of their weights. An entry above it is not kept. */
-  constructor(max: number, weigh: (value: V) => number = () => 1) {
+  constructor(max: number, weigh: (value: V, key: K) => number = () => 1) {
     this.#max = max;
     this.#weigh = weigh;
   }
@@ -35,7 +35,7 @@ export class RecentMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    const weight = this.#weigh(value);
+    const weight = this.#weigh(value, key);
     if (weight > this.#max) return this.delete(key);
     const entry = this.#entries.get(key) ?? this.#add(key, value);
     this.#weight += weight - entry.weight;
@@ -84,6 +84,11 @@ export class RecentMap<K, V> {
 /** The weight of an entry beyond that of its text, in characters: what is parsed from it, and the entry itself. */
 export const ENTRY_WEIGHT = 1024;
 
+/** The weight of what is made from a text that is its key. */
+export function keyWeight(_: unknown, key: string): number {
+  return key.length + ENTRY_WEIGHT;
+}
+
 const weights = new WeakMap<object, number>();
 
 /** Returns the weight of a value that does not change, by its JSON. */
@@ -93,8 +98,8 @@ export function jsonWeight(value: object): number {
   return known;
 }
 
-/** Limits how many results a function remembers. */
-const RESULTS_KEPT = 128;
+/** Limits the texts whose results a function remembers, in characters. */
+const RESULTS_WEIGHT = 4 * 1024 * 1024;
 
 /**
  * Returns a function that remembers the results of `make` by the texts that it was called with. A rejection is
@@ -103,7 +108,7 @@ const RESULTS_KEPT = 128;
 export function remember<Texts extends readonly string[], T>(
   make: (...texts: Texts) => Promise<T>,
 ): (...texts: Texts) => Promise<T> {
-  const results = new RecentMap<string, Promise<T>>(RESULTS_KEPT);
+  const results = new RecentMap<string, Promise<T>>(RESULTS_WEIGHT, keyWeight);
   return (...texts) => {
     const key = texts.join("\0");
     const known = results.get(key);

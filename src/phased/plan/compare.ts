@@ -4,7 +4,7 @@
  */
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanPhase, PlanTask } from "../../plan/plan.js";
-import { RecentMap } from "../../workflow/cache.js";
+import { ENTRY_WEIGHT, jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { canonicalJson } from "../../workflow/json.js";
 import type { PhaseDefinition, PlannedTask, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChangeKind, type PlanChanges } from "../state/events.js";
@@ -45,24 +45,25 @@ export function comparePlan(structure: WorkflowStructure, position: number, plan
   return { arrangement, changes, matters: asked(before) !== asked(after) };
 }
 
-const comparisons = new WeakMap<Plan, RecentMap<string, readonly KindOfChange[] | "gone">>();
+const comparisons = new WeakMap<Plan, RecentMap<string, Ahead>>();
 
-const COMPARISONS_KEPT = 16;
+/** Limits the differences that are cached with a plan, in characters of their JSON. */
+const COMPARISONS_WEIGHT = 1024 * 1024;
+
+/** What has changed ahead of a session; `gone` if its current phase is no longer there. */
+type Ahead = readonly KindOfChange[] | "gone";
 
 /**
  * Returns what has changed in a plan from the current phase on; `gone` if the current phase is no longer in
  * it. `key` identifies the session's structure, so that a comparison is made once.
  */
-export function changesAhead(
-  structure: WorkflowStructure,
-  position: number,
-  plan: Plan,
-  key: string,
-): readonly KindOfChange[] | "gone" {
-  const known = comparisons.get(plan) ?? new RecentMap<string, readonly KindOfChange[] | "gone">(COMPARISONS_KEPT);
+export function changesAhead(structure: WorkflowStructure, position: number, plan: Plan, key: string): Ahead {
+  const weigh = (found: Ahead) => (found === "gone" ? ENTRY_WEIGHT : jsonWeight(found));
+  const known = comparisons.get(plan) ?? new RecentMap<string, Ahead>(COMPARISONS_WEIGHT, weigh);
   comparisons.set(plan, known);
-  const found = known.get(`${key} ${position}`) ?? compared(structure, position, plan);
-  known.set(`${key} ${position}`, found);
+  const place = `${key} ${position}`;
+  const found = known.get(place) ?? compared(structure, position, plan);
+  known.set(place, found);
   return found;
 }
 

@@ -5,9 +5,9 @@
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { builtInParsers } from "../../plan/parse-plan.js";
-import type { Plan, PlanReading } from "../../plan/plan.js";
+import { PLAN_MAX, type Plan, type PlanReading } from "../../plan/plan.js";
 import type { PlanSource, PlanText, SourceParser } from "../../ports/content-provider.js";
-import { RecentMap } from "../../workflow/cache.js";
+import { ENTRY_WEIGHT, RecentMap } from "../../workflow/cache.js";
 import { nearest } from "../../workflow/names.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { ENGLISH } from "../../workflow/zod-issues.js";
@@ -23,12 +23,14 @@ export interface ReadSource {
 interface Kept {
   readonly hash: string;
   readonly reading: PlanReading;
+  /** The characters of the source. */
+  readonly characters: number;
 }
 
 const readingsOf = new WeakMap<ResolvedOptions, RecentMap<string, Kept>>();
 
-/** Limits how many parsed plans an engine caches, each in its newest version. */
-const PLANS_KEPT = 16;
+/** Limits the characters of the plans that an engine caches, each in its newest version: one of the largest fits. */
+const PLANS_WEIGHT = PLAN_MAX + ENTRY_WEIGHT;
 
 /** Reads the current plan; an unchanged one is not parsed again. Throws `PLAN_PARSE` if there is none. */
 export async function readSource(
@@ -64,11 +66,12 @@ export function keepReading(
   source: PlanText,
   reading: PlanReading,
 ): void {
-  readingsIn(options).set(keyOf(dynamic, source), { hash: source.hash, reading });
+  readingsIn(options).set(keyOf(dynamic, source), { hash: source.hash, reading, characters: source.text.length });
 }
 
 function readingsIn(options: ResolvedOptions): RecentMap<string, Kept> {
-  const readings = readingsOf.get(options) ?? new RecentMap<string, Kept>(PLANS_KEPT);
+  const weigh = ({ characters }: Kept) => characters + ENTRY_WEIGHT;
+  const readings = readingsOf.get(options) ?? new RecentMap<string, Kept>(PLANS_WEIGHT, weigh);
   readingsOf.set(options, readings);
   return readings;
 }

@@ -7,7 +7,7 @@ import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
-import { RecentMap } from "../../workflow/cache.js";
+import { ENTRY_WEIGHT, RecentMap } from "../../workflow/cache.js";
 import { revisionOf } from "../../workflow/json.js";
 import { readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -136,10 +136,20 @@ interface Kept extends Omit<TextView, "contentChanged"> {
   readonly made: string;
 }
 
-const textsOf = new WeakMap<WorkflowStructure, RecentMap<PhaseDefinition | TaskDefinition, Kept>>();
+type TextsOf = RecentMap<PhaseDefinition | TaskDefinition, Kept>;
 
-/** Limits how many texts of one structure are cached. */
-const TEXTS_KEPT = 16;
+const textsOf = new WeakMap<EngineContext["options"], TextsOf>();
+
+/** Limits the characters of the texts that an engine caches. */
+const TEXTS_WEIGHT = 8 * 1024 * 1024;
+
+function textsIn(options: EngineContext["options"]): TextsOf {
+  const weigh = ({ content, own, shared }: Kept) =>
+    [content, own, shared].reduce((sum, part) => sum + (part?.text.length ?? 0), ENTRY_WEIGHT);
+  const texts = textsOf.get(options) ?? new RecentMap(TEXTS_WEIGHT, weigh);
+  textsOf.set(options, texts);
+  return texts;
+}
 
 /**
  * Returns the text of a phase or task from a plan: the current template with the pinned data. It is
@@ -154,8 +164,7 @@ export async function renderedText(
 ): Promise<TextView> {
   const part = task ?? phase;
   const template = await options.content.text(structure.type, { template: task === undefined ? "phase" : "task" });
-  const texts = textsOf.get(structure) ?? new RecentMap<PhaseDefinition | TaskDefinition, Kept>(TEXTS_KEPT);
-  textsOf.set(structure, texts);
+  const texts = textsIn(options);
   const forTasks = task === undefined ? await taskTemplate(options, structure, phase) : template;
   const made = `${template.revision} ${forTasks?.revision} ${target}`;
   let kept = texts.get(part);

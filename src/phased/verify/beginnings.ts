@@ -6,7 +6,7 @@
 import { checksOf } from "../../gate/check-gate.js";
 import { LogFold } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";
-import { RecentMap } from "../../workflow/cache.js";
+import { jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { SESSION_START, sinceOf } from "../../workflow/gate-definition.js";
 import { canonicalJson, digest, type JsonValue } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
@@ -111,14 +111,14 @@ export type Beginning =
 /** Limits the earlier snapshots that are compared with: the first, and the newest of the others. */
 const EARLIER_MAX = 32;
 
-/** Limits for how many states of sessions it is cached which snapshots are missing. */
-const GAPS_KEPT = 1024;
+/** Limits for how many states of sessions it is cached which snapshots are missing: characters of their JSON. */
+const GAPS_WEIGHT = 2 * 1024 * 1024;
 
 /** Finds the commits with the snapshots of phases or steps in the log, since a head knows only the newest. */
 export class Beginnings<Event extends WithSnapshots, Head> {
   readonly #places: LogFold<Event, Head, Place | undefined>;
   /** Which snapshots are missing, by the state of a session. */
-  readonly gaps = new RecentMap<string, readonly Gap[]>(GAPS_KEPT);
+  readonly gaps = new RecentMap<string, readonly Gap[]>(GAPS_WEIGHT, jsonWeight);
 
   /** `placeOf` gives the phase or the step that a session is in. */
   constructor(kernel: Pick<Kernel<never, Event, Head>, "log">, placeOf: (head: Head) => string | number | undefined) {

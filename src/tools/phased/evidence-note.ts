@@ -3,7 +3,7 @@
  * with other names: the gate holds. Only names and types of the outermost fields are compared.
  */
 import { requiredFormat, requiredNames } from "../../gate/format.js";
-import { RecentMap } from "../../workflow/cache.js";
+import { keyWeight, RecentMap } from "../../workflow/cache.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { GateDefinition } from "../../workflow/structure.js";
 import { brief } from "../wire.js";
@@ -52,10 +52,10 @@ const SHOWN_MAX = 20_000;
 /** The fields of evidence, with their types where they are clear. */
 type ShownFields = ReadonlyMap<string, string | undefined>;
 
-/** Limits how many texts' fields are cached. */
-const TEXTS_KEPT = 64;
+/** Limits the texts whose fields are cached, in characters. */
+const TEXTS_WEIGHT = 2 * 1024 * 1024;
 
-const fieldsByText = new RecentMap<string, ShownFields>(TEXTS_KEPT);
+const fieldsByText = new RecentMap<string, ShownFields>(TEXTS_WEIGHT, keyWeight);
 
 /** Returns the fields of the last evidence that a text shows; none if it shows none that ends. */
 function shownIn(text: string): ShownFields {
