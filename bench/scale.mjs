@@ -125,6 +125,7 @@ async function tasksAmong(storage) {
   };
   let fresh = "";
   let { position } = await storage.changes("phased");
+  let { cursor: counted } = await engine.statistics();
   let removed = 0;
   return {
     "list, first page of 50": { fn: () => fullPage(storage, { limit: PAGE }) },
@@ -143,6 +144,12 @@ async function tasksAmong(storage) {
         const changes = await storage.changes("phased", position);
         if (changes.sessionIds.length === 0) throw new Error("nothing has changed");
         ({ position } = changes);
+      },
+    },
+    "statistics, one new session": {
+      before: start,
+      once: async () => {
+        ({ cursor: counted } = await engine.statistics({ cursor: counted }));
       },
     },
     "cleanup of one session": {

@@ -14,16 +14,14 @@ export type { CompleteEvidence, SessionEvent, Snapshot, StoredValue } from "./ph
 export type { HeadFacts, SessionHead } from "./phased/state/head.js";
 export type { Ranges } from "./phased/state/ranges.js";
 export type { StepRefused, TaskNotes } from "./phased/state/task-notes.js";
+export type { Statistics, StatisticsCursor, StatisticsRequest } from "./phased/statistics.js";
 export type {
   FieldStatistics,
   PhaseStatistics,
   SessionCounts,
-  Statistics,
-  StatisticsCursor,
-  StatisticsRequest,
   TimeSpent,
   WorkflowStatistics,
-} from "./phased/statistics.js";
+} from "./phased/sums.js";
 export type { SessionCommit, WatchQuery } from "./phased/watch.js";
 export type {
   Changes,

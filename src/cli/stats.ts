@@ -4,13 +4,8 @@ import type { Writable } from "node:stream";
 import { Command, Option } from "commander";
 import { isPhasegateError } from "../errors.js";
 import { LIVING } from "../phased/options.js";
-import type {
-  PhaseStatistics,
-  SessionCounts,
-  Statistics,
-  StatisticsCursor,
-  WorkflowStatistics,
-} from "../phased/statistics.js";
+import type { Statistics, StatisticsCursor } from "../phased/statistics.js";
+import type { PhaseStatistics, SessionCounts, WorkflowStatistics } from "../phased/sums.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, notEmpty, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";

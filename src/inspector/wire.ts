@@ -12,7 +12,7 @@ import type { ApprovedPass } from "../phased/approval/ledger.js";
 import type { BrokenSession, ListedSession, WaitsFor } from "../phased/lists.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
-import type { PhaseStatistics, WorkflowStatistics } from "../phased/statistics.js";
+import type { PhaseStatistics, WorkflowStatistics } from "../phased/sums.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { RoutedPass } from "../routed/types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";

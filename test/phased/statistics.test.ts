@@ -306,6 +306,37 @@ describe("the cursor of statistics", () => {
     },
   );
 
+  it("leads two calls that begin with it at the same time to sums of their own", async () => {
+    const inner = new MemoryStorage();
+    let held: Promise<void> = Promise.resolve();
+    const storage = wrapStorage(inner, {
+      async *log(id, options) {
+        const until = held;
+        yield* inner.log(id, options);
+        await until;
+      },
+    });
+    const { engine } = makeEngine({ storage });
+    const [a] = [await startTwoPhases(engine, "a"), await startTwoPhases(engine, "b")];
+    const { cursor } = await engine.statistics();
+    await engine.pause(a);
+    let release = () => {};
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    const slow = engine.statistics({ cursor });
+    // It has read the session, and waits before it counts it.
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    held = Promise.resolve();
+    await engine.deleteSession(a);
+    const fast = await engine.statistics({ cursor });
+    release();
+    expect((await slow).sessions).toMatchObject({ active: 1, paused: 1 });
+    for (const next of [fast.cursor, (await slow).cursor]) {
+      expect((await engine.statistics({ cursor: next })).sessions).toMatchObject({ active: 1, paused: 0 });
+    }
+  });
+
   it.each(["FileStorage", "PostgresStorage"] as const)("reads no session on %s that has not changed", async (name) => {
     const folder = await temporaryFolder();
     const place = name === "FileStorage" ? join(folder, "state") : `${await postgresUrl()}#${await newSchema()}`;
