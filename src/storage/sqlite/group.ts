@@ -48,8 +48,9 @@ export class CommitGroups {
   #isScheduled = false;
   /** True from the first attempt to write until nothing waits any more. */
   #isWriting = false;
-  /** True if several commits came together the last time. */
+  /** True if several commits came together in this turn, or in the one before. */
   #isBusy = false;
+  /** How many commits are expected to come alone. */
   #alone = 0;
 
   constructor(connection: Connection, writer: CommitWriter, known: KnownSessions) {
@@ -74,9 +75,11 @@ export class CommitGroups {
 
   /** Tries to write what waits now. */
   flush(): void {
+    const wasBusy = this.#isBusy;
     this.#isScheduled = false;
     this.#isBusy = this.#waiting.length > 1;
-    if (!this.#isBusy) this.#alone = ALONE;
+    // A turn without commits tells nothing about how the next ones come.
+    if (!this.#isBusy && !(wasBusy && this.#waiting.length === 0)) this.#alone = ALONE;
     if (this.#waiting.length === 0) return;
     if (!this.#isWriting) return this.#write();
     try {
@@ -85,6 +88,12 @@ export class CommitGroups {
     } catch (error) {
       if (!isLocked(error)) throw error;
     }
+  }
+
+  /** Several have come together: the next ones wait for each other, unless none comes in the next turn. */
+  #met(): void {
+    [this.#isBusy, this.#alone] = [true, 0];
+    this.#schedule();
   }
 
   #schedule(): void {
@@ -146,7 +155,7 @@ export class CommitGroups {
     try {
       const outcomes = this.#transaction(() => {
         group = this.#takeGroup();
-        if (group.length > 1) [this.#isBusy, this.#alone] = [true, 0];
+        if (group.length > 1) this.#met();
         try {
           return group.map((item) => this.#appendOrRefuse(item));
         } catch (error) {

@@ -296,3 +296,19 @@ it("a commit that comes alone is not kept waiting", async () => {
   }
   expect(turns).toBeLessThanOrEqual(3);
 });
+
+it("a commit that comes alone is not kept waiting after others have come together, once a turn was without any", async () => {
+  const storage = await SqliteStorage.open(await newDatabase());
+  for (let round = 0; round < 10; round += 1) {
+    await warmUp(storage);
+    await nextTurn();
+    await nextTurn();
+    let isWritten = false;
+    void storage.append(makeCommit({ sessionId: `alone_${round}` })).then(() => {
+      isWritten = true;
+    });
+    for (let step = 0; step < 20 && !isWritten; step += 1) await Promise.resolve();
+    expect(isWritten).toBe(true);
+  }
+  await storage.close();
+});
