@@ -12,10 +12,8 @@ const TRANSITIONS = 12;
 const ROUNDS = 5;
 const BARS = { SqliteStorage: 0.125, PostgresStorage: 0.167, FileStorage: 0.167 };
 
-async function measure(name) {
-  const adapter = ADAPTERS[name];
-  const place = await adapter.newPlace();
-  const storage = await adapter.open(place);
+/** A transition on a storage in microseconds: of all sessions at the same time, and of one after the other. */
+export async function bothWays(storage) {
   const content = new MemoryContent({ workflows: [refusingWorkflow] });
   const limits = { maxActiveSessions: Infinity, maxAttempts: 1e9, maxAttemptsTotal: 1e9 };
   const engine = createEngine({ storage, content, limits });
@@ -43,8 +41,14 @@ async function measure(name) {
     times.inTurn.push(await timed(inTurn));
   }
   await engine.close();
+  return { together: median(times.together), alone: median(times.inTurn) };
+}
+
+async function measure(name) {
+  const adapter = ADAPTERS[name];
+  const place = await adapter.newPlace();
+  const { together, alone } = await bothWays(await adapter.open(place));
   await adapter.dropPlace(place);
-  const [together, alone] = [median(times.together), median(times.inTurn)];
   const what = `a transition, ${SESSIONS} sessions at the same time, ${name}`;
   return row(what, time(together), `one session after the other ${time(alone)}`, ratio(together, alone), BARS[name]);
 }

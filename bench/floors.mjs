@@ -1,14 +1,22 @@
 /** What a call costs at least on a disk: the storage is in memory, and does a bare operation before each append. */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { deflateRawSync } from "node:zlib";
 import pg from "pg";
 import { MemoryStorage } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
+import { bothWays } from "./concurrent.mjs";
 import { bareCommit as bareWrite } from "./durable.mjs";
-import { inFolder, pairedMedians, time, warmUp } from "./measure.mjs";
+import { openworkflowInSqlite } from "./linear-openworkflow.mjs";
+import { linearRun } from "./linear-phasegate.mjs";
+import { linearStates } from "./linear-states.mjs";
+import { inFolder, pairedMedians, ratio, size, time, warmUp } from "./measure.mjs";
 import { bareCommit as bareStatement, withServer } from "./postgres.mjs";
 import { advancing, routed } from "./routed.mjs";
+import { bytesInSqlite } from "./side-by-side.mjs";
 import { bareTransaction, settle } from "./sqlite.mjs";
+import { pagedCase } from "./wire.mjs";
 import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
@@ -110,19 +118,127 @@ const FLOORS = {
     inPostgres((bare, own) => compare(bare, completed, { on: own })),
 };
 
+/** Writes the commits of one turn to SQLite in one transaction: a compare-and-set and an insert for each, by numbers. */
+function groupedStorage(file) {
+  const database = new DatabaseSync(file);
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    CREATE TABLE heads (session INTEGER PRIMARY KEY, version INTEGER NOT NULL);
+    CREATE TABLE log (number INTEGER PRIMARY KEY, session INTEGER NOT NULL, version INTEGER NOT NULL, hash TEXT, body TEXT);`);
+  const [begin, commit, first, next, insert] = [
+    "BEGIN IMMEDIATE",
+    "COMMIT",
+    "INSERT INTO heads (version, session) VALUES (?, ?)",
+    "UPDATE heads SET version = ? WHERE session = ?",
+    "INSERT INTO log (session, version, hash, body) VALUES (?, ?, ?, ?)",
+  ].map((sql) => database.prepare(sql));
+  const numbers = new Map();
+  const write = ({ sessionId, version, hash, body }) => {
+    const number = numbers.get(sessionId) ?? numbers.size + 1;
+    numbers.set(sessionId, number);
+    (version === 1 ? first : next).run(version, number);
+    insert.run(number, version, hash, body);
+  };
+  const storage = new MemoryStorage();
+  const append = storage.append.bind(storage);
+  let waiting = [];
+  const writeAll = () => {
+    const group = waiting;
+    waiting = [];
+    begin.run();
+    for (const { commit } of group) write(commit);
+    commit.run();
+    for (const { resolve } of group) resolve();
+  };
+  storage.append = async (commit) => {
+    await new Promise((resolve) => {
+      if (waiting.length === 0) setImmediate(writeAll);
+      waiting.push({ commit, resolve });
+    });
+    await append(commit);
+  };
+  return storage;
+}
+
+/** A storage that writes a bare file for each commit, those of a session in one folder. */
+function filesStorage(root) {
+  const storage = new MemoryStorage();
+  const append = storage.append.bind(storage);
+  const writers = new Map();
+  storage.append = async (commit) => {
+    const writer = writers.get(commit.sessionId) ?? bareWrite(root, BYTES);
+    writers.set(commit.sessionId, writer);
+    await writer.beforeEach();
+    await writer.fn();
+    await append(commit);
+  };
+  return storage;
+}
+
+/** A hundred sessions at once, against one after the other, as concurrent.mjs measures them. */
+const TOGETHER = {
+  "a transition, a transaction in SQLite for all of one turn": () =>
+    inFolder((folder) => bothWays(groupedStorage(join(folder, "bare.db")))),
+  "a transition, a file for each, synced and linked": () => inFolder((folder) => bothWays(filesStorage(folder))),
+  "a transition in memory": () => bothWays(new MemoryStorage()),
+};
+
+/** What an answer of two pages costs without us: its JSON, the digest that its cursor names, and the JSON of its first page. */
+async function barePage() {
+  const { answer, end } = pagedCase();
+  const bare = () => JSON.stringify({ ...answer });
+  const page = () => {
+    const text = JSON.stringify({ ...answer });
+    return JSON.stringify({ json_page: text.slice(0, end), cursor: createHash("sha256").update(text).digest("hex") });
+  };
+  return pairedMedians({ bare: { fn: bare }, call: { fn: page } });
+}
+
+/** The bytes a step of runs of 5 steps with 1 KiB of state: of their commits' bodies and hashes alone, in a table of SQLite. */
+async function bareBytes(pack) {
+  const states = await linearStates(5, 1024);
+  const open = (_, file) => {
+    const database = new DatabaseSync(file);
+    database.exec(
+      "PRAGMA journal_mode = WAL; CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, hash BLOB, body)",
+    );
+    const insert = database.prepare("INSERT INTO log (hash, body) VALUES (?, ?)");
+    const storage = new MemoryStorage();
+    const append = storage.append.bind(storage);
+    storage.append = async (commit) => {
+      insert.run(Buffer.from(commit.hash, "hex"), pack(commit.body));
+      await append(commit);
+    };
+    const { run } = linearRun(storage, states);
+    return { run, close: () => database.close() };
+  };
+  const ofRun = (opened) => inFolder((folder) => bytesInSqlite(opened, states, folder));
+  const [bytes, theirs] = [await ofRun(open), await ofRun(openworkflowInSqlite)];
+  return [`OpenWorkflow ${size(theirs / states.length)}`, size(bytes / states.length), ratio(bytes, theirs)];
+}
+
 /** The section of RESULTS.md. */
 export async function section() {
   const rows = [];
   for (const [what, measure] of Object.entries(FLOORS)) {
-    const { bare, call, ratio } = await measure();
-    rows.push(`| ${what} | ${time(bare)} | ${time(call)} | ${ratio} |`);
+    const { bare, call, ratio: found } = await measure();
+    rows.push([what, time(bare), time(call), found]);
   }
+  for (const [what, measure] of Object.entries(TOGETHER)) {
+    const { together, alone } = await measure();
+    rows.push([`100 at once: ${what}`, `one after the other ${time(alone)}`, time(together), ratio(together, alone)]);
+  }
+  const page = await barePage();
+  rows.push(["a page of JSON: its answer, a digest, its text", time(page.bare), time(page.call), page.ratio]);
+  const small = "bytes a step, 5 steps of 1 KiB: hashes and bodies alone";
+  rows.push([small, ...(await bareBytes((body) => body))]);
+  rows.push([`${small}, which are packed`, ...(await bareBytes(deflateRawSync))]);
   return `## Floors
 
 Calls on a storage that does the bare operation for each commit, or another one that is named, and keeps the commit in memory.
+Where another baseline is named, the bare operation is in what is measured.
 
 | what | the bare operation | measured | ratio |
 |---|---|---|---|
-${rows.join("\n")}
+${rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}
 `;
 }

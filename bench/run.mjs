@@ -1,8 +1,9 @@
 /**
  * Runs the benchmarks that take seconds each, and prints a table. `--all` runs those that take minutes, too, and keeps the
  * table in RESULTS.md. Names as arguments run only those suites, and `concurrent:PostgresStorage` one suite with one adapter.
- * `--only TEXT` runs the suites whose rows in RESULTS.md have that text, and prints these rows. `--runs N` runs each suite that
- * takes seconds N times: a row is the run with the middle ratio, and its bar is held if each run is within it.
+ * `--only TEXT` runs the suites and sections whose rows in RESULTS.md have that text, of those that are named if any are, and
+ * prints these rows. `--runs N` runs each suite that takes seconds N times: a row is the run with the middle ratio, and its bar
+ * is held if each run is within it.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -44,7 +45,8 @@ const { values, positionals } = parseArgs({
 const { only = "", all = false } = values;
 const runs = Number(values.runs);
 if (!Number.isInteger(runs) || runs < 1) throw new Error(`--runs is a whole number from 1 on, not ${values.runs}`);
-const parts = new Map((only === "" ? positionals : await suitesOf(only)).map((name) => name.split(":")));
+const named = new Map(positionals.map((name) => name.split(":")));
+const parts = only === "" ? named : await withRows(only, named);
 const chosen = [...parts.keys()];
 const unknown = chosen.find((name) => ![...SUITES, ...SECTIONS].includes(name));
 if (unknown !== undefined) throw new Error(`there is no suite ${unknown}`);
@@ -52,12 +54,26 @@ const isWhole = all && chosen.length === 0;
 const isChosen = (name) => isWhole || (chosen.length === 0 ? QUICK.includes(name) : parts.has(name));
 const load = () => loadavg()[0].toFixed(1);
 
-/** The suites that have rows with a text. */
-async function suitesOf(text) {
-  const rows = (await readFile(RESULTS, "utf8")).split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
-  const found = rows.filter(([, suite, what = ""]) => SUITES.includes(suite) && what.includes(text));
-  if (found.length === 0) throw new Error(`RESULTS.md has no row with: ${text}`);
-  return [...new Set(found.map(([, suite]) => suite))];
+/** True for a row of a table whose first two cells have a text, `suite | what`: the others have figures. */
+function isNamed(line, text) {
+  return line.startsWith("|") && line.split("|").slice(1, 3).join("|").includes(text);
+}
+
+/** Those of the named suites and sections, or of all, that have rows with a text. */
+async function withRows(text, named) {
+  const found = new Set();
+  let section = "";
+  for (const line of (await readFile(RESULTS, "utf8")).split("\n")) {
+    if (line.startsWith("## ")) section = line.slice(3).toLowerCase();
+    if (!isNamed(line, text)) continue;
+    const [, suite = ""] = line.split("|").map((cell) => cell.trim());
+    found.add(section === "" ? suite : section);
+  }
+  const names = [...found].filter((name) => [...SUITES, ...SECTIONS].includes(name));
+  const wanted = names.filter((name) => named.size === 0 || named.has(name));
+  if (wanted.length === 0)
+    throw new Error(`RESULTS.md has no row of ${[...named.keys()].join(", ") || "any suite"} with: ${text}`);
+  return new Map(wanted.map((name) => [name, named.get(name)]));
 }
 
 /** A suite in a process of its own: what one leaves in memory, and teaches the compiler, must not be another one's time. */
@@ -72,6 +88,13 @@ async function runAlone(name) {
   const [code] = await once(child, "exit");
   if (code !== 0 || found === undefined) throw new Error(`${name} has failed (${code})`);
   return found;
+}
+
+/** The text of a section; of its rows only those with a text. */
+function rowsWith(section, text) {
+  const isOther = (line) => line.startsWith("|") && !line.startsWith("|---") && !isNamed(line, text);
+  const lines = section.split("\n");
+  return lines.filter((line, index) => !isOther(line) || lines[index + 1]?.startsWith("|---")).join("\n");
 }
 
 /** Says what begins, and after which time. */
@@ -93,7 +116,7 @@ for (let run = 1; run <= runs; run += 1) {
   for (const suite of SUITES.filter(isChosen)) {
     if (run > 1 && !QUICK.includes(suite)) continue;
     begins(suite);
-    const ofRun = (await runAlone(suite)).filter(({ what }) => what.includes(only));
+    const ofRun = (await runAlone(suite)).filter(({ what }) => isNamed(`| ${suite} | ${what} |`, only));
     found.set(suite, [...(found.get(suite) ?? []), ofRun]);
     for (const { what, figure, baseline, ratio, bar } of ofRun) {
       console.log(`${ratio <= bar ? "ok  " : "OVER"} ${ratio} (bar ${bar})  ${what}: ${figure}; ${baseline}`);
@@ -112,7 +135,7 @@ const rows = [...found].flatMap(([suite, ofRuns]) =>
 const sections = [];
 for (const name of SECTIONS.filter(isChosen)) {
   begins(name);
-  sections.push(await runAlone(name));
+  sections.push(rowsWith(await runAlone(name), only));
 }
 begins("the end");
 

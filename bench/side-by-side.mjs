@@ -37,7 +37,7 @@ async function bytesOfDatabase(open, states, file, runs) {
 }
 
 /** What one leaves in a database, without its empty tables. */
-async function bytesInSqlite(open, states, folder) {
+export async function bytesInSqlite(open, states, folder) {
   const runs = Math.max(RUNS_MIN, Math.round(RUNS_BYTES / states[0].length));
   const empty = await bytesOfDatabase(open, states, join(folder, "empty.db"), 0);
   return ((await bytesOfDatabase(open, states, join(folder, "full.db"), runs)) - empty) / runs;

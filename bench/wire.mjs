@@ -37,6 +37,12 @@ const CASES = {
   ],
 };
 
+/** What is paged, and how many characters of its JSON are on the first page. */
+export function pagedCase() {
+  const [answer] = CASES["that is paged"];
+  return { answer, end: pageAnswer({ ...answer }, MAX, call).json_range.to };
+}
+
 export async function run() {
   const rows = [];
   for (const [what, [answer, work]] of Object.entries(CASES)) {
