@@ -235,7 +235,7 @@ export async function section() {
   return `## Floors
 
 Calls on a storage that does the bare operation for each commit, or another one that is named, and keeps the commit in memory.
-Where another baseline is named, the bare operation is in what is measured.
+In the last rows, what is measured is bare, too, and the second column has what it is compared with.
 
 | what | the bare operation | measured | ratio |
 |---|---|---|---|

@@ -101,6 +101,8 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
   open?(ledger: Ledger): P | undefined;
   /** Returns the gates that count as passed in this state. */
   passes(ledger: Ledger, session: Current<Head>): Iterable<P>;
+  /** Returns the characters of what a ledger keeps of its session beside the passes. */
+  weigh(ledger: Ledger): number;
   /** Returns the error for continuing behind such a gate. */
   refusal(pass: Unapproved<P>, structure: Structure): PhasegateError<"APPROVAL_REFUSED">;
 }
@@ -181,8 +183,13 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   #ledgers(): LogFold<Event, Head, Ledger> {
     const options = { ...this.#options };
     if (this.#read?.options.approvers !== options.approvers) {
-      const { add, beginning } = this.#reading;
-      const ledgers = new LogFold(this.#kernel, beginning, (ledger: Ledger, commit) => add(ledger, commit, options));
+      const { add, beginning, weigh } = this.#reading;
+      const ledgers = new LogFold(
+        this.#kernel,
+        beginning,
+        (ledger: Ledger, commit) => add(ledger, commit, options),
+        weigh,
+      );
       this.#read = { options, ledgers };
     }
     return this.#read.ledgers;

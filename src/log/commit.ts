@@ -306,12 +306,11 @@ interface Folded<T> {
   readonly value: T;
 }
 
-/**
- * Limits the values that are cached. What a commit adds to one, a name or a signature, is estimated; a log of half a million
- * commits fits.
- */
+/** Limits the values that are cached, in characters. What a commit adds to one, a name or a place, is estimated. */
 const FOLDS_WEIGHT = 32 * 1024 * 1024;
 const COMMIT_WEIGHT = 64;
+/** The most that commits count for: the value of a long log, which takes longest to compute, is cached, too. */
+const COMMITS_WEIGHT_MAX = FOLDS_WEIGHT / 8;
 
 const BEFORE_ALL: Receipt = { version: 0, hash: "" };
 
@@ -325,20 +324,25 @@ export class LogFold<Event, Head, T> {
   readonly #kernel: LogReader<Event, Head>;
   readonly #beginning: T;
   readonly #add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>;
-  readonly #kept = new RecentMap<SessionId, Folded<T>>(
-    FOLDS_WEIGHT,
-    ({ upTo }) => ENTRY_WEIGHT + COMMIT_WEIGHT * upTo.version,
-  );
+  readonly #kept: RecentMap<SessionId, Folded<T>>;
 
-  /** `add` gives a new value, and leaves the one that it was given as it is. */
+  /**
+   * `add` gives a new value, and leaves the one that it was given as it is. `weigh` gives the characters of what a value keeps
+   * of its session as a whole.
+   */
   constructor(
     kernel: LogReader<Event, Head>,
     beginning: T,
     add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>,
+    weigh: (value: T) => number = () => 0,
   ) {
     this.#kernel = kernel;
     this.#beginning = beginning;
     this.#add = add;
+    this.#kept = new RecentMap(
+      FOLDS_WEIGHT,
+      ({ upTo, value }) => ENTRY_WEIGHT + Math.min(COMMIT_WEIGHT * upTo.version, COMMITS_WEIGHT_MAX) + weigh(value),
+    );
   }
 
   /**

@@ -3,8 +3,8 @@
  * cursor keeps of each session (the tally in state/tally.ts), and sums that up (sums.ts). So the numbers are always those of
  * the sessions that the storage has now, whether they are computed at once or step by step.
  *
- * A cursor that the host has kept as JSON is read as a whole. One that this process has made goes on from the sums that it
- * was made with: such a step takes as long among a million sessions as among a few.
+ * A cursor that the host has kept as JSON is read as a whole. All cursors that this process makes from one beginning share
+ * their sums, and each step goes on from the newest. So a step takes as long as what is new, if the storage has positions.
  */
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
@@ -39,8 +39,9 @@ export interface StatisticsRequest {
 
 /**
  * What statistics have read so far, for the host to keep: plain JSON, about 1 kB for each session. In the process that made it,
- * pass the object itself: a call then takes only as long as what is new. It belongs to one storage and to one set of approvers.
- * Nothing but its version is meant to be read.
+ * pass the object itself: on a storage that can say what has changed, a call then takes only as long as what is new. As JSON, it
+ * shows what was read last, by later calls, too. It belongs to one storage and to one set of approvers. Nothing but its version
+ * is meant to be read.
  */
 export interface StatisticsCursor {
   /** The version of its format. */
@@ -81,42 +82,57 @@ const cursorSchema = z.object({
   sessions: z.array(sessionTallySchema),
 });
 
-/** What a cursor stands for. */
-interface Kept extends Omit<z.infer<typeof cursorSchema>, "version" | "sessions"> {
+/** What the cursors of one beginning share: what was counted last. */
+interface Counted extends Omit<z.infer<typeof cursorSchema>, "version" | "sessions"> {
   readonly storage: StorageAdapter;
-  /** Its tallies, or later ones: what is read again is what they lack, whatever they have beyond the cursor's position. */
+  /** They may be newer than the position. Sessions that have changed since are read again anyway. */
   readonly sums: TallySums;
-  /** True once a step has gone on with the sums. Another one that begins here has its own. */
-  isTaken: boolean;
+  /** The step that runs now: the next one begins after it. */
+  running: Promise<unknown>;
 }
 
-/** The tallies of some sessions; undefined for those that are not counted. */
-type Changed = ReadonlyMap<SessionId, SessionTally | undefined>;
-type Tallies = ReadonlyMap<SessionId, SessionTally>;
-
 /** By the cursors that this process has made. */
-const keptBy = new WeakMap<StatisticsCursor, Kept>();
+const countedBy = new WeakMap<StatisticsCursor, Counted>();
 
 /** The number of sessions that are read in parallel. */
 const AT_ONCE = 16;
 /** A storage may answer without waiting for anything: after this time, in milliseconds, the host gets its turn. */
 const WORK_MS = 50;
 
+/** After so many tallies, the host may get its turn. */
+const TALLIES_AT_ONCE = 1000;
+
 /** Computes statistics from the commits since the cursor. */
 export async function computeStatistics(
   context: EngineContext,
-  { workflowType, cursor: given }: StatisticsRequest,
+  { workflowType, cursor }: StatisticsRequest,
 ): Promise<Statistics> {
   const { approvals, clock, storage } = context.options;
   if (context.caller !== undefined) requireAccess(context.caller, "statistics");
-  const at = new Date(clock.now()).toISOString();
   const approvers = digest(JSON.stringify([[...approvals.approvers].sort(), approvals.unsigned]));
-  const known = given === undefined ? undefined : readCursor(given, approvers, storage);
-  const tallies: Tallies = known === undefined ? new Map() : known.sums.tallies;
-  const { sessionIds, position } = await changedSessions(storage, known, tallies);
+  const takeTurns = turns(clock, WORK_MS);
+  const counted =
+    cursor === undefined
+      ? { approvers, at: "", again: [], storage, sums: new TallySums(), running: Promise.resolve() }
+      : await readCursor(cursor, approvers, storage, takeTurns);
+  const step = counted.running.then(() => countNew(context, counted, takeTurns));
+  // A step that fails has changed nothing that the next one relies on.
+  counted.running = step.catch(() => {});
+  const broken = await step;
+  return { ...counted.sums.of(workflowType), ...(broken.length === 0 ? {} : { broken }), cursor: cursorOf(counted) };
+}
+
+/** Counts what is new. Returns the sessions that can't be read. */
+async function countNew(
+  context: EngineContext,
+  counted: Counted,
+  takeTurns: () => Promise<void>,
+): Promise<readonly BrokenSession[]> {
+  const at = new Date(context.options.clock.now()).toISOString();
+  const { tallies } = counted.sums;
+  const { sessionIds, position } = await changedSessions(counted);
   const changed = new Map<SessionId, SessionTally | undefined>();
   const broken: BrokenSession[] = [];
-  const takeTurns = turns(clock, WORK_MS);
   for (let start = 0; start < sessionIds.length; start += AT_ONCE) {
     const batch = sessionIds.slice(start, start + AT_ONCE);
     const read = await Promise.all(batch.map((id) => readSession(context, id, tallies.get(id))));
@@ -127,50 +143,57 @@ export async function computeStatistics(
     }
     await takeTurns();
   }
-  if (known !== undefined) refuseOther(known, tallies, changed);
+  refuseOther(counted, changed);
+  await setAll(counted.sums, changed, takeTurns);
   const again = broken.map(({ sessionId }) => sessionId).filter(isSessionId);
-  const sums = takeSums(known);
-  for (const [id, tally] of changed) sums.set(id, tally);
-  const cursor = cursorOf({ approvers, at, position, again, storage, sums, isTaken: false });
-  return { ...sums.of(workflowType), ...(broken.length === 0 ? {} : { broken }), cursor };
+  Object.assign(counted, { at, position, again });
+  return broken;
 }
 
-/** Returns the sums that a step goes on with. */
-function takeSums(known: Kept | undefined): TallySums {
-  if (known === undefined) return new TallySums();
-  if (known.isTaken) return new TallySums(known.sums.tallies.values());
-  known.isTaken = true;
-  return known.sums;
+async function setAll(
+  sums: TallySums,
+  tallies: Iterable<readonly [SessionId, SessionTally | undefined]>,
+  takeTurns: () => Promise<void>,
+): Promise<void> {
+  let count = 0;
+  for (const [id, tally] of tallies) {
+    sums.set(id, tally);
+    count += 1;
+    if (count % TALLIES_AT_ONCE === 0) await takeTurns();
+  }
 }
 
-function cursorOf(kept: Kept): StatisticsCursor {
-  const { approvers, at, position, again, sums } = kept;
+/** Returns a cursor that shows what was counted last, whenever the host stores it. */
+function cursorOf(counted: Counted): StatisticsCursor {
   const cursor = Object.freeze({
     version: CURSOR_VERSION,
-    approvers,
-    at,
-    ...(position === undefined ? {} : { position }),
-    again,
-    /** Made only when the host stores the cursor. */
+    approvers: counted.approvers,
+    get at() {
+      return counted.at;
+    },
+    get position() {
+      return counted.position;
+    },
+    get again() {
+      return [...counted.again];
+    },
     get sessions() {
-      return [...sums.tallies.values()];
+      return [...counted.sums.tallies.values()];
     },
   });
-  keptBy.set(cursor, kept);
+  countedBy.set(cursor, counted);
   return cursor;
 }
 
 /** Returns the sessions that may have changed since the cursor: all of them, if neither `changes` nor a list can tell. */
-async function changedSessions(
-  storage: StorageAdapter,
-  known: Kept | undefined,
-  tallies: Tallies,
-): Promise<Partial<Changes> & Pick<Changes, "sessionIds">> {
-  const ids = new Set(known?.again);
+async function changedSessions(counted: Counted): Promise<Partial<Changes> & Pick<Changes, "sessionIds">> {
+  const { storage, position: since } = counted;
+  const { tallies } = counted.sums;
+  const ids = new Set(counted.again);
   // Without positions, sessions that are gone are named by nobody.
-  if (storage.changes === undefined || known?.position === undefined) for (const id of tallies.keys()) ids.add(id);
+  if (storage.changes === undefined || since === undefined) for (const id of tallies.keys()) ids.add(id);
   if (storage.changes !== undefined) {
-    const { sessionIds, position } = await storage.changes("phased", known?.position);
+    const { sessionIds, position } = await storage.changes("phased", since);
     return { sessionIds: [...new Set([...ids, ...sessionIds])], position };
   }
   let cursor: string | undefined;
@@ -208,7 +231,9 @@ async function readSession(
     if (newest === undefined) return undefined;
     if (newest.version === known.version && newest.hash === known.hash) return known;
     if (newest.version <= known.version) throw otherSession(id);
-    return await addNew(context, id, known);
+    const tally = await addNew(context, id, known);
+    // If it is removed meanwhile, there are no new commits in its log any more.
+    return tally?.version === known.version ? await addNew(context, id) : tally;
   } catch (error) {
     if (!isPhasegateError(error) || !BROKEN.has(error.code)) throw error;
     // If the log is intact, it is the cursor that is about another one.
@@ -246,32 +271,39 @@ async function tallyAccepted({ kernel, options }: EngineContext, id: SessionId):
   return tally === undefined || isAccepted ? tally : { ...tally, unapproved: true };
 }
 
-/** Returns what a cursor from the host stands for; of one that this process has not made, only after a check. */
-function readCursor(cursor: StatisticsCursor, approvers: string, storage: StorageAdapter): Kept {
+/** Returns what a cursor from the host has counted; of one that this process has not made, only after a check. */
+async function readCursor(
+  cursor: StatisticsCursor,
+  approvers: string,
+  storage: StorageAdapter,
+  takeTurns: () => Promise<void>,
+): Promise<Counted> {
   // Plain JavaScript may pass anything.
   const version: unknown = cursor?.version;
   if (typeof version === "number" && version > CURSOR_VERSION) {
     throw badCursor(`has version ${version}, and ${CURSOR_VERSION} is the newest that is known here`);
   }
-  let kept = keptBy.get(cursor);
-  if (kept?.storage !== storage) {
+  let counted = countedBy.get(cursor);
+  if (counted?.storage !== storage) {
     const parsed = cursorSchema.safeParse(cursor);
     if (!parsed.success) throw badCursor("is not as statistics have returned it");
     const { sessions, version: _, ...parts } = parsed.data;
-    kept = { ...parts, storage, sums: new TallySums(sessions), isTaken: false };
+    counted = { ...parts, storage, sums: new TallySums(), running: Promise.resolve() };
+    const tallies = sessions.map((tally) => [tally.sessionId, tally] as const);
+    await setAll(counted.sums, tallies, takeTurns);
   }
-  if (kept.approvers !== approvers) throw badCursor("was made with other approvers");
-  return kept;
+  if (counted.approvers !== approvers) throw badCursor("was made with other approvers");
+  return counted;
 }
 
 /**
  * Refuses a cursor none of whose sessions is in the storage, if others are that were started before it was made. A storage
  * with positions has refused such a cursor itself.
  */
-function refuseOther({ at, position }: Kept, tallies: Tallies, changed: Changed): void {
-  if (position !== undefined || tallies.size === 0) return;
+function refuseOther({ at, position, sums }: Counted, changed: ReadonlyMap<SessionId, SessionTally | undefined>): void {
+  if (position !== undefined || sums.tallies.size === 0) return;
   const isGone = (id: SessionId) => changed.has(id) && changed.get(id) === undefined;
-  if (![...tallies.keys()].every(isGone)) return;
+  if (![...sums.tallies.keys()].every(isGone)) return;
   if (![...changed.values()].some((found) => found !== undefined && found.pinnedAt < at)) return;
   throw badCursor("belongs to another storage: none of its sessions is in this one");
 }

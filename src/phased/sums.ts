@@ -1,6 +1,6 @@
 /**
  * The sums of the tallies of many sessions, as statistics show them. A tally is added or taken away by itself, so that a new
- * commit costs as much among a million sessions as among a few.
+ * commit costs about as much among a million sessions as among a few.
  */
 
 import { freeze } from "../log/commit.js";
@@ -97,8 +97,9 @@ export class TallySums {
       const key = JSON.stringify(tally.names);
       const names = this.#names.get(key) ?? tally.names;
       this.#names.set(key, names);
-      this.#tallies.set(id, freeze({ ...tally, names }));
-      this.#count(tally, 1);
+      const kept = freeze({ ...tally, names });
+      this.#tallies.set(id, kept);
+      this.#count(kept, 1);
     }
   }
 
@@ -151,7 +152,7 @@ class WorkflowSums {
   unapproved = 0;
   /** The names of the phases in the newest structure that a session is bound to; missing if it is not known which one is. */
   names: SessionTally["names"] | undefined = [];
-  /** The age of that structure; of none that is newer, if it is not known. */
+  /** The age of the newest names. While `names` is missing, no session has newer ones. */
   #age = "";
 
   count(tally: SessionTally, sign: 1 | -1): void {

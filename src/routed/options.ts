@@ -242,13 +242,15 @@ interface Tail {
   readonly version: number;
   readonly hash: string;
   readonly entries: readonly RoutedEntry[];
-  /** The characters of the largest commit in it. */
-  readonly largest: number;
+  /** About the characters of the events that its entries are made from. */
+  readonly characters: number;
 }
 
-/** Limits the last entries of sessions that are cached: characters of commits as large as the largest, one for each entry. */
-const TAILS_WEIGHT = 16 * 1024 * 1024;
-const NO_TAIL: Tail = { version: 0, hash: "", entries: [], largest: 0 };
+/** Limits the last entries of sessions that are cached, in characters of their events. */
+const TAILS_WEIGHT = 32 * 1024 * 1024;
+/** The events of a commit with more characters than this are measured: most of it may be the session's context. */
+const LARGE = 4096;
+const NO_TAIL: Tail = { version: 0, hash: "", entries: [], characters: 0 };
 /** A report, its decision, and as many other events between two reports. */
 const COMMITS_PER_ENTRY = 4;
 
@@ -256,10 +258,7 @@ const COMMITS_PER_ENTRY = 4;
 export class Histories {
   readonly #kernel: RoutedKernel;
   readonly #shown: number;
-  readonly #tails = new RecentMap<string, Tail>(
-    TAILS_WEIGHT,
-    ({ entries, largest }) => ENTRY_WEIGHT + entries.length * largest,
-  );
+  readonly #tails = new RecentMap<string, Tail>(TAILS_WEIGHT, ({ characters }) => ENTRY_WEIGHT + characters);
 
   /** `shown` is the number of entries to return. */
   constructor(kernel: RoutedKernel, shown: number) {
@@ -292,7 +291,7 @@ export class Histories {
     let tail = isPrefix ? known : await this.#begin(sessionId, version);
     const after = tail.version === 0 ? undefined : tail;
     for await (const commit of this.#kernel.log(sessionId, after)) {
-      tail = this.#after(tail, commit, JSON.stringify(commit.events).length);
+      tail = this.#after(tail, commit);
     }
     this.#tails.set(sessionId, tail);
     return tail.entries;
@@ -310,12 +309,15 @@ export class Histories {
   }
 
   /** Keeps one more entry than is shown: the last one may be the report that is asked about. */
-  #after(tail: Tail, commit: RoutedCommit, characters: number): Tail {
+  #after(tail: Tail, commit: RoutedCommit, characters = Number.POSITIVE_INFINITY): Tail {
     const history = new RoutedHistory([...tail.entries]);
     history.add(commit);
     const { version, hash } = commit;
     const entries = history.entries.slice(-(this.#shown + 1));
-    return { version, hash, entries, largest: Math.max(tail.largest, characters) };
+    // The first commit has the workflow, which no entry has. The characters of commits that are shown no more fade away.
+    const added = version === 1 ? 0 : characters <= LARGE ? characters : JSON.stringify(commit.events).length;
+    const faded = tail.characters * (1 - 1 / (COMMITS_PER_ENTRY * (this.#shown + 1)));
+    return { version, hash, entries, characters: faded + added };
   }
 }
 

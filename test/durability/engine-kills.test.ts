@@ -11,7 +11,7 @@ import { lookingEngine, readMarkers } from "./read-markers.js";
 /** The storage contract kills 100 processes over each storage in every run; most kills here are in the long run. */
 const KILLS = howOften(4, 1000);
 const STEPS = ["wrong", "large", "right", "last"];
-/** Every second process runs so many sessions at the same time, whose commits may be written together. */
+/** The number of sessions that every second process runs at once: their commits may be written together. */
 const LANES = 10;
 
 const newRoot = temporaryRoots();

@@ -306,7 +306,7 @@ describe("the cursor of statistics", () => {
     },
   );
 
-  it("leads two calls that begin with it at the same time to sums of their own", async () => {
+  it("lets a call wait for another one that has begun with it, and counts what happens in between", async () => {
     const inner = new MemoryStorage();
     let held: Promise<void> = Promise.resolve();
     const storage = wrapStorage(inner, {
@@ -324,16 +324,65 @@ describe("the cursor of statistics", () => {
     held = new Promise((resolve) => {
       release = resolve;
     });
-    const slow = engine.statistics({ cursor });
+    const first = engine.statistics({ cursor });
     // It has read the session, and waits before it counts it.
     await new Promise((resolve) => setTimeout(resolve, 10));
     held = Promise.resolve();
     await engine.deleteSession(a);
-    const fast = await engine.statistics({ cursor });
+    let isDone = false;
+    const second = engine.statistics({ cursor }).finally(() => {
+      isDone = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(isDone).toBe(false);
     release();
-    expect((await slow).sessions).toMatchObject({ active: 1, paused: 1 });
-    for (const next of [fast.cursor, (await slow).cursor]) {
+    expect((await first).sessions).toMatchObject({ active: 1, paused: 1 });
+    expect((await second).sessions).toMatchObject({ active: 1, paused: 0 });
+    for (const next of [cursor, (await first).cursor, (await second).cursor]) {
       expect((await engine.statistics({ cursor: next })).sessions).toMatchObject({ active: 1, paused: 0 });
+    }
+  });
+
+  it("is valid after a call that has failed", async () => {
+    const inner = new MemoryStorage();
+    let fails = false;
+    const storage = wrapStorage(inner, {
+      read: async (id) => {
+        if (fails) throw new Error("no answer");
+        return inner.read(id);
+      },
+    });
+    const { engine } = makeEngine({ storage });
+    const a = await startTwoPhases(engine, "a");
+    const { cursor } = await engine.statistics();
+    await engine.pause(a);
+    fails = true;
+    expect((await failure(engine.statistics({ cursor }))).code).toBe("INTERNAL");
+    fails = false;
+    expect((await engine.statistics({ cursor })).sessions).toMatchObject({ active: 0, paused: 1 });
+  });
+
+  it("counts no session that is removed while it is read", async () => {
+    const inner = await openStorage(join(await temporaryFolder(), "state.db"));
+    onTestFinished(() => inner.close?.());
+    let removed: Commit["sessionId"] | undefined;
+    const storage = wrapStorage(inner, {
+      // The tombstone is there, and the commits go when the log is read.
+      remove: async (id) => {
+        removed = id;
+      },
+      async *log(id, options) {
+        if (removed === id) await inner.remove(id);
+        yield* inner.log(id, options);
+      },
+    });
+    const { engine } = makeEngine({ storage });
+    const [a] = [await startTwoPhases(engine, "a"), await startTwoPhases(engine, "b")];
+    const { cursor } = await engine.statistics();
+    await engine.deleteSession(a);
+    expect(removed).toBe(a);
+    for (let step = 0; step < 2; step += 1) {
+      expect((await engine.statistics({ cursor })).sessions.active).toBe(1);
     }
   });
 

@@ -19,6 +19,7 @@ import { type ApprovalRequested, approvalRefused, type WaiverQuestion } from "..
 import type { PhasegateError } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AuditReport } from "../../log/commit.js";
+import { jsonWeight } from "../../workflow/cache.js";
 import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -190,6 +191,11 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
   audited: ({ passes }) => passes.values(),
   used: ({ used }) => used,
   passes: ({ passes }) => passes.values(),
+  weigh: ({ structure, asked, requests }) =>
+    [structure, asked, ...requests.values()].reduce(
+      (sum, part) => sum + (part === undefined ? 0 : jsonWeight(part)),
+      0,
+    ),
   refusal: notAccepted,
 };
 

@@ -29,8 +29,8 @@ interface Kept {
 
 const readingsOf = new WeakMap<ResolvedOptions, RecentMap<string, Kept>>();
 
-/** Limits the characters of the plans that an engine caches, each in its newest version: one of the largest fits. */
-const PLANS_WEIGHT = PLAN_MAX + ENTRY_WEIGHT;
+/** Limits the characters of the plans that an engine caches, each in its newest version: some of the largest fit. */
+const PLANS_WEIGHT = 4 * PLAN_MAX;
 
 /** Reads the current plan; an unchanged one is not parsed again. Throws `PLAN_PARSE` if there is none. */
 export async function readSource(

@@ -7,7 +7,7 @@ import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
-import { ENTRY_WEIGHT, RecentMap } from "../../workflow/cache.js";
+import { jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { revisionOf } from "../../workflow/json.js";
 import { readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -140,12 +140,12 @@ type TextsOf = RecentMap<PhaseDefinition | TaskDefinition, Kept>;
 
 const textsOf = new WeakMap<EngineContext["options"], TextsOf>();
 
-/** Limits the characters of the texts that an engine caches. */
-const TEXTS_WEIGHT = 8 * 1024 * 1024;
+/** Limits the texts that an engine caches, and what they were made from: in characters. */
+const TEXTS_WEIGHT = 16 * 1024 * 1024;
 
 function textsIn(options: EngineContext["options"]): TextsOf {
-  const weigh = ({ content, own, shared }: Kept) =>
-    [content, own, shared].reduce((sum, part) => sum + (part?.text.length ?? 0), ENTRY_WEIGHT);
+  const weigh = ({ content, own, shared }: Kept, part: PhaseDefinition | TaskDefinition) =>
+    [content, own, shared].reduce((sum, one) => sum + (one?.text.length ?? 0), jsonWeight(part));
   const texts = textsOf.get(options) ?? new RecentMap(TEXTS_WEIGHT, weigh);
   textsOf.set(options, texts);
   return texts;

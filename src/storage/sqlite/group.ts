@@ -19,6 +19,8 @@ const COMMITS_MAX = 256;
 const CHARACTERS_MAX = 8 * 1024 * 1024;
 /** How many commits are written at once after one that came alone. */
 const ALONE = 31;
+/** How long a commit is expected to come with others after some did, in milliseconds. */
+const BUSY_MS = 50;
 
 /** A commit to write, with its payloads. */
 interface Item {
@@ -48,9 +50,9 @@ export class CommitGroups {
   #isScheduled = false;
   /** True from the first attempt to write until nothing waits any more. */
   #isWriting = false;
-  /** True if several commits came together in this turn, or in the one before. */
+  /** True if several commits came together the last time, and when they did. */
   #isBusy = false;
-  /** How many commits are expected to come alone. */
+  #metAt = 0;
   #alone = 0;
 
   constructor(connection: Connection, writer: CommitWriter, known: KnownSessions) {
@@ -62,7 +64,9 @@ export class CommitGroups {
   /** Writes a commit: at once, or with others at the end of the turn. Rejects as if it were alone. */
   append(item: Item): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...item, since: performance.now(), isRetried: false, resolve, reject });
+      const since = performance.now();
+      this.#waiting.push({ ...item, since, isRetried: false, resolve, reject });
+      this.#isBusy &&= since - this.#metAt < BUSY_MS;
       // One that comes while others wait for a lock goes into their transaction. If each waited for itself, those of a busy
       // process would never meet again: eight processes wrote an eighth of what one did.
       const isFirst = !this.#isWriting && !this.#isScheduled;
@@ -75,11 +79,9 @@ export class CommitGroups {
 
   /** Tries to write what waits now. */
   flush(): void {
-    const wasBusy = this.#isBusy;
     this.#isScheduled = false;
     this.#isBusy = this.#waiting.length > 1;
-    // A turn without commits tells nothing about how the next ones come.
-    if (!this.#isBusy && !(wasBusy && this.#waiting.length === 0)) this.#alone = ALONE;
+    if (!this.#isBusy) this.#alone = ALONE;
     if (this.#waiting.length === 0) return;
     if (!this.#isWriting) return this.#write();
     try {
@@ -88,12 +90,6 @@ export class CommitGroups {
     } catch (error) {
       if (!isLocked(error)) throw error;
     }
-  }
-
-  /** Several have come together: the next ones wait for each other, unless none comes in the next turn. */
-  #met(): void {
-    [this.#isBusy, this.#alone] = [true, 0];
-    this.#schedule();
   }
 
   #schedule(): void {
@@ -155,7 +151,7 @@ export class CommitGroups {
     try {
       const outcomes = this.#transaction(() => {
         group = this.#takeGroup();
-        if (group.length > 1) this.#met();
+        if (group.length > 1) [this.#isBusy, this.#metAt, this.#alone] = [true, performance.now(), 0];
         try {
           return group.map((item) => this.#appendOrRefuse(item));
         } catch (error) {

@@ -13,7 +13,7 @@ const LANES = 3;
 const LIFE_MS = 60;
 /** The number of killed appending processes for each killed engine. */
 const ENGINE_SHARE = 5;
-/** Every second process that is killed has so many commits under way at the same time, which an adapter may write together. */
+/** The number of sessions that every second killed process works on at once: an adapter may write their commits together. */
 const TOGETHER = 12;
 
 /** Processes that are killed at random times. */
@@ -113,7 +113,7 @@ async function checkLives(stage: StorageStage, lines: readonly string[]): Promis
     assert.deepEqual(await markersIn(storage, id), markersOf(key), `the calls of ${id} are not there once each`);
     assert.equal((await engine.getState(id)).head.status, "completed");
   }
-  const listed = (await storage.list({ limit: 1000 })).items.map(({ sessionId }) => String(sessionId));
+  const listed = (await listAll(storage)).map(({ sessionId }) => String(sessionId));
   assert.deepEqual(listed.sort(), [...ids.values()].sort(), "there are other sessions than those that were begun");
 }
 

@@ -297,12 +297,11 @@ it("a commit that comes alone is not kept waiting", async () => {
   expect(turns).toBeLessThanOrEqual(3);
 });
 
-it("a commit that comes alone is not kept waiting after others have come together, once a turn was without any", async () => {
+it("a commit that comes alone is not kept waiting, a while after others have come together", async () => {
   const storage = await SqliteStorage.open(await newDatabase());
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     await warmUp(storage);
-    await nextTurn();
-    await nextTurn();
+    await delay(60);
     let isWritten = false;
     void storage.append(makeCommit({ sessionId: `alone_${round}` })).then(() => {
       isWritten = true;
