@@ -3,8 +3,8 @@
  * cursor keeps of each session (the tally in state/tally.ts), and sums that up (sums.ts). So the numbers are always those of
  * the sessions that the storage has now, whether they are computed at once or step by step.
  *
- * A cursor that the host has kept as JSON is read as a whole. All cursors that this process makes from one beginning share
- * their sums, and each step goes on from the newest. So a step takes as long as what is new, if the storage has positions.
+ * A call without a cursor, or with one from JSON, makes new sums. All cursors that come of it in this process share these sums,
+ * and their steps follow each other. So a step takes as long as what is new, if the storage can say what has changed.
  */
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
@@ -39,9 +39,9 @@ export interface StatisticsRequest {
 
 /**
  * What statistics have read so far, for the host to keep: plain JSON, about 1 kB for each session. In the process that made it,
- * pass the object itself: on a storage that can say what has changed, a call then takes only as long as what is new. As JSON, it
- * shows what was read last, by later calls, too. It belongs to one storage and to one set of approvers. Nothing but its version
- * is meant to be read.
+ * pass the object itself: on a storage that can say what has changed, a call then takes only as long as what is new. Its JSON
+ * also has what later calls have read. It belongs to one storage and to one set of approvers. Nothing but its version is meant
+ * to be read.
  */
 export interface StatisticsCursor {
   /** The version of its format. */
@@ -82,7 +82,7 @@ const cursorSchema = z.object({
   sessions: z.array(sessionTallySchema),
 });
 
-/** What the cursors of one beginning share: what was counted last. */
+/** What cursors share that come of one call: what was counted last. */
 interface Counted extends Omit<z.infer<typeof cursorSchema>, "version" | "sessions"> {
   readonly storage: StorageAdapter;
   /** They may be newer than the position. Sessions that have changed since are read again anyway. */
@@ -107,9 +107,9 @@ export async function computeStatistics(
   context: EngineContext,
   { workflowType, cursor }: StatisticsRequest,
 ): Promise<Statistics> {
-  const { approvals, clock, storage } = context.options;
+  const { clock, storage } = context.options;
   if (context.caller !== undefined) requireAccess(context.caller, "statistics");
-  const approvers = digest(JSON.stringify([[...approvals.approvers].sort(), approvals.unsigned]));
+  const approvers = approversOf(context);
   const takeTurns = turns(clock, WORK_MS);
   const counted =
     cursor === undefined
@@ -120,6 +120,11 @@ export async function computeStatistics(
   counted.running = step.catch(() => {});
   const broken = await step;
   return { ...counted.sums.of(workflowType), ...(broken.length === 0 ? {} : { broken }), cursor: cursorOf(counted) };
+}
+
+/** Identifies the approvers, which a host may change at any time. */
+function approversOf({ options: { approvals } }: EngineContext): string {
+  return digest(JSON.stringify([[...approvals.approvers].sort(), approvals.unsigned]));
 }
 
 /** Counts what is new. Returns the sessions that can't be read. */
@@ -143,6 +148,8 @@ async function countNew(
     }
     await takeTurns();
   }
+  // They may have changed while it waited or read.
+  if (approversOf(context) !== counted.approvers) throw otherApprovers();
   refuseOther(counted, changed);
   await setAll(counted.sums, changed, takeTurns);
   const again = broken.map(({ sessionId }) => sessionId).filter(isSessionId);
@@ -231,9 +238,7 @@ async function readSession(
     if (newest === undefined) return undefined;
     if (newest.version === known.version && newest.hash === known.hash) return known;
     if (newest.version <= known.version) throw otherSession(id);
-    const tally = await addNew(context, id, known);
-    // If it is removed meanwhile, there are no new commits in its log any more.
-    return tally?.version === known.version ? await addNew(context, id) : tally;
+    return await addNew(context, id, known);
   } catch (error) {
     if (!isPhasegateError(error) || !BROKEN.has(error.code)) throw error;
     // If the log is intact, it is the cursor that is about another one.
@@ -288,11 +293,12 @@ async function readCursor(
     const parsed = cursorSchema.safeParse(cursor);
     if (!parsed.success) throw badCursor("is not as statistics have returned it");
     const { sessions, version: _, ...parts } = parsed.data;
+    if (parts.approvers !== approvers) throw otherApprovers();
     counted = { ...parts, storage, sums: new TallySums(), running: Promise.resolve() };
     const tallies = sessions.map((tally) => [tally.sessionId, tally] as const);
     await setAll(counted.sums, tallies, takeTurns);
   }
-  if (counted.approvers !== approvers) throw badCursor("was made with other approvers");
+  if (counted.approvers !== approvers) throw otherApprovers();
   return counted;
 }
 
@@ -306,6 +312,10 @@ function refuseOther({ at, position, sums }: Counted, changed: ReadonlyMap<Sessi
   if (![...sums.tallies.keys()].every(isGone)) return;
   if (![...changed.values()].some((found) => found !== undefined && found.pinnedAt < at)) return;
   throw badCursor("belongs to another storage: none of its sessions is in this one");
+}
+
+function otherApprovers(): PhasegateError<"CURSOR_INVALID"> {
+  return badCursor("was made with other approvers");
 }
 
 function otherSession(id: SessionId): PhasegateError<"CURSOR_INVALID"> {

@@ -80,10 +80,6 @@ export class TallySums {
   /** Sessions on one workflow share the names of its phases. */
   readonly #names = new Map<string, SessionTally["names"]>();
 
-  constructor(tallies: Iterable<SessionTally> = []) {
-    for (const tally of tallies) this.set(tally.sessionId, tally);
-  }
-
   get tallies(): ReadonlyMap<SessionTally["sessionId"], SessionTally> {
     return this.#tallies;
   }
@@ -119,7 +115,7 @@ export class TallySums {
     const workflows = chosen
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([workflowType, sums]) => {
-        const names = new Map(sums.names ?? this.#newestNames(workflowType, sums));
+        const names = new Map(sums.names ?? sums.findNames(this.#tallies.values(), workflowType));
         const phases = [...sums.phases].sort(([one], [other]) => one - other);
         return {
           workflowType,
@@ -135,11 +131,6 @@ export class TallySums {
     this.#workflows.set(tally.workflowType, sums);
     sums.count(tally, sign);
     if (STATUSES.every((status) => sums.sessions[status] === 0)) this.#workflows.delete(tally.workflowType);
-  }
-
-  /** The session with the newest names is gone, or has older ones: any session may have the newest now. */
-  #newestNames(workflowType: string, sums: WorkflowSums): SessionTally["names"] {
-    return sums.newestNames([...this.#tallies.values()].filter((tally) => tally.workflowType === workflowType));
   }
 }
 
@@ -164,10 +155,10 @@ class WorkflowSums {
     else if (ageOf(tally) === this.#age) this.names = undefined;
   }
 
-  /** Finds the newest names among those of all its sessions. */
-  newestNames(tallies: readonly SessionTally[]): SessionTally["names"] {
+  /** Finds the newest names among those of all sessions: the one that had them is gone, or has older ones. */
+  findNames(tallies: Iterable<SessionTally>, type: string): SessionTally["names"] {
     [this.names, this.#age] = [[], ""];
-    for (const tally of tallies) this.#offerNames(tally);
+    for (const tally of tallies) if (tally.workflowType === type) this.#offerNames(tally);
     return this.names;
   }
 

@@ -362,7 +362,7 @@ describe("the cursor of statistics", () => {
     expect((await engine.statistics({ cursor })).sessions).toMatchObject({ active: 0, paused: 1 });
   });
 
-  it("counts no session that is removed while it is read", async () => {
+  it("leads to no session that was removed while it was read", async () => {
     const inner = await openStorage(join(await temporaryFolder(), "state.db"));
     onTestFinished(() => inner.close?.());
     let removed: Commit["sessionId"] | undefined;
@@ -381,9 +381,9 @@ describe("the cursor of statistics", () => {
     const { cursor } = await engine.statistics();
     await engine.deleteSession(a);
     expect(removed).toBe(a);
-    for (let step = 0; step < 2; step += 1) {
-      expect((await engine.statistics({ cursor })).sessions.active).toBe(1);
-    }
+    // It has read the tombstone, but not what is in the log.
+    await engine.statistics({ cursor });
+    expect((await engine.statistics({ cursor })).sessions.active).toBe(1);
   });
 
   it.each(["FileStorage", "PostgresStorage"] as const)("reads no session on %s that has not changed", async (name) => {

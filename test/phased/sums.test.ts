@@ -51,7 +51,8 @@ describe("sums of tallies", () => {
           const sessionId = parseSessionId(`session_${session}`);
           stepwise.set(sessionId, tally && ({ sessionId, version: 1, hash: "", ...tally } as SessionTally));
           if (!looks) continue;
-          const atOnce = new TallySums(stepwise.tallies.values());
+          const atOnce = new TallySums();
+          for (const [id, one] of stepwise.tallies) atOnce.set(id, one);
           for (const only of [undefined, "one", "none"]) expect(stepwise.of(only)).toEqual(atOnce.of(only));
         }
       }),

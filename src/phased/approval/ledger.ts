@@ -191,11 +191,13 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
   audited: ({ passes }) => passes.values(),
   used: ({ used }) => used,
   passes: ({ passes }) => passes.values(),
-  weigh: ({ structure, asked, requests }) =>
-    [structure, asked, ...requests.values()].reduce(
-      (sum, part) => sum + (part === undefined ? 0 : jsonWeight(part)),
+  weigh: ({ structure, asked, requests }) => {
+    const commits = [asked, ...requests.values()].flatMap((one) => one?.commit ?? []);
+    return [...(structure === undefined ? [] : [structure]), ...commits].reduce(
+      (sum, part) => sum + jsonWeight(part),
       0,
-    ),
+    );
+  },
   refusal: notAccepted,
 };
 

@@ -140,7 +140,7 @@ type TextsOf = RecentMap<PhaseDefinition | TaskDefinition, Kept>;
 
 const textsOf = new WeakMap<EngineContext["options"], TextsOf>();
 
-/** Limits the texts that an engine caches, and what they were made from: in characters. */
+/** Limits the characters of the texts that an engine caches, and of what they were made from. */
 const TEXTS_WEIGHT = 16 * 1024 * 1024;
 
 function textsIn(options: EngineContext["options"]): TextsOf {

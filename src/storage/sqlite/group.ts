@@ -19,7 +19,7 @@ const COMMITS_MAX = 256;
 const CHARACTERS_MAX = 8 * 1024 * 1024;
 /** How many commits are written at once after one that came alone. */
 const ALONE = 31;
-/** How long a commit is expected to come with others after some did, in milliseconds. */
+/** After a group, the next commits are expected to come together for so long, in milliseconds. */
 const BUSY_MS = 50;
 
 /** A commit to write, with its payloads. */
@@ -50,8 +50,9 @@ export class CommitGroups {
   #isScheduled = false;
   /** True from the first attempt to write until nothing waits any more. */
   #isWriting = false;
-  /** True if several commits came together the last time, and when they did. */
+  /** True if several commits came together the last time. */
   #isBusy = false;
+  /** When the last group was written. */
   #metAt = 0;
   #alone = 0;
 
@@ -151,7 +152,7 @@ export class CommitGroups {
     try {
       const outcomes = this.#transaction(() => {
         group = this.#takeGroup();
-        if (group.length > 1) [this.#isBusy, this.#metAt, this.#alone] = [true, performance.now(), 0];
+        if (group.length > 1) [this.#isBusy, this.#alone] = [true, 0];
         try {
           return group.map((item) => this.#appendOrRefuse(item));
         } catch (error) {
@@ -160,6 +161,7 @@ export class CommitGroups {
           throw error;
         }
       });
+      if (group.length > 1) this.#metAt = performance.now();
       for (const [index, { resolve, reject }] of group.entries()) {
         const { refused } = outcomes[index] ?? {};
         if (refused === undefined) resolve();

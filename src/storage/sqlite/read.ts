@@ -200,24 +200,29 @@ export class SessionLister {
     return pageOf(found, limit);
   }
 
-  // A database is known by the time at which it was made. Commits of others that come in between are named, too.
+  // A database is known by the time at which it was made. Commits of others that come in between are named, too. A session may
+  // be removed long after its tombstone, so that removed ones are found by the row that was made then.
   changes(kind: string, since: string | undefined): Changes {
     const { sessions, commits, removed, migrations } = this.#names;
     const position = `SELECT (SELECT applied_at FROM ${migrations} WHERE version = 1) AS made, max(
-      coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`;
+      coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq,
+      coalesce((SELECT max(rowid) FROM ${removed}), 0) AS row`;
     const now = this.#connection.prepare(position).get() ?? {};
-    const [made, last] = [textIn(now, "made"), numberIn(now, "seq")];
-    const after = since === undefined ? 0 : decodePosition(since, made, last);
+    const [made, last, lastRow] = [textIn(now, "made"), numberIn(now, "seq"), numberIn(now, "row")];
+    const [, place = "", row = "0"] = /^(.*?)(?:~(\d{1,15}))?$/s.exec(since ?? "") ?? [];
+    const after = since === undefined ? 0 : decodePosition(place, made, last);
+    // VACUUM may number rows anew. Then all are named.
+    const afterRow = Number(row) > lastRow ? 0 : Number(row);
     // CROSS JOIN: the planner would look at all sessions of the kind.
     const changed = `SELECT DISTINCT s.session_id FROM ${commits} c CROSS JOIN ${sessions} s ON s.number = c.session
-        WHERE c.seq > ? AND s.kind = ? UNION ALL SELECT session_id FROM ${removed} WHERE seq > ?`;
+        WHERE c.seq > ? AND s.kind = ? UNION ALL SELECT session_id FROM ${removed} WHERE rowid > ?`;
     const all = `SELECT session_id FROM ${sessions} WHERE kind = ?`;
     const rows =
       since === undefined
         ? this.#connection.prepare(all).all(storedText(kind))
-        : this.#connection.prepare(changed).all(after, storedText(kind), after);
+        : this.#connection.prepare(changed).all(after, storedText(kind), afterRow);
     const sessionIds = rows.map((row) => textIn(row, "session_id")).filter(isSessionId);
-    return { sessionIds, position: encodePosition(made, last) };
+    return { sessionIds, position: `${encodePosition(made, last)}~${lastRow}` };
   }
 
   countActive(upTo: number): number {

@@ -168,6 +168,14 @@ export const changesChecks: readonly StorageCheck[] = [
       assert.deepEqual([...last.sessionIds].sort(), ["b", "c"]);
       assert.deepEqual((await changes(last.position)).sessionIds, []);
       assert.deepEqual([...(await changes()).sessionIds].sort(), ["a", "b"], "removed sessions are not among all");
+      await storage.append(nextCommit(nextCommit(next), { summary: { status: "deleted" } }));
+      const { position } = await changes();
+      await storage.remove(next.sessionId);
+      assert.deepEqual(
+        (await changes(position)).sessionIds,
+        ["b"],
+        "a session is removed some time after its tombstone",
+      );
     },
   ],
   [

@@ -311,3 +311,22 @@ it("a commit that comes alone is not kept waiting, a while after others have com
   }
   await storage.close();
 });
+
+it("bursts of commits with idle turns between them are one transaction each", async () => {
+  const storage = await SqliteStorage.open(await newDatabase());
+  await warmUp(storage);
+  const ran = vi.spyOn(StatementSync.prototype, "run");
+  onTestFinished(() => ran.mockRestore());
+  for (let burst = 0; burst < 5; burst += 1) {
+    await nextTurn();
+    await nextTurn();
+    ran.mockClear();
+    await together(
+      storage,
+      Array.from({ length: 10 }, (_, index) => makeCommit({ sessionId: `burst_${burst}_${index}` })),
+    );
+    const texts = ran.mock.contexts.map((statement) => (statement instanceof StatementSync ? statement.sourceSQL : ""));
+    expect(texts.filter((sql) => sql === "COMMIT")).toHaveLength(1);
+  }
+  await storage.close();
+});
