@@ -25,13 +25,13 @@ const [BYTES, ROUTED_BYTES] = [2000, 1000];
 /** How many parameters the storage's statement in PostgreSQL has, and where those are that change. */
 const [VALUES, VERSION, PREVIOUS, HASH] = [17, 1, 4, 5];
 
-/** A storage in memory whose appends take as long as the bare operation. */
+/** A storage in memory whose appends do the bare operation first, with the commit. */
 function storageOn({ fn, beforeEach }) {
   const storage = new MemoryStorage();
   const append = storage.append.bind(storage);
   storage.append = async (commit) => {
     await beforeEach?.();
-    await fn();
+    await fn(commit);
     await append(commit);
   };
   return storage;
@@ -138,8 +138,6 @@ function groupedStorage(file) {
     (version === 1 ? first : next).run(version, number);
     insert.run(number, version, hash, body);
   };
-  const storage = new MemoryStorage();
-  const append = storage.append.bind(storage);
   let waiting = [];
   const writeAll = () => {
     const group = waiting;
@@ -149,29 +147,24 @@ function groupedStorage(file) {
     commit.run();
     for (const { resolve } of group) resolve();
   };
-  storage.append = async (commit) => {
-    await new Promise((resolve) => {
+  const fn = (commit) =>
+    new Promise((resolve) => {
       if (waiting.length === 0) setImmediate(writeAll);
       waiting.push({ commit, resolve });
     });
-    await append(commit);
-  };
-  return storage;
+  return storageOn({ fn });
 }
 
 /** A storage that writes a bare file for each commit, those of a session in one folder. */
 function filesStorage(root) {
-  const storage = new MemoryStorage();
-  const append = storage.append.bind(storage);
   const writers = new Map();
-  storage.append = async (commit) => {
-    const writer = writers.get(commit.sessionId) ?? bareWrite(root, BYTES);
-    writers.set(commit.sessionId, writer);
+  const fn = async ({ sessionId }) => {
+    const writer = writers.get(sessionId) ?? bareWrite(root, BYTES);
+    writers.set(sessionId, writer);
     await writer.beforeEach();
     await writer.fn();
-    await append(commit);
   };
-  return storage;
+  return storageOn({ fn });
 }
 
 /** A hundred sessions at once, against one after the other, as concurrent.mjs measures them. */
@@ -202,13 +195,8 @@ async function bareBytes(pack) {
       "PRAGMA journal_mode = WAL; CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, hash BLOB, body)",
     );
     const insert = database.prepare("INSERT INTO log (hash, body) VALUES (?, ?)");
-    const storage = new MemoryStorage();
-    const append = storage.append.bind(storage);
-    storage.append = async (commit) => {
-      insert.run(Buffer.from(commit.hash, "hex"), pack(commit.body));
-      await append(commit);
-    };
-    const { run } = linearRun(storage, states);
+    const fn = ({ hash, body }) => insert.run(Buffer.from(hash, "hex"), pack(body));
+    const { run } = linearRun(storageOn({ fn }), states);
     return { run, close: () => database.close() };
   };
   const ofRun = (opened) => inFolder((folder) => bytesInSqlite(opened, states, folder));

@@ -101,8 +101,8 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
   open?(ledger: Ledger): P | undefined;
   /** Returns the gates that count as passed in this state. */
   passes(ledger: Ledger, session: Current<Head>): Iterable<P>;
-  /** Returns the characters of what a ledger keeps of its session beside the passes. */
-  weigh(ledger: Ledger): number;
+  /** Returns what a ledger keeps of its session beside the passes. */
+  keptIn(ledger: Ledger): readonly object[];
   /** Returns the error for continuing behind such a gate. */
   refusal(pass: Unapproved<P>, structure: Structure): PhasegateError<"APPROVAL_REFUSED">;
 }
@@ -183,12 +183,12 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   #ledgers(): LogFold<Event, Head, Ledger> {
     const options = { ...this.#options };
     if (this.#read?.options.approvers !== options.approvers) {
-      const { add, beginning, weigh } = this.#reading;
+      const { add, beginning, keptIn } = this.#reading;
       const ledgers = new LogFold(
         this.#kernel,
         beginning,
         (ledger: Ledger, commit) => add(ledger, commit, options),
-        weigh,
+        keptIn,
       );
       this.#read = { options, ledgers };
     }

@@ -7,7 +7,7 @@
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, SessionSummary } from "../ports/storage-adapter.js";
-import { ENTRY_WEIGHT, RecentMap } from "../workflow/cache.js";
+import { ENTRY_WEIGHT, jsonWeight, RecentMap } from "../workflow/cache.js";
 import { digest, keyedDigest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";
@@ -327,22 +327,22 @@ export class LogFold<Event, Head, T> {
   readonly #kept: RecentMap<SessionId, Folded<T>>;
 
   /**
-   * `add` gives a new value, and leaves the one that it was given as it is. `weigh` gives the characters of what a value keeps
-   * of its session as a whole.
+   * `add` gives a new value, and leaves the one that it was given as it is. `keptIn` gives what a value keeps of its session
+   * beside names and places, for the weight of the value.
    */
   constructor(
     kernel: LogReader<Event, Head>,
     beginning: T,
     add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>,
-    weigh: (value: T) => number = () => 0,
+    keptIn: (value: T) => readonly object[] = () => [],
   ) {
     this.#kernel = kernel;
     this.#beginning = beginning;
     this.#add = add;
-    this.#kept = new RecentMap(
-      FOLDS_WEIGHT,
-      ({ upTo, value }) => ENTRY_WEIGHT + Math.min(COMMIT_WEIGHT * upTo.version, COMMITS_WEIGHT_MAX) + weigh(value),
-    );
+    this.#kept = new RecentMap(FOLDS_WEIGHT, ({ upTo, value }) => {
+      const ofCommits = ENTRY_WEIGHT + Math.min(COMMIT_WEIGHT * upTo.version, COMMITS_WEIGHT_MAX);
+      return keptIn(value).reduce((sum: number, part) => sum + jsonWeight(part), ofCommits);
+    });
   }
 
   /**

@@ -249,11 +249,7 @@ class SortedNumbers {
     const place = Math.min(this.#listOf(number), Math.max(0, this.#lists.length - 1));
     const list = this.#lists[place] ?? [];
     if (this.#lists.length === 0) this.#lists.push(list);
-    list.splice(
-      firstFrom(list.length, (index) => (list[index] ?? 0) >= number),
-      0,
-      number,
-    );
+    list.splice(placeIn(list, number), 0, number);
     if (list.length > LIST_MAX) this.#lists.splice(place + 1, 0, list.splice(LIST_MAX / 2));
     this.size += 1;
   }
@@ -262,10 +258,7 @@ class SortedNumbers {
   remove(number: number): void {
     const place = this.#listOf(number);
     const list = this.#lists[place] ?? [];
-    list.splice(
-      firstFrom(list.length, (index) => (list[index] ?? 0) >= number),
-      1,
-    );
+    list.splice(placeIn(list, number), 1);
     if (list.length === 0) this.#lists.splice(place, 1);
     this.size -= 1;
   }
@@ -285,6 +278,11 @@ class SortedNumbers {
   #listOf(number: number): number {
     return firstFrom(this.#lists.length, (place) => (this.#lists[place]?.at(-1) ?? 0) >= number);
   }
+}
+
+/** Returns the place of the first number in a list that is not less. */
+function placeIn(list: readonly number[], number: number): number {
+  return firstFrom(list.length, (index) => (list[index] ?? 0) >= number);
 }
 
 /** Returns the first index below an end from which on something holds, by halves; the end if there is none. */

@@ -15,7 +15,6 @@ import {
 import { approvalRefused, hashEvidence } from "../approval/message.js";
 import type { PhasegateError } from "../errors.js";
 import type { AuditReport } from "../log/commit.js";
-import { jsonWeight } from "../workflow/cache.js";
 import { isJsonObject } from "../workflow/json.js";
 import { type RoutedEvent, type RoutedEventOf, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
@@ -52,8 +51,7 @@ export const ROUTED_APPROVALS: ApprovalReading<RoutedEvent, RoutedHead, RoutedSt
   used: ({ used = [] }) => used,
   open: ({ approval }) => approval,
   passes: passesOf,
-  weigh: ({ structure, asked }) =>
-    [structure, asked].reduce((sum, part) => sum + (part === undefined ? 0 : jsonWeight(part)), 0),
+  keptIn: ({ structure, asked }) => [structure, asked].filter((part) => part !== undefined),
   refusal: notAccepted,
 };
 

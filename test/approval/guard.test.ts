@@ -35,7 +35,7 @@ const reading: Reading = {
   audited: (ledger) => ledger.slice(-1),
   used: () => [],
   passes: (ledger) => ledger,
-  weigh: () => 0,
+  keptIn: () => [],
   refusal: ({ version }) => approvalRefused("refused", "Ask again.", { phase: version, reason: "signature" }),
 };
 

@@ -19,7 +19,6 @@ import { type ApprovalRequested, approvalRefused, type WaiverQuestion } from "..
 import type { PhasegateError } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AuditReport } from "../../log/commit.js";
-import { jsonWeight } from "../../workflow/cache.js";
 import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -191,13 +190,10 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
   audited: ({ passes }) => passes.values(),
   used: ({ used }) => used,
   passes: ({ passes }) => passes.values(),
-  weigh: ({ structure, asked, requests }) => {
-    const commits = [asked, ...requests.values()].flatMap((one) => one?.commit ?? []);
-    return [...(structure === undefined ? [] : [structure]), ...commits].reduce(
-      (sum, part) => sum + jsonWeight(part),
-      0,
-    );
-  },
+  keptIn: ({ structure, asked, requests }) =>
+    [structure, asked?.commit, ...[...requests.values()].map(({ commit }) => commit)].filter(
+      (part) => part !== undefined,
+    ),
   refusal: notAccepted,
 };
 
