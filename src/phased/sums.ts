@@ -87,6 +87,7 @@ export class TallySums {
   /** Replaces the tally of a session, or takes it away. A tally is frozen: its host may see it in a cursor. */
   set(id: SessionTally["sessionId"], tally: SessionTally | undefined): void {
     const before = this.#tallies.get(id);
+    if (before === tally) return;
     if (before !== undefined) this.#count(before, -1);
     if (tally === undefined) this.#tallies.delete(id);
     else {
