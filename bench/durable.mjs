@@ -1,11 +1,11 @@
 /** One phase completed on FileStorage, against the bare system calls for the same bytes. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { link, mkdir, mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
+import { link, mkdir, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { FileStorage } from "phasegate/fs";
-import { pairedMedians, row, time, warmUp } from "./measure.mjs";
-import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
+import { inFolder, pairedMedians, row, time, warmUp } from "./measure.mjs";
+import { benchTool, completePhase, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
@@ -15,25 +15,23 @@ const COMMIT_BYTES = 2200;
 const ROUNDS = 25;
 
 /**
- * write + fsync + link + fsync of the folder, each call awaited, the closes too. In folders of as many files as those of the
- * sessions: in a group of inodes of which many were deleted within the last minutes, ext4 needs half a millisecond to make a
- * file, and folders of different parents are in different groups.
+ * write + fsync + link + fsync of the folder that it gets, each call awaited, the closes too. `folderOf` is not timed.
  */
-export function bareCommit(root, bytes) {
+export function bareCommit(folderOf, bytes) {
   let [number, folder] = [0, ""];
   const data = "x".repeat(bytes);
   return {
     beforeEach: async () => {
-      if (number % PHASES === 0) folder = await newFolder(root);
+      folder = await folderOf(number);
       number += 1;
     },
     fn: async () => {
-      const temporary = join(folder, `tmp-${number}`);
+      const temporary = join(folder, `tmp-bare-${number}`);
       const file = await open(temporary, "wx", 0o600);
       await file.writeFile(data);
       await file.sync();
       await file.close();
-      await link(temporary, join(folder, `${number}.json`));
+      await link(temporary, join(folder, `bare-${number}.json`));
       const directory = await open(folder, "r");
       await directory.sync();
       await directory.close();
@@ -41,41 +39,46 @@ export function bareCommit(root, bytes) {
   };
 }
 
-/** Makes a folder as the storage makes that of a session: in one of 256 others. */
-async function newFolder(root) {
-  const folder = join(root, randomBytes(1).toString("hex"), randomUUID());
-  await mkdir(folder, { recursive: true });
-  return folder;
+/** Gives folders for so many files each, made as the storage makes that of a session: in one of 256 others. */
+export function newFolders(root, files = PHASES) {
+  let folder = "";
+  return async (number) => {
+    if (number % files > 0) return folder;
+    folder = join(root, randomBytes(1).toString("hex"), randomUUID());
+    await mkdir(folder, { recursive: true });
+    return folder;
+  };
 }
 
-export async function run() {
-  const folder = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
-  const root = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
-  const storage = await FileStorage.open(root);
-  const host = benchTool(PHASES, storage);
-  const place = { sessionId: "", phase: PHASES + 1 };
-  const complete = {
-    beforeEach: async () => {
-      if (place.phase < PHASES) return;
-      place.sessionId = await startSession(host);
-      place.phase = 1;
-    },
-    fn: async () => {
-      await completePhase(host, place.sessionId, place.phase, EVIDENCE);
-      place.phase += 1;
-    },
-  };
-  await warmUp(complete);
-  const found = await pairedMedians({ bare: bareCommit(folder, COMMIT_BYTES), complete }, ROUNDS);
-  await host.engine.close();
-  await Promise.all([folder, root].map((path) => rm(path, { recursive: true, force: true })));
-  return [
-    row(
-      "complete_phase, FileStorage, durable",
-      time(found.complete),
-      `bare write+fsync+link+fsync ${time(found.bare)}`,
-      found.ratio,
-      1.2,
-    ),
-  ];
+/**
+ * The bare files are made in the folder of the session: ext4 without a journal needs half a millisecond to make a file where
+ * many were deleted within the last minutes, and each folder may be in another group of inodes.
+ */
+export function run() {
+  return inFolder(async (root) => {
+    const storage = await FileStorage.open(root);
+    const host = benchTool(PHASES, storage);
+    const complete = completing(host, PHASES, EVIDENCE, completePhase);
+    await warmUp(complete, completing(benchTool(PHASES), PHASES, EVIDENCE, completePhase));
+    const folders = new Map();
+    const folderOfSession = async () => {
+      const id = complete.place.sessionId;
+      if (!folders.has(id)) folders.set(id, await folderOf(root, id));
+      return folders.get(id);
+    };
+    const found = await pairedMedians({ bare: bareCommit(folderOfSession, COMMIT_BYTES), complete }, ROUNDS);
+    await host.engine.close();
+    const what = "complete_phase, FileStorage, durable";
+    return [row(what, time(found.complete), `bare write+fsync+link+fsync ${time(found.bare)}`, found.ratio, 1.2)];
+  });
+}
+
+/** Finds the folder of a session. */
+async function folderOf(root, id) {
+  const sessions = join(root, "sessions");
+  for (const shelf of await readdir(sessions)) {
+    const folder = join(sessions, shelf, id);
+    if (existsSync(folder)) return folder;
+  }
+  throw new Error(`${root} has no folder of ${id}`);
 }

@@ -1,13 +1,15 @@
 /** What a call costs at least on a disk: the storage is in memory, and does a bare operation before each append. */
 import { createHash, randomBytes } from "node:crypto";
+import { close, closeSync, fsync, linkSync, open, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { deflateRawSync } from "node:zlib";
 import pg from "pg";
 import { MemoryStorage } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { bothWays } from "./concurrent.mjs";
-import { bareCommit as bareWrite } from "./durable.mjs";
+import { bareCommit as bareWrite, newFolders } from "./durable.mjs";
 import { openworkflowInSqlite } from "./linear-openworkflow.mjs";
 import { linearRun } from "./linear-phasegate.mjs";
 import { linearStates } from "./linear-states.mjs";
@@ -24,6 +26,8 @@ const PHASES = 400;
 const [BYTES, ROUTED_BYTES] = [2000, 1000];
 /** How many parameters the storage's statement in PostgreSQL has, and where those are that change. */
 const [VALUES, VERSION, PREVIOUS, HASH] = [17, 1, 4, 5];
+
+const inPool = { open: promisify(open), fsync: promisify(fsync), close: promisify(close) };
 
 /** A storage in memory whose appends do the bare operation first, with the commit. */
 function storageOn({ fn, beforeEach }) {
@@ -51,18 +55,65 @@ async function compare(bare, call, { commits = 1, on = bare } = {}) {
   const bareTimes = async () => {
     for (let commit = 0; commit < commits; commit += 1) await bare.fn();
   };
-  await warmUp(task);
+  await warmUp(task, call({ fn: () => {} }));
   return pairedMedians({ bare: { ...bare, fn: bareTimes }, call: task });
 }
 
-function inSqlite(bytes, call, commits) {
+function inSqlite(bytes, call, { commits, looks = false } = {}) {
   return inFolder(async (folder) => {
-    const { fn, close } = bareTransaction(join(folder, "bare.db"), bytes);
+    const bare = bareTransaction(join(folder, "bare.db"), bytes);
     await settle(folder);
-    const found = await compare({ fn }, call, { commits });
-    close();
+    const on = looks ? lookingInSqlite(bare, folder) : bare;
+    const found = await compare(bare, call, { commits, on });
+    bare.database.close();
     return found;
   });
+}
+
+/** The transaction, with what the storage looks at for each: whether others have written, and whether its files are in place. */
+function lookingInSqlite({ database, fn }, folder) {
+  const version = database.prepare("PRAGMA data_version");
+  version.setReturnArrays(true);
+  return {
+    fn: () => {
+      version.get();
+      statSync(folder, { bigint: true });
+      fn();
+      version.get();
+      statSync(folder, { bigint: true });
+    },
+  };
+}
+
+/**
+ * The file as the storage writes it, with as few waits for Node's pool of threads, and with what it looks at: the newest file,
+ * whether there is one after it, and once more whether the one before and the first one are there.
+ */
+function quickWrite(root, bytes) {
+  const folderOf = newFolders(root);
+  const data = "x".repeat(bytes);
+  let [number, folder] = [0, ""];
+  const look = (name) => statSync(join(folder, `${name}.json`), { throwIfNoEntry: false });
+  const fn = async () => {
+    look(number);
+    if (look(number - 1) !== undefined) readFileSync(join(folder, `${number - 1}.json`));
+    const temporary = join(folder, `tmp-${number}`);
+    const file = await inPool.open(temporary, "wx", 0o600);
+    writeFileSync(file, data);
+    await inPool.fsync(file);
+    void inPool.close(file);
+    look(number - 1);
+    const directory = openSync(folder, "r");
+    linkSync(temporary, join(folder, `${number}.json`));
+    look(0);
+    await inPool.fsync(directory);
+    closeSync(directory);
+  };
+  const beforeEach = async () => {
+    folder = await folderOf(number);
+    number += 1;
+  };
+  return { fn, beforeEach };
 }
 
 /** The statement of the storage for one commit, without the storage: as it was sent last, for the next version. */
@@ -108,9 +159,19 @@ function inPostgres(call) {
 
 const FLOORS = {
   "a completed phase, a transaction in SQLite": () => inSqlite(BYTES, completed),
-  "advance, two transactions in SQLite": () => inSqlite(ROUTED_BYTES, advanced, 2),
+  "a completed phase, a transaction in SQLite with the storage's looks": () =>
+    inSqlite(BYTES, completed, { looks: true }),
+  "advance, two transactions in SQLite": () => inSqlite(ROUTED_BYTES, advanced, { commits: 2 }),
+  "advance, two transactions in SQLite with the storage's looks": () =>
+    inSqlite(ROUTED_BYTES, advanced, { commits: 2, looks: true }),
   "a completed phase, a file, synced and linked": () =>
-    inFolder((folder) => compare(bareWrite(folder, BYTES), completed)),
+    inFolder((folder) => compare(bareWrite(newFolders(folder), BYTES), completed)),
+  "a completed phase, a file in as few steps as possible, with the storage's looks": () =>
+    inFolder((folder) => compare(bareWrite(newFolders(folder), BYTES), completed, { on: quickWrite(folder, BYTES) })),
+  "nothing else than that file": () =>
+    inFolder((folder) =>
+      pairedMedians({ bare: bareWrite(newFolders(folder), BYTES), call: quickWrite(folder, BYTES) }),
+    ),
   "a completed phase, a statement in PostgreSQL": () => inPostgres((bare) => compare(bare, completed)),
   "nothing else than the storage's own statement, against the bare one": () =>
     inPostgres((bare, own) => pairedMedians({ bare, call: own })),
@@ -159,7 +220,7 @@ function groupedStorage(file) {
 function filesStorage(root) {
   const writers = new Map();
   const fn = async ({ sessionId }) => {
-    const writer = writers.get(sessionId) ?? bareWrite(root, BYTES);
+    const writer = writers.get(sessionId) ?? bareWrite(newFolders(root), BYTES);
     writers.set(sessionId, writer);
     await writer.beforeEach();
     await writer.fn();

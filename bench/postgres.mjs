@@ -42,7 +42,7 @@ async function commitBytes(pool) {
 async function transition(pool, storage) {
   const host = benchTool(PHASES, storage);
   const complete = completing(host, PHASES, EVIDENCE);
-  await warmUp(complete);
+  await warmUp(complete, completing(benchTool(PHASES), PHASES, EVIDENCE));
   const found = await pairedMedians({ bare: { fn: await bareCommit(pool, await commitBytes(pool)) }, complete });
   return row(
     "engine.completePhase, PostgreSQL",

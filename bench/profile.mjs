@@ -10,6 +10,7 @@ import { warmUp } from "./measure.mjs";
 import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
+const EVIDENCE = evidenceOf(1024);
 const SECONDS = 10;
 const INTERVAL_MICROSECONDS = 200;
 const SHOWN = 25;
@@ -21,8 +22,8 @@ async function completePhases(name) {
   const adapter = ADAPTERS[name];
   const place = await adapter?.newPlace();
   const host = benchTool(PHASES, adapter === undefined ? new MemoryStorage() : await adapter.open(place));
-  const { beforeEach, fn } = completing(host, PHASES, evidenceOf(1024));
-  await warmUp({ beforeEach, fn });
+  const { beforeEach, fn } = completing(host, PHASES, EVIDENCE);
+  await warmUp({ beforeEach, fn }, completing(benchTool(PHASES), PHASES, EVIDENCE));
   return {
     run: async () => {
       for (const end = performance.now() + SECONDS * 1000; performance.now() < end; ) {

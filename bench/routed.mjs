@@ -71,7 +71,7 @@ async function onSqlite() {
   };
   // A report is one commit, and the decision another.
   const found = await pairedMedians({ bare: { fn: twice }, advance });
-  bare.close();
+  bare.database.close();
   await storage.close();
   await rm(folder, { recursive: true, force: true });
   const what = "advance, SqliteStorage, WAL and FULL, without the decider's time";

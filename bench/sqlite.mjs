@@ -39,7 +39,7 @@ export function bareTransaction(file, bytes) {
     commit.run();
     place.hash = hash;
   };
-  return { fn, close: () => database.close() };
+  return { database, fn };
 }
 
 /** How many bytes a commit after the first one has, those that it is looked up by not counted. */
@@ -64,11 +64,11 @@ async function transition(folder) {
   const storage = await SqliteStorage.open(file);
   const host = benchTool(PHASES, storage);
   const complete = completing(host, PHASES, EVIDENCE);
-  await warmUp(complete);
+  await warmUp(complete, completing(benchTool(PHASES), PHASES, EVIDENCE));
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
   await settle(folder);
   const found = await pairedMedians({ bare: { fn: bare.fn }, complete });
-  bare.close();
+  bare.database.close();
   await host.engine.close();
   await storage.close();
   return row(

@@ -5,13 +5,11 @@
 import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
-import * as pooled from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
-import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
-import { promisify } from "node:util";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../../errors.js";
 import { OddFile } from "./failures.js";
-import type { FileSystem, OpenFile } from "./file-system.js";
+import { type FileSystem, localFileSystem, type OpenFile } from "./file-system.js";
 
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
@@ -298,82 +296,3 @@ export function ignoreMissing(error: unknown): undefined {
 
 /** Ignores failures that do no harm. */
 export function ignore(): void {}
-
-/** Flags with which a file may be written or made. */
-const WRITES = fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT;
-
-/**
- * The file system of a local disk. What looks at a path or reads a few bytes is done at once, on the caller's thread: it
- * takes some microseconds, and a round trip to Node's pool of threads takes ten times as long. What writes, syncs, deletes
- * or reads much goes to the pool. A long series of looks leaves room for the rest of the process every few milliseconds.
- */
-export const localFileSystem: FileSystem = { ...pooled, stat, readdir, open };
-
-/** How long looks may go on before the rest of the process has its turn, in milliseconds. */
-const LOOKS_MS = 5;
-
-/** When it is the turn of the rest of the process. */
-let looksEnd = 0;
-
-function stat(path: string): Promise<fs.Stats>;
-function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
-async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
-  if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
-  const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
-  if (found === undefined) throw whyMissing(path);
-  return found;
-}
-
-/** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
-const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
-
-/** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
-function whyMissing(path: string): Error {
-  const above = dirname(path);
-  // Only a folder has this name. To look for it takes half as long as for the folder's status.
-  if (process.platform === "win32" || fs.existsSync(`${above}${sep}.`)) return MISSING;
-  const folder = fs.statSync(above, { throwIfNoEntry: false });
-  if (folder === undefined && above !== path) return whyMissing(above);
-  if (folder === undefined || folder.isDirectory()) return MISSING;
-  return Object.assign(new Error(`ENOTDIR: not a directory, stat '${path}'`), { code: "ENOTDIR", path });
-}
-
-/** A larger folder is read in the pool, in bytes: this is one of some hundred names, or of some thousand where names are counted. */
-const FOLDER_AT_ONCE_MAX = 8 * 1024;
-
-async function readdir(path: string, options: { readonly encoding: "latin1" }): Promise<string[]> {
-  const { size } = await stat(path);
-  // Windows does not tell how large a folder is.
-  const isSmall = size > 0 && size <= FOLDER_AT_ONCE_MAX;
-  return isSmall ? fs.readdirSync(path, options) : pooled.readdir(path, options);
-}
-
-/** The calls that take a file's descriptor, as promises. */
-const inPool = {
-  read: promisify(fs.read),
-  readFile: promisify(fs.readFile),
-  writeFile: promisify(fs.writeFile),
-  sync: promisify(fs.fsync),
-};
-
-/** A longer read goes to the pool: other calls of the process need not wait for it. */
-const AT_ONCE_MAX = 64 * 1024;
-
-async function open(path: string, flags: number, mode?: number): Promise<OpenFile> {
-  // Where a virus scanner looks at a file that was written, even to close it takes long.
-  if ((flags & WRITES) !== 0) return pooled.open(path, flags, mode);
-  if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
-  const descriptor = fs.openSync(path, flags);
-  return {
-    stat: async () => fs.fstatSync(descriptor),
-    read: async (buffer, offset, length, position) => {
-      if (performance.now() > looksEnd) looksEnd = await nextTurn(performance.now() + LOOKS_MS);
-      if (length > AT_ONCE_MAX) return inPool.read(descriptor, buffer, offset, length, position);
-      return { bytesRead: fs.readSync(descriptor, buffer, offset, length, position) };
-    },
-    readFile: () => inPool.readFile(descriptor),
-    writeFile: (data) => inPool.writeFile(descriptor, data),
-    sync: () => inPool.sync(descriptor),
-    close: async () => fs.closeSync(descriptor),
-  };
-}

@@ -1,6 +1,9 @@
-/** The file system as the store uses it: `node:fs/promises` has all of it, and disk.ts a quicker one. */
-import type * as fs from "node:fs";
-import type * as pooled from "node:fs/promises";
+/** The file system as the store uses it. `node:fs/promises` has all of it; the one for a local disk below is quicker. */
+import * as fs from "node:fs";
+import * as pooled from "node:fs/promises";
+import { dirname, sep } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 
 /** The file system calls that the store uses. */
 export interface FileSystem
@@ -29,4 +32,100 @@ export interface OpenFile {
   sync(): Promise<void>;
   /** Ends the use of the file. */
   close(): Promise<void>;
+}
+
+/**
+ * The file system of a local disk. What looks at a path, links a file, or reads or writes a few bytes is done at once, on the
+ * caller's thread: it takes some microseconds, and a round trip to Node's pool of threads takes ten times as long. What makes,
+ * syncs or deletes a file, and what reads or writes much, goes to the pool. A long series of calls leaves room for the rest of
+ * the process every few milliseconds.
+ */
+export const localFileSystem: FileSystem = { ...pooled, stat, readdir, open, link };
+
+/** Flags with which a file may be written or made. */
+const WRITES = fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT;
+
+/** A longer read or write goes to the pool: other calls of the process need not wait for it. In bytes, or characters. */
+const AT_ONCE_MAX = 64 * 1024;
+
+/** A larger folder is read in the pool, in bytes: this is one of some hundred names, or of some thousand where names are counted. */
+const FOLDER_AT_ONCE_MAX = 8 * 1024;
+
+/** How long calls may go on before the rest of the process has its turn, in milliseconds. */
+const CALLS_MS = 5;
+
+/** When it is the turn of the rest of the process. */
+let callsEnd = 0;
+
+/** Waits for the next turn of the event loop. Called only if our turn is over, because even a promise takes time. */
+async function giveTurn(): Promise<void> {
+  callsEnd = await nextTurn(performance.now() + CALLS_MS);
+}
+
+function stat(path: string): Promise<fs.Stats>;
+function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
+async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
+  if (performance.now() > callsEnd) await giveTurn();
+  const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
+  if (found === undefined) throw whyMissing(path);
+  return found;
+}
+
+/** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
+const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
+
+/** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
+function whyMissing(path: string): Error {
+  const above = dirname(path);
+  // Only a folder has this name. To look for it takes half as long as for the folder's status.
+  if (process.platform === "win32" || fs.existsSync(`${above}${sep}.`)) return MISSING;
+  const folder = fs.statSync(above, { throwIfNoEntry: false });
+  if (folder === undefined && above !== path) return whyMissing(above);
+  if (folder === undefined || folder.isDirectory()) return MISSING;
+  return Object.assign(new Error(`ENOTDIR: not a directory, stat '${path}'`), { code: "ENOTDIR", path });
+}
+
+async function readdir(path: string, options: { readonly encoding: "latin1" }): Promise<string[]> {
+  const { size } = await stat(path);
+  // Windows does not tell how large a folder is.
+  const isSmall = size > 0 && size <= FOLDER_AT_ONCE_MAX;
+  return isSmall ? fs.readdirSync(path, options) : pooled.readdir(path, options);
+}
+
+async function link(from: fs.PathLike, to: fs.PathLike): Promise<void> {
+  if (performance.now() > callsEnd) await giveTurn();
+  fs.linkSync(from, to);
+}
+
+/** The calls of the pool, as promises. */
+const inPool = {
+  open: promisify(fs.open),
+  read: promisify(fs.read),
+  readFile: promisify(fs.readFile),
+  writeFile: promisify(fs.writeFile),
+  sync: promisify(fs.fsync),
+  close: promisify(fs.close),
+};
+
+async function open(path: string, flags: number, mode?: number): Promise<OpenFile> {
+  const isWritten = (flags & WRITES) !== 0;
+  if (!isWritten && performance.now() > callsEnd) await giveTurn();
+  const descriptor = isWritten ? await inPool.open(path, flags, mode) : fs.openSync(path, flags);
+  return {
+    stat: async () => fs.fstatSync(descriptor),
+    read: async (buffer, offset, length, position) => {
+      if (performance.now() > callsEnd) await giveTurn();
+      if (length > AT_ONCE_MAX) return inPool.read(descriptor, buffer, offset, length, position);
+      return { bytesRead: fs.readSync(descriptor, buffer, offset, length, position) };
+    },
+    readFile: () => inPool.readFile(descriptor),
+    writeFile: async (data) => {
+      if (performance.now() > callsEnd) await giveTurn();
+      if (data.length > AT_ONCE_MAX) return inPool.writeFile(descriptor, data);
+      fs.writeFileSync(descriptor, data);
+    },
+    sync: () => inPool.sync(descriptor),
+    // Where a virus scanner looks at a file that was written, even to close it takes long.
+    close: isWritten ? () => inPool.close(descriptor) : async () => fs.closeSync(descriptor),
+  };
 }

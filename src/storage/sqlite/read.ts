@@ -98,7 +98,7 @@ export class KnownSessions {
   readonly #connection: Connection;
   readonly #isEnabled: boolean;
   #sessions = newCache();
-  #dataVersion = -1;
+  #dataVersion: unknown;
   #seq: number | undefined;
 
   /** Off for a host's database, because the host may write through the same connection. */
@@ -148,7 +148,7 @@ export class KnownSessions {
   /** Forgets everything if another connection has written. */
   clearIfChanged(): void {
     if (!this.#isEnabled) return;
-    const dataVersion = numberIn(this.#connection.prepare("PRAGMA data_version").get() ?? {}, "data_version");
+    const dataVersion = this.#connection.dataVersion();
     if (dataVersion === this.#dataVersion) return;
     this.clear();
     this.#dataVersion = dataVersion;

@@ -3,8 +3,7 @@ import * as pooled from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { localFileSystem } from "../../../src/storage/files/disk.js";
-import type { FileSystem, OpenFile } from "../../../src/storage/files/file-system.js";
+import { type FileSystem, localFileSystem, type OpenFile } from "../../../src/storage/files/file-system.js";
 import { Background } from "../../../src/storage/files/layout.js";
 import { temporaryRoots } from "./temporary-root.js";
 
@@ -119,7 +118,7 @@ describe("on a local disk", () => {
     },
   );
 
-  it("what makes, writes and closes a file is not done at once", async () => {
+  it("a file is linked and a short text written at once, and it is not made, synced and closed at once", async () => {
     const path = join(await newRoot(), "file");
     let file: OpenFile | undefined;
     const making = async () => {
@@ -127,8 +126,14 @@ describe("on a local disk", () => {
     };
     expect(await isAtOnce(making)).toBe(false);
     expect((await fs.stat(path)).mode & 0o077).toBe(0);
-    expect(await isAtOnce(async () => file?.writeFile("text"))).toBe(false);
+    expect(await isAtOnce(async () => file?.writeFile("text"))).toBe(true);
+    expect(await isAtOnce(async () => file?.writeFile(Buffer.alloc(64 * 1024)))).toBe(true);
+    expect(await isAtOnce(async () => file?.writeFile(Buffer.alloc(64 * 1024 + 1)))).toBe(false);
     expect(await isAtOnce(async () => file?.sync())).toBe(false);
+    expect(await isAtOnce(() => fs.link(path, `${path} linked`))).toBe(true);
+    expect(await isAtOnce(() => fs.link(path, `${path} linked`))).toBe(true);
+    await expect(fs.link(path, `${path} linked`)).rejects.toMatchObject({ code: "EEXIST" });
+    await expect(fs.link(`${path} missing`, `${path} other`)).rejects.toMatchObject({ code: "ENOENT" });
     expect(await isAtOnce(async () => file?.close())).toBe(false);
   });
 
