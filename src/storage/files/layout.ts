@@ -3,7 +3,7 @@
  * first use, ordered marker names, background work.
  */
 import { hash } from "node:crypto";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { isSessionId, parseSessionId, type SessionId } from "../../workflow/names.js";
 import { type Disk, ignore } from "./disk.js";
 import { isMissing, oddityOf } from "./failures.js";
@@ -65,7 +65,8 @@ export class StoreLayout {
   }
 
   #spread(top: "sessions" | "removed", id: SessionId): string {
-    return join(this.root, top, hash("sha256", id, "hex").slice(0, 2), folderName(id));
+    // Each call of a list does this for each session, and `join` takes as long as a look at the disk.
+    return [this.root, top, hash("sha256", id, "hex").slice(0, 2), folderName(id)].join(sep);
   }
 
   /** Returns the note that a session was packed and has files to delete. */
