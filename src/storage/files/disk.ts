@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../../errors.js";
 import { OddFile } from "./failures.js";
-import { type FileSystem, localFileSystem, type OpenFile } from "./file-system.js";
+import { type FileSystem, localFileSystem, MISSING, type OpenFile } from "./file-system.js";
 
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
@@ -291,7 +291,7 @@ function ignoreNoSync(error: unknown): undefined {
 
 /** Ignores the failure of a call because its file or folder does not exist; rethrows any other. */
 export function ignoreMissing(error: unknown): undefined {
-  if (errnoOf(error) !== "ENOENT") throw error;
+  if (error !== MISSING && errnoOf(error) !== "ENOENT") throw error;
 }
 
 /** Ignores failures that do no harm. */

@@ -57,22 +57,17 @@ const CALLS_MS = 5;
 /** When it is the turn of the rest of the process. */
 let callsEnd = 0;
 
-/** Waits for the next turn of the event loop. Called only if our turn is over, because even a promise takes time. */
-async function giveTurn(): Promise<void> {
-  callsEnd = await nextTurn(performance.now() + CALLS_MS);
-}
-
 function stat(path: string): Promise<fs.Stats>;
 function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
 async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
-  if (performance.now() > callsEnd) await giveTurn();
+  if (performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
   const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
   if (found === undefined) throw whyMissing(path);
   return found;
 }
 
 /** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
-const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
+export const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
 
 /** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
 function whyMissing(path: string): Error {
@@ -93,7 +88,7 @@ async function readdir(path: string, options: { readonly encoding: "latin1" }): 
 }
 
 async function link(from: fs.PathLike, to: fs.PathLike): Promise<void> {
-  if (performance.now() > callsEnd) await giveTurn();
+  if (performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
   fs.linkSync(from, to);
 }
 
@@ -109,18 +104,18 @@ const inPool = {
 
 async function open(path: string, flags: number, mode?: number): Promise<OpenFile> {
   const isWritten = (flags & WRITES) !== 0;
-  if (!isWritten && performance.now() > callsEnd) await giveTurn();
+  if (!isWritten && performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
   const descriptor = isWritten ? await inPool.open(path, flags, mode) : fs.openSync(path, flags);
   return {
     stat: async () => fs.fstatSync(descriptor),
     read: async (buffer, offset, length, position) => {
-      if (performance.now() > callsEnd) await giveTurn();
+      if (performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
       if (length > AT_ONCE_MAX) return inPool.read(descriptor, buffer, offset, length, position);
       return { bytesRead: fs.readSync(descriptor, buffer, offset, length, position) };
     },
     readFile: () => inPool.readFile(descriptor),
     writeFile: async (data) => {
-      if (performance.now() > callsEnd) await giveTurn();
+      if (performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
       if (data.length > AT_ONCE_MAX) return inPool.writeFile(descriptor, data);
       fs.writeFileSync(descriptor, data);
     },

@@ -3,7 +3,8 @@
  * first use, ordered marker names, background work.
  */
 import { hash } from "node:crypto";
-import { dirname, join, sep } from "node:path";
+import { dirname, join } from "node:path";
+import { RecentMap } from "../../workflow/cache.js";
 import { isSessionId, parseSessionId, type SessionId } from "../../workflow/names.js";
 import { type Disk, ignore } from "./disk.js";
 import { isMissing, oddityOf } from "./failures.js";
@@ -13,6 +14,9 @@ const DEVICES = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
 /** The folders directly below the root. */
 export const TOP_FOLDERS = ["sessions", "all", "active", "removed", "packed", "trash", "watching"] as const;
+
+/** How many sessions' places are kept: to find one takes as long as several looks at the disk. */
+const PLACES_MAX = 1024;
 
 /** A session and its folder; for a removed session, its folder in the trash. */
 export interface SessionPlace {
@@ -44,6 +48,7 @@ export interface SessionPlace {
  */
 export class StoreLayout {
   readonly root: string;
+  readonly #places = new RecentMap<SessionId, SessionPlace>(PLACES_MAX);
 
   constructor(root: string) {
     this.root = root;
@@ -51,7 +56,11 @@ export class StoreLayout {
 
   /** Returns the place of a session. */
   place(id: SessionId): SessionPlace {
-    return { id, folder: this.#spread("sessions", id) };
+    const known = this.#places.get(id);
+    if (known !== undefined) return known;
+    const place = { id, folder: this.#spread("sessions", id) };
+    this.#places.set(id, place);
+    return place;
   }
 
   /** Returns the folder that contains the session's folder. */
@@ -65,8 +74,7 @@ export class StoreLayout {
   }
 
   #spread(top: "sessions" | "removed", id: SessionId): string {
-    // Each call of a list does this for each session, and `join` takes as long as a look at the disk.
-    return [this.root, top, hash("sha256", id, "hex").slice(0, 2), folderName(id)].join(sep);
+    return join(this.root, top, hash("sha256", id, "hex").slice(0, 2), folderName(id));
   }
 
   /** Returns the note that a session was packed and has files to delete. */

@@ -57,9 +57,9 @@ export interface FileStorageOptions {
    */
   readonly copyWindowMs?: number;
   /**
-   * The file system calls. By default, short reads run on the caller's thread, which is quickest on a local disk. With
-   * `node:fs/promises`, all calls go to Node's pool of threads: use it where the disk may hang. Tests pass one whose
-   * calls fail.
+   * The file system calls. By default, links and short reads and writes run on the caller's thread, which is quickest on
+   * a local disk. With `node:fs/promises`, all calls go to Node's pool of threads: use it where the disk may hang. Tests
+   * pass one whose calls fail.
    */
   readonly fs?: FileSystem;
   /** Replaces `process.platform`, for tests. */
