@@ -190,7 +190,10 @@ describe("commits of the same time", () => {
     const { storage, firsts } = await openWith(300);
     const nexts = firsts.map((commit, index) => nextCommit(commit, { body: "x".repeat(index < 10 ? 400_000 : 100) }));
     expect(await together(storage, nexts)).toEqual(all(300));
-    expect(sent.filter((kind) => kind === "group").length).toBe(4);
+    const groups = sent.filter((kind) => kind === "group").length;
+    // Two of the large ones fit into a statement, and eight wait. The order of the answers decides whether more are needed.
+    expect(groups).toBeGreaterThanOrEqual(4);
+    expect(groups).toBeLessThan(10);
     await expectNewest(storage, nexts.slice(0, 12));
   });
 
