@@ -70,7 +70,10 @@ function inSqlite(bytes, call, { commits, looks = false } = {}) {
   });
 }
 
-/** The transaction, with what the storage looks at for each: whether others have written, and whether its files are in place. */
+/**
+ * The transaction, with what the storage looks at for a commit that is not in a quick series: whether others have written, and
+ * whether its files are in place, before it and after it.
+ */
 function lookingInSqlite({ database, fn }, folder) {
   const version = database.prepare("PRAGMA data_version");
   version.setReturnArrays(true);
@@ -87,7 +90,7 @@ function lookingInSqlite({ database, fn }, folder) {
 
 /**
  * The file as the storage writes it, with as few waits for Node's pool of threads, and with what it looks at: the newest file,
- * whether there is one after it, and once more whether the one before and the first one are there.
+ * whether there is one after it, and once more whether the one before and the new one are there.
  */
 function quickWrite(root, bytes) {
   const folderOf = newFolders(root);
@@ -105,7 +108,7 @@ function quickWrite(root, bytes) {
     look(number - 1);
     const directory = openSync(folder, "r");
     linkSync(temporary, join(folder, `${number}.json`));
-    look(0);
+    look(number);
     await inPool.fsync(directory);
     closeSync(directory);
   };
@@ -159,10 +162,10 @@ function inPostgres(call) {
 
 const FLOORS = {
   "a completed phase, a transaction in SQLite": () => inSqlite(BYTES, completed),
-  "a completed phase, a transaction in SQLite with the storage's looks": () =>
+  "a completed phase, a transaction in SQLite with two looks at other connections and two at the folder": () =>
     inSqlite(BYTES, completed, { looks: true }),
   "advance, two transactions in SQLite": () => inSqlite(ROUTED_BYTES, advanced, { commits: 2 }),
-  "advance, two transactions in SQLite with the storage's looks": () =>
+  "advance, two transactions in SQLite with two looks at other connections and two at the folder": () =>
     inSqlite(ROUTED_BYTES, advanced, { commits: 2, looks: true }),
   "a completed phase, a file, synced and linked": () =>
     inFolder((folder) => compare(bareWrite(newFolders(folder), BYTES), completed)),

@@ -62,7 +62,7 @@ async function onSqlite() {
   const file = join(folder, "routed.db");
   const storage = await SqliteStorage.open(file);
   const advance = advancing(routed(storage));
-  await warmUp(advance);
+  await warmUp(advance, advancing(routed(new MemoryStorage())));
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
   await settle(folder);
   const twice = () => {

@@ -7,7 +7,8 @@
  * - publish.ts: a version is claimed by a hard link, or by a rename where there are none.
  * - append.ts: markers and payloads are on the disk before the commit, and the commit before the answer.
  * - commit-file.ts: a commit is two lines of JSON; a pack is several commits with an index at the end.
- * - disk.ts: every call of the file system, and the renames that Windows may refuse at first.
+ * - file-system.ts: which calls run on the caller's thread. disk.ts: what a commit depends on is synced, and the renames that
+ *   Windows may refuse at first are repeated.
  * - list.ts: a list is made of markers, and each entry is checked against its session.
  * - read.ts: `head` is a hint only; the newest version is the last one that exists.
  * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.

@@ -72,7 +72,11 @@ export class OpenFile {
 
   /** Throws `STORAGE_FAILED` if a name leads to another file, or to none; after a write with `outcome: "unknown"`. */
   requireHere(operation: string, isWritten: boolean): void {
-    if (!isWritten && performance.now() - this.#lookedAt < LOOKED_MS) return;
+    const since = performance.now() - this.#lookedAt;
+    // A clock may be set back.
+    if (!isWritten && since >= 0 && since < LOOKED_MS) return;
+    // If it fails, the series ends.
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
     this.#look(operation, isWritten);
     this.#lookedAt = performance.now();
   }
@@ -88,7 +92,7 @@ export class OpenFile {
 }
 
 function isUnchanged(now: Stats, known: Stats): boolean {
-  return now.mtimeMs === known.mtimeMs && isSame(now, known);
+  return now.mtimeMs === known.mtimeMs && now.ctimeMs === known.ctimeMs && isSame(now, known);
 }
 
 function isStable({ mtimeMs }: Stats): boolean {
@@ -153,10 +157,12 @@ export class Connection {
    * Returns a number that changes when another connection commits. Each call of an engine asks twice: as a list of values the
    * row takes half of the time.
    */
-  dataVersion(): unknown {
+  dataVersion(): number {
     this.#dataVersion ??= this.#prepareDataVersion();
     const row = this.#dataVersion.get() ?? {};
-    return Array.isArray(row) ? row[0] : row.data_version;
+    const version: unknown = Array.isArray(row) ? row[0] : row.data_version;
+    if (typeof version === "number") return version;
+    throw storageFailed("read", "SQLite has not told its data version", "Use another version of Node.");
   }
 
   #prepareDataVersion(): StatementSync {

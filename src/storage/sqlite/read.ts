@@ -98,7 +98,7 @@ export class KnownSessions {
   readonly #connection: Connection;
   readonly #isEnabled: boolean;
   #sessions = newCache();
-  #dataVersion: unknown;
+  #dataVersion = -1;
   #seq: number | undefined;
 
   /** Off for a host's database, because the host may write through the same connection. */

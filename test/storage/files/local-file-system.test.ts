@@ -129,6 +129,8 @@ describe("on a local disk", () => {
     expect(await isAtOnce(async () => file?.writeFile("text"))).toBe(true);
     expect(await isAtOnce(async () => file?.writeFile(Buffer.alloc(64 * 1024)))).toBe(true);
     expect(await isAtOnce(async () => file?.writeFile(Buffer.alloc(64 * 1024 + 1)))).toBe(false);
+    const written = await pooled.readFile(path);
+    expect(written.equals(Buffer.concat([Buffer.from("text"), Buffer.alloc(2 * 64 * 1024 + 1)]))).toBe(true);
     expect(await isAtOnce(async () => file?.sync())).toBe(false);
     expect(await isAtOnce(() => fs.link(path, `${path} linked`))).toBe(true);
     expect(await isAtOnce(() => fs.link(path, `${path} linked`))).toBe(true);

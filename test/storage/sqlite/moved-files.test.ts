@@ -97,6 +97,9 @@ describe("a commit is not acknowledged", () => {
     renameSync(file, `${file}.old`);
     const error = await failure(storage.append(second));
     expect([error.code, error.details]).toEqual(["STORAGE_FAILED", expect.objectContaining({ outcome: "unknown" })]);
+    const next = await failure(storage.append(second));
+    expect(next.code).toBe("STORAGE_FAILED");
+    expect(next.details, "the series has ended: nothing was written").not.toHaveProperty("outcome");
     await storage.close();
   });
 
