@@ -39,11 +39,11 @@ export function bareCommit(folderOf, bytes) {
   };
 }
 
-/** Gives folders for so many files each, made as the storage makes that of a session: in one of 256 others. */
-export function newFolders(root, files = PHASES) {
+/** Gives folders for as many files as a session has, made as the storage makes that of a session: in one of 256 others. */
+export function newFolders(root) {
   let folder = "";
   return async (number) => {
-    if (number % files > 0) return folder;
+    if (number % PHASES > 0) return folder;
     folder = join(root, randomBytes(1).toString("hex"), randomUUID());
     await mkdir(folder, { recursive: true });
     return folder;

@@ -80,10 +80,10 @@ function lookingInSqlite({ database, fn }, folder) {
   return {
     fn: () => {
       version.get();
-      statSync(folder, { bigint: true });
+      statSync(folder);
       fn();
       version.get();
-      statSync(folder, { bigint: true });
+      statSync(folder);
     },
   };
 }

@@ -170,7 +170,7 @@ export class CommitReader {
   /** Returns true if a version has a file of its own. */
   async hasFile({ id, folder }: SessionPlace, version: number): Promise<boolean> {
     const path = this.#publisher.path(folder, version);
-    return (await this.#disk.stat(path).catch((error) => throwDamage(error, id, version))) !== undefined;
+    return this.#disk.exists(path).catch((error) => throwDamage(error, id, version));
   }
 }
 

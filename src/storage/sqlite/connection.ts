@@ -158,17 +158,14 @@ export class Connection {
    * row takes half of the time.
    */
   dataVersion(): number {
-    this.#dataVersion ??= this.#prepareDataVersion();
+    if (this.#dataVersion === undefined) {
+      this.#dataVersion = this.database.prepare("PRAGMA data_version");
+      if ("setReturnArrays" in this.#dataVersion) this.#dataVersion.setReturnArrays(true);
+    }
     const row = this.#dataVersion.get() ?? {};
     const version: unknown = Array.isArray(row) ? row[0] : row.data_version;
     if (typeof version === "number") return version;
     throw storageFailed("read", "SQLite has not told its data version", "Use another version of Node.");
-  }
-
-  #prepareDataVersion(): StatementSync {
-    const statement = this.database.prepare("PRAGMA data_version");
-    if ("setReturnArrays" in statement) statement.setReturnArrays(true);
-    return statement;
   }
 
   /**
