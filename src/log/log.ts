@@ -44,8 +44,8 @@ export interface KernelOptions<Command, Event, Head> {
   readonly onReplay?: (id: SessionId, version: number) => void;
   /**
    * Decides on the head that this kernel saw last, without reading it again; the append detects if it is
-   * outdated. For storages that are a network round trip away. A command that is refused on such a head is
-   * decided again on a fresh read.
+   * outdated. A command that is refused on such a head is decided again on a fresh read. Not for commands whose meaning
+   * depends on the state when they came.
    */
   readonly trustsHeads?: boolean;
 }
@@ -177,7 +177,7 @@ export class Kernel<Command, Event, Head> {
     const seen = trustsHead ? this.#admitted(this.#heads.get(id)) : undefined;
     let before: Newest<Head> | undefined;
     let unmoved = 0;
-    // Try 0 uses the cached head, and none for a new id: if that is outdated, it is not a conflict.
+    // Try 0 uses the cached head, and none for a new id: if that is outdated, nobody is waited for.
     for (let tries = seen === undefined && !isNew ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
       const isCurrent = async () => tries > 0 || (await this.#newest(id)) === seen;
@@ -304,6 +304,8 @@ export class Kernel<Command, Event, Head> {
     if (commit === undefined || this.#admits?.(commit.summary) === false) return undefined;
     const known = this.#heads.get(id);
     const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
+    // Before it is read: nothing may be decided on the old one if what is there now was changed by hand.
+    if (!isKnown) this.#heads.delete(id);
     const newest = isKnown ? known : this.#log.readOwn(id, commit)?.newest;
     if (newest === undefined) return undefined;
     if (!isKnown) this.#heads.set(id, newest);
@@ -357,8 +359,11 @@ export class Kernel<Command, Event, Head> {
       await this.#options.storage.append(commit);
       return true;
     } catch (error) {
-      if (!isPhasegateError(error, "CONFLICT")) throw error;
-      if (tries === 0) return false;
+      if (!isPhasegateError(error, "CONFLICT")) {
+        // It may have been written.
+        this.#heads.delete(commit.sessionId);
+        throw error;
+      }
       this.#options.onConflict?.(commit.sessionId, commit.version);
       if (tries < TRIES_MAX) return false;
       throw new PhasegateError("CONFLICT", `session ${commit.sessionId} is written by too many at once`, {

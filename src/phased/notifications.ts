@@ -152,7 +152,7 @@ export interface EngineNotifications {
   verifying: { readonly sessionId: SessionId } & RunningChecks;
   /** A repeated call was answered with the commit of this version, which the first one led to. */
   replayed: { readonly sessionId: SessionId; readonly version: number };
-  /** Another writer's commit came first; the command was decided again. */
+  /** Another writer's commit came first, since this engine last saw the session; the command was decided again. */
   conflict: { readonly sessionId: SessionId; readonly version: number };
   /** A call of a tool was refused, also because it was not valid. */
   refused: {

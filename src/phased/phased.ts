@@ -124,7 +124,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const kernel = new Kernel({
     ...options,
     machine: phasedMachine,
-    trustsHeads: options.storage.capabilities.remote === true,
+    trustsHeads: true,
     onCommit: (commit, before) => {
       if (notifications.isHeard) {
         const { sessionId, head, events, at } = commit;

@@ -209,17 +209,14 @@ export interface StorageAdapter {
     readonly multiProcess: boolean;
     /** The largest commit, in bytes, including payloads. */
     readonly maxCommitBytes: number;
-    /**
-     * True if each call is a round trip over a network. Engines then decide on the last commit that they
-     * saw and rely on `append` to detect that it is no longer the newest.
-     */
-    readonly remote?: boolean;
   };
   /** Returns the newest commit; undefined if the session does not exist or was removed. */
   read(id: SessionId): Promise<Commit | undefined>;
   /**
    * Adds a commit if it follows the newest one: its `version` is the next one, and its `previousHash` is the hash of
-   * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used.
+   * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used. Engines
+   * decide on the commit that they saw last, and rely on this. An adapter that others can write to by hand also refuses to
+   * follow a newest commit that is not what it last returned or wrote, if it can tell.
    * @throws {PhasegateError} `CONFLICT` when another commit was first, or the id was used before: nothing was written.
    * @throws {PhasegateError} `TOO_LARGE` when it has more than `maxCommitBytes`.
    */

@@ -1,4 +1,5 @@
 import type { Commit } from "../../src/ports/storage-adapter.js";
+import { conflict } from "../../src/storage/common/session-query.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import type { SessionId } from "../../src/workflow/names.js";
 /** A storage whose log was edited by hand. */
@@ -19,6 +20,14 @@ export class AlteredStorage extends MemoryStorage {
 
   override async read(id: SessionId): Promise<Commit | undefined> {
     return (await this.#commits(id)).at(-1);
+  }
+
+  /** Refuses to follow what was edited, as an adapter does whose sessions somebody can edit. */
+  override async append(commit: Commit): Promise<void> {
+    const [there, was] = [await this.read(commit.sessionId), await super.read(commit.sessionId)];
+    if (there?.hash !== was?.hash || there?.body !== was?.body)
+      throw conflict(commit.sessionId, commit.version, "edited");
+    await super.append(commit);
   }
 
   override async *log(id: SessionId, { after = 0, limit = 1e9 } = {}): AsyncGenerator<Commit> {

@@ -1,6 +1,7 @@
-import { type AccessRequest, type Actor, byOwner, type Engine } from "phasegate";
+import { type AccessRequest, type Actor, byOwner, type Engine, MemoryStorage } from "phasegate";
 import { FakeClock } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
+import { AlteredStorage } from "../log/altered-storage.js";
 import { failure } from "../support/failure.js";
 import { impatientClock, makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
@@ -9,8 +10,8 @@ const ANN: Actor = { name: "ann", team: "red" };
 const BOB: Actor = { name: "bob" };
 
 /** An engine that Ann and Bob share; Ann has a session. */
-async function shared() {
-  const made = makeEngine({ clock: impatientClock() });
+async function shared(storage = new MemoryStorage()) {
+  const made = makeEngine({ clock: impatientClock(), storage });
   const [ann, bob] = [made.engine.as(ANN), made.engine.as(BOB)];
   return { ...made, ann, bob, id: await startTwoPhases(ann) };
 }
@@ -253,16 +254,13 @@ describe("an actor", () => {
   });
 
   it("deletes no damaged session unless they may operate on all: whose it is can't be known", async () => {
-    const { ann, bob, engine, id, storage } = await shared();
-    const { read } = storage;
-    storage.read = async (asked) => {
-      const commit = await read.call(storage, asked);
-      return commit && { ...commit, body: `${commit.body} ` };
-    };
+    const storage = new AlteredStorage();
+    const { ann, bob, engine, id } = await shared(storage);
+    storage.edit(1, { body: "edited" });
     for (const actor of [ann, bob]) await expect(actor.deleteSession(id)).rejects.toThrow();
-    expect(await read.call(storage, id)).toBeDefined();
+    expect(await storage.read(id)).toBeDefined();
     await engine.as({ name: "otto", roles: ["operator"] }).deleteSession(id);
-    expect(await read.call(storage, id)).toBeUndefined();
+    expect(await storage.read(id)).toBeUndefined();
   });
 
   it("who asks for the sessions of another gets none, and no page to go on with", async () => {

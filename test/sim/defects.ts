@@ -48,8 +48,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "unknown-is-done",
     what: "An append whose outcome is unknown is acknowledged.",
     file: "log/log.ts",
-    from: 'if (!isPhasegateError(error, "CONFLICT")) throw error;\n      if (tries === 0)',
-    to: 'if (!isPhasegateError(error, "CONFLICT")) return true;\n      if (tries === 0)',
+    from: 'if (!isPhasegateError(error, "CONFLICT")) {\n',
+    to: 'if (!isPhasegateError(error, "CONFLICT")) {\n        return true;\n',
   },
   {
     name: "conflict-is-done",
@@ -225,8 +225,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "stale-sqlite-cache",
     what: "SqliteStorage answers from its cache although another host has written.",
     file: "storage/sqlite/read.ts",
-    from: "if (dataVersion === this.#dataVersion) return;",
-    to: "if (this.#dataVersion !== -1) return;",
+    from: "this.#dataVersion = dataVersion;",
+    to: "if (this.#dataVersion === -1) this.#dataVersion = dataVersion;",
     world: ON_SQLITE,
   },
   {

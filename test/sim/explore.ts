@@ -40,8 +40,6 @@ export interface Exploration {
   readonly triesAll?: boolean;
   /** The choices of one run: only this one is made. */
   readonly only?: readonly number[] | undefined;
-  /** True if the store is a network away for the engines, too: they decide on the head that they saw last. */
-  readonly isRemote?: boolean;
 }
 
 const SIZE: Size = { rounds: 1, writers: 3, hosts: 3, sessions: 2, operations: 1, faults: 0 };
@@ -96,7 +94,6 @@ class ExploredChoices implements Choices {
   readonly #depth: number;
   /** True if orders are left out that need not be tried. */
   readonly #leavesOut: boolean;
-  readonly #isRemote: boolean;
   readonly #prefix: readonly number[];
   readonly #seen: ReadonlySet<string>;
   #scene: Scene | undefined;
@@ -110,14 +107,9 @@ class ExploredChoices implements Choices {
   /** True once a writer has asked a host of the other session. */
   #isMixed = false;
 
-  constructor(
-    { depth, triesAll = false, isRemote = false }: Exploration,
-    prefix: readonly number[],
-    seen: ReadonlySet<string>,
-  ) {
+  constructor({ depth, triesAll = false }: Exploration, prefix: readonly number[], seen: ReadonlySet<string>) {
     this.#depth = depth ?? Number.POSITIVE_INFINITY;
     this.#leavesOut = !triesAll;
-    this.#isRemote = isRemote;
     this.#prefix = prefix;
     this.#seen = seen;
   }
@@ -148,7 +140,6 @@ class ExploredChoices implements Choices {
   }
 
   chance(of: string): boolean {
-    if (of === "remote") return this.#isRemote;
     const scene = this.#scene;
     return scene !== undefined && this.#mayFail(of) && this.#decide(of, 2, scene) === 1;
   }

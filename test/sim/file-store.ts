@@ -23,7 +23,7 @@ const ERRORS = ["EIO", "ENOSPC", "EMFILE"] as const;
 
 /** Hosts on one machine that share a folder. */
 export class FileStore extends SharedStore {
-  readonly nature = { isBehindNetwork: false, isRemote: false, pollMs: POLL_MS };
+  readonly nature = { isBehindNetwork: false, pollMs: POLL_MS };
   readonly #restore: () => void;
   readonly #disk: PowerDisk;
 

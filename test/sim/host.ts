@@ -61,15 +61,12 @@ export class Host<Engine> {
   life: Life<Engine> | undefined;
   /** What its watchers have seen. */
   readonly watched: Watched[] = [];
-  readonly #isRemote: boolean;
   #lives = 0;
 
-  /** A host whose store is remote decides on the head that it saw last. */
-  constructor(name: string, store: SharedStore, kind: EngineKind<Engine>, isRemote: boolean) {
+  constructor(name: string, store: SharedStore, kind: EngineKind<Engine>) {
     this.name = name;
     this.#store = store;
     this.#kind = kind;
-    this.#isRemote = isRemote;
   }
 
   /** Begins a new life. */
@@ -77,7 +74,7 @@ export class Host<Engine> {
     this.#lives += 1;
     const of = `${this.name}.${this.#lives}`;
     const { schedule } = this.#store;
-    const storage = new SimStorage(this.#store, of, { remote: this.#isRemote });
+    const storage = new SimStorage(this.#store, of);
     const clock = this.#clock(of, () => this.life?.of === of);
     const engine = this.#kind.create({
       of,

@@ -31,7 +31,6 @@ const OPTIONS = {
   trace: { type: "boolean", default: false },
   explore: { type: "string" },
   world: { type: "string", default: "" },
-  remote: { type: "boolean", default: false },
   only: { type: "string" },
   forever: { type: "boolean", default: false },
   routed: { type: "boolean", default: false },
@@ -104,14 +103,14 @@ async function exploreOne<E>(name: string, script: Script<E>, depth: number | un
   const only = values.only?.split(",").map(Number);
   const chosen = size.faults === 0 ? ([0] as const) : ([1] as const);
   for (const faults of only === undefined ? ([0, 1] as const) : chosen) {
-    const exploration = { faults, isRemote: values.remote, only, ...(depth !== undefined && { depth }) };
+    const exploration = { faults, only, ...(depth !== undefined && { depth }) };
     const { runs, states, problems, trace, choices } = await explore(script, exploration);
     console.log(
       `${name}: ${depth === undefined ? "whole" : `depth ${depth}`}, ${faults} faults, ${runs} runs, ${states} states, ${seconds()} s`,
     );
     if (problems.length === 0) continue;
     process.exitCode = 1;
-    const command = `npm run sim -- --explore ${depth ?? "all"} --world "${name}"${values.remote ? " --remote" : ""}`;
+    const command = `npm run sim -- --explore ${depth ?? "all"} --world "${name}"`;
     const path = choices.slice(0, choices.findLastIndex((value) => value !== 0) + 1);
     const again = `${command} --faults ${faults} --only "${path}"`;
     console.log([...trace, "", ...problems, "", `The same again: ${again}`].join("\n"));

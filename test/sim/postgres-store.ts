@@ -42,7 +42,7 @@ const FAULTS = [
 
 /** Hosts with pools of connections to one server. */
 export class PostgresStore extends SharedStore {
-  readonly nature = { isBehindNetwork: false, isRemote: true, pollMs: POLL_MS };
+  readonly nature = { isBehindNetwork: false, pollMs: POLL_MS };
   readonly #restore: () => void;
   readonly #server = new SimPostgres((id, version) => this.noteVersion(id, version));
 

@@ -86,15 +86,6 @@ describe("simulated worlds", () => {
     expect(states).toBeGreaterThan(20);
   });
 
-  it.each(howOften([], EXPLORED))(
-    "keep them so on hosts that decide on the head that they saw last: %s",
-    async (_, run) => {
-      const { problems, runs } = await run({ depth: 4, faults: 1, isRemote: true });
-      expect(problems).toEqual([]);
-      expect(runs).toBeGreaterThan(1000);
-    },
-  );
-
   it.each(UNWATCHED.slice(0, howOften(2, 5)))("keep them in every order of all steps: %s", async (_, run) => {
     const { problems, ends, states } = await run({ faults: 0 });
     expect(problems).toEqual([]);
@@ -132,7 +123,7 @@ describe("simulated worlds", () => {
     ["phased", "memory", 40, "the answer is lost,CONFLICT,approve,waive,rollback,retry"],
     ["planned", "memory", 30, '"task","sync","forge",takes a snapshot,is written,by hand'],
     ["phased", "files", 10, "disk: ,the power fails"],
-    ["phased", "sqlite", 20, "BEGIN of,COMMIT of,COMMIT which is done,a write of,a read of"],
+    ["phased", "sqlite", 40, "BEGIN of,COMMIT of,COMMIT which is done,a write of,a read of"],
     ["phased", "postgres", 40, "lost before,lost after,lost meanwhile,40001,57P01,25006,not replicated,refuses"],
   ])("have everything in them that goes wrong: %s, %s", async (product, store, worlds, list) => {
     const words = new Set(list.split(","));

@@ -25,7 +25,7 @@ const NEWEST = `SELECT s.session_id AS id, max(c.version) AS version
 
 /** Hosts with connections to one database. */
 export class SqliteStore extends SharedStore {
-  readonly nature = { isBehindNetwork: false, isRemote: false, pollMs: POLL_MS };
+  readonly nature = { isBehindNetwork: false, pollMs: POLL_MS };
   readonly #restore: () => void;
   readonly #folder = mkdtempSync(join(tmpdir(), "phasegate-sim-"));
   readonly #file = join(this.#folder, "sessions.db");

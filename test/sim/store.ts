@@ -58,8 +58,6 @@ export interface Line {
 export interface Nature {
   /** True if the simulated network is between the hosts and the adapter; otherwise the adapter has failures of its own. */
   readonly isBehindNetwork: boolean;
-  /** True if each call is a round trip; undefined if that differs from host to host. */
-  readonly isRemote?: boolean;
   /** How often its watchers look for commits of other hosts, in milliseconds; missing if they are told at once. */
   readonly pollMs?: number;
 }
@@ -198,11 +196,10 @@ export class SimStorage implements StorageAdapter, Line {
   /** Is told of each append that this host was told is done. */
   onAppended: (id: SessionId, version: number) => void = () => {};
 
-  constructor(store: SharedStore, of: string, { remote }: { readonly remote: boolean }) {
+  constructor(store: SharedStore, of: string) {
     this.#store = store;
     this.of = of;
-    const isRemote = store.nature.isRemote ?? remote;
-    this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes: 1e9, remote: isRemote };
+    this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes: 1e9 };
   }
 
   get end(): AbortSignal {

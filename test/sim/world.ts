@@ -87,8 +87,7 @@ export class World<Engine> {
     this.store = new Store(this.schedule, { left: 0, percent: 4, disturbed: new Set(), isCancelling: false });
     this.#product = makeProduct(this);
     const names = Array.from({ length: size.hosts }, (_, index) => `host${index + 1}`);
-    // Some stores are a network away, for the engines too.
-    this.hosts = names.map((name) => new Host(name, this.store, this.#product, choices.chance("remote", 30)));
+    this.hosts = names.map((name) => new Host(name, this.store, this.#product));
   }
 
   /** Runs all rounds, up to the first one with a problem. Returns what is wrong. */
@@ -164,7 +163,7 @@ export class World<Engine> {
     await this.#rest();
     // A call that its writer gave up goes on, perhaps for minutes, and may still write.
     if (this.underWay.size > 0) await this.until(Promise.all(this.underWay));
-    const auditor = new Host(`auditor${round}`, store, this.#product, false).start();
+    const auditor = new Host(`auditor${round}`, store, this.#product).start();
     await this.until(this.#product.settle?.(auditor) ?? Promise.resolve());
     await this.#rest();
     const { pollMs } = store.nature;

@@ -86,7 +86,7 @@ export class CommitAppender {
     const staging = publisher.stage(at.folder, data).catch((error) => throwConflict(error, first));
     const others = markers.place();
     if (payloads.length > 0) others.push(files.store(at, payloads).catch((error) => throwConflict(error, first)));
-    if (first.version === 1) others.push(disk.syncFolder(layout.shelf(at.id)));
+    others.push(first.version === 1 ? disk.syncFolder(layout.shelf(at.id)) : checkUnchanged(this.#parts, first, at));
     // Wait for all, even if one fails: none may still be running after the call.
     await Promise.allSettled([staging, ...others]);
     try {
@@ -200,6 +200,19 @@ async function checkPrevious(parts: StoreParts, commit: Commit, at: SessionPlace
   if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
   const previous = seen?.version === version - 1 ? seen : await reader.header(at, version - 1);
   if (previous?.hash !== previousHash) throw conflict(id, version, "it does not follow the newest version");
+}
+
+/**
+ * Checks that the previous commit is what this process last wrote or read: who appends has decided on that, and somebody may
+ * have edited its file. Done while the new file is made, so that it takes no time.
+ */
+async function checkUnchanged({ known, reader }: StoreParts, { sessionId: id, version }: Commit, at: SessionPlace) {
+  const seen = known.get(id);
+  if (seen?.version !== version - 1) return;
+  const previous = await reader.commit(at, seen.version);
+  if (previous?.body === seen.body) return;
+  known.forget(id);
+  throw conflict(id, version, "the newest version was changed");
 }
 
 /**

@@ -27,6 +27,8 @@ import {
 interface StoredSession {
   readonly commits: Commit[];
   readonly payloads: Map<string, string>;
+  /** The number of its last change. */
+  changed: number;
 }
 
 /**
@@ -41,10 +43,9 @@ export class MemoryStorage implements StorageAdapter {
     maxCommitBytes: Number.MAX_SAFE_INTEGER,
   };
   readonly #sessions = new Map<SessionId, StoredSession>();
-  readonly #removed = new Set<SessionId>();
+  /** The removed sessions, with the numbers of their removals. */
+  readonly #removed = new Map<SessionId, number>();
   readonly #watchers = new MemoryWatchers();
-  /** The number of each session's last change; of removed ones too. */
-  readonly #changed = new Map<SessionId, number>();
   readonly #storageId = crypto.randomUUID();
   #changes = 0;
   /** The number of sessions by status, and by status and kind. */
@@ -75,12 +76,13 @@ export class MemoryStorage implements StorageAdapter {
     if (version !== (newest?.version ?? 0) + 1 || previousHash !== (newest?.hash ?? "")) {
       throw conflict(id, version, "it does not follow the newest version");
     }
-    if (this.#removed.has(id)) throw conflict(id, version, "the session was removed");
+    if (session === undefined && this.#removed.has(id)) throw conflict(id, version, "the session was removed");
     const summary = Object.freeze({ ...commit.summary });
-    const { commits, payloads: texts } = session ?? this.#begin(id, summary);
+    const stored = session ?? this.#begin(id, summary);
+    const { commits, payloads: texts } = stored;
     for (const payload of payloads) texts.set(payload.hash, payload.body);
     commits.push(Object.freeze({ sessionId: id, version, at, schema, previousHash, hash, summary, body }));
-    this.#changed.set(id, ++this.#changes);
+    stored.changed = ++this.#changes;
     if (newest !== undefined && newest.summary.target !== summary.target) this.#orderOn(summary.target).add(summary);
     if (newest?.summary.status !== summary.status || newest.summary.kind !== summary.kind) {
       if (newest !== undefined) this.#count(newest.summary, -1);
@@ -137,8 +139,7 @@ export class MemoryStorage implements StorageAdapter {
     if (first === undefined || newest === undefined) return;
     this.#sessions.delete(id);
     this.#count(newest.summary, -1);
-    this.#removed.add(id);
-    this.#changed.set(id, ++this.#changes);
+    this.#removed.set(id, ++this.#changes);
     this.#order.delete(first.summary);
     for (const { target } of [first.summary, newest.summary]) {
       const order = this.#onTarget.get(target);
@@ -154,11 +155,11 @@ export class MemoryStorage implements StorageAdapter {
    */
   async changes(kind: string, since?: string): Promise<Changes> {
     const after = since === undefined ? 0 : decodePosition(since, this.#storageId, this.#changes);
-    const isMeant = (id: SessionId) => {
-      const session = this.#sessions.get(id);
-      return session === undefined ? since !== undefined : session.commits.at(-1)?.summary.kind === kind;
-    };
-    const sessionIds = [...this.#changed].flatMap(([id, number]) => (number > after && isMeant(id) ? [id] : []));
+    const sessionIds: SessionId[] = [];
+    for (const [id, { commits, changed }] of this.#sessions) {
+      if (changed > after && commits.at(-1)?.summary.kind === kind) sessionIds.push(id);
+    }
+    for (const [id, changed] of this.#removed) if (changed > after && since !== undefined) sessionIds.push(id);
     return { sessionIds, position: encodePosition(this.#storageId, this.#changes) };
   }
 
@@ -176,7 +177,7 @@ export class MemoryStorage implements StorageAdapter {
   }
 
   #begin(id: SessionId, summary: SessionSummary): StoredSession {
-    const session: StoredSession = { commits: [], payloads: new Map() };
+    const session: StoredSession = { commits: [], payloads: new Map(), changed: 0 };
     this.#sessions.set(id, session);
     this.#order.add(summary);
     this.#orderOn(summary.target).add(summary);

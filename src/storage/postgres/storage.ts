@@ -80,7 +80,7 @@ export class PostgresStorage implements StorageAdapter {
   private constructor(connections: Connections, settings: PostgresSettings, prepared: PreparedSchema) {
     const { schema, maxCommitBytes } = settings;
     const { durability, hasTriggers } = prepared;
-    this.capabilities = { durability, multiProcess: true, maxCommitBytes, remote: true };
+    this.capabilities = { durability, multiProcess: true, maxCommitBytes };
     this.#connections = connections;
     this.#settings = settings;
     this.#preparation = new Preparation(settings.preparedStatements);

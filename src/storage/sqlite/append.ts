@@ -9,6 +9,8 @@ import {
   COMMIT_COLUMNS,
   numberIn,
   type PackedPayload,
+  READ_BODY,
+  type Row,
   storeCommit,
   storedText,
   type TableNames,
@@ -50,8 +52,8 @@ export class CommitWriter {
    */
   append(commit: Commit, payloads: readonly PackedPayload[]): { readonly number: number; readonly seq: number } {
     const { sessionId: id, version, previousHash } = commit;
-    const known = this.#known.getInTransaction(id);
-    const state = known === undefined ? this.#state(id) : stateOf(known);
+    const known = this.#known.currentInTransaction(id);
+    const state = known === undefined ? this.#read(id) : stateOf(known);
     const { version: newest, hash } = state ?? { version: 0, hash: "" };
     if (version !== newest + 1 || previousHash !== hash) {
       throw conflict(id, version, "it does not follow the newest version");
@@ -70,21 +72,28 @@ export class CommitWriter {
    * Causes a sync without changing anything, by two writes: SQLite skips a single write that leaves a row unchanged.
    */
   touch(id: SessionId): void {
-    const state = this.#state(id);
-    if (state === undefined) return;
+    const row = this.#prepare("state").get(id);
+    if (row === undefined) return;
     const { payloads } = this.#names;
-    this.#connection.changeOne(payloads, this.#sql.payload, [state.number, TOUCHED, new Uint8Array()]);
-    this.#connection.changeOne(payloads, this.#sql.dropPayload, [state.number, TOUCHED]);
+    const number = numberIn(row, "number");
+    this.#connection.changeOne(payloads, this.#sql.payload, [number, TOUCHED, new Uint8Array()]);
+    this.#connection.changeOne(payloads, this.#sql.dropPayload, [number, TOUCHED]);
   }
 
-  #state(id: SessionId): State | undefined {
+  /**
+   * Reads the state of a session that others may have written to. Who appends may have decided on the commit that was read
+   * here last: it must not be another one under the same hash now, since somebody has edited it.
+   */
+  #read(id: SessionId): State | undefined {
     const row = this.#prepare("state").get(id);
     if (row === undefined) return undefined;
-    const [number, version, hash] = [numberIn(row, "number"), numberIn(row, "version"), textIn(row, "hash")];
-    const [kind, workflow_type, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
-    const [owner, status, created_at] = [textIn(row, "owner"), textIn(row, "status"), textIn(row, "created_at")];
-    const keys = { kind, workflow_type, target, owner, status, created_at, updated_day: textIn(row, "updated_day") };
-    return { number, version, hash, keys };
+    const state = stateIn(row);
+    const last = this.#known.last(id)?.commit;
+    const isLast = last?.version === state.version && last.hash === state.hash;
+    if (isLast && (row.body === null || textIn(row, "body") !== last.body)) {
+      throw conflict(id, state.version + 1, "the newest version was changed");
+    }
+    return state;
   }
 
   #begin({ sessionId, summary }: Commit): number {
@@ -125,6 +134,14 @@ function keyValues(keys: Keys) {
   return FOUND_BY.map((column) => storedText(keys[column]));
 }
 
+function stateIn(row: Row): State {
+  const [number, version, hash] = [numberIn(row, "number"), numberIn(row, "version"), textIn(row, "hash")];
+  const [kind, workflow_type, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
+  const [owner, status, created_at] = [textIn(row, "owner"), textIn(row, "status"), textIn(row, "created_at")];
+  const keys = { kind, workflow_type, target, owner, status, created_at, updated_day: textIn(row, "updated_day") };
+  return { number, version, hash, keys };
+}
+
 function stateOf({ number, commit: { version, hash, summary } }: KnownSession): State {
   return { number, version, hash, keys: keysOf(summary) };
 }
@@ -132,7 +149,7 @@ function stateOf({ number, commit: { version, hash, summary } }: KnownSession): 
 function statements({ sessions, commits, payloads, removed }: TableNames) {
   const keys = FOUND_BY.join(", ");
   return {
-    state: `SELECT s.number, c.version, c.hash, ${FOUND_BY.map((column) => `s.${column}`).join(", ")}
+    state: `SELECT s.number, c.version, c.hash, ${READ_BODY}, ${FOUND_BY.map((column) => `s.${column}`).join(", ")}
       FROM ${sessions} s JOIN ${commits} c ON c.session = s.number
       WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1`,
     removed: `SELECT 1 FROM ${removed} WHERE session_id = ?`,

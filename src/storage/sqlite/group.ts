@@ -209,7 +209,7 @@ export class CommitGroups {
   #transaction<T>(work: () => T): T {
     try {
       return this.#connection.transaction("append", () => {
-        this.#known.clearIfChanged();
+        this.#known.lookAround();
         return work();
       });
     } catch (error) {

@@ -153,8 +153,8 @@ export const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary
 
 /** In bytes. No commit has a longer body; reading one that was put there by hand would take many seconds. */
 const MAX_BODY_BYTES = 2 ** 29;
-// SQLite knows the length without reading the text.
-const READ_BODY = `CASE WHEN octet_length(c.body) <= ${MAX_BODY_BYTES} THEN c.body END AS body`;
+/** Reads a body; NULL if it is longer than that. SQLite knows the length without reading the text. */
+export const READ_BODY = `CASE WHEN octet_length(c.body) <= ${MAX_BODY_BYTES} THEN c.body END AS body`;
 
 /**
  * Returns a commit's values in the order of {@link COMMIT_COLUMNS}. Fields of the summary that other columns contain

@@ -165,10 +165,9 @@ export const capabilityChecks: readonly StageCheck[] = [
   [
     "capabilities: have values that the port defines",
     async ({ storage }) => {
-      const { durability, multiProcess, maxCommitBytes, remote = false } = storage.capabilities;
+      const { durability, multiProcess, maxCommitBytes } = storage.capabilities;
       assert.ok(["memory", "process", "power"].includes(durability), `durability is no ${durability}`);
       assert.equal(typeof multiProcess, "boolean");
-      assert.equal(typeof remote, "boolean");
       assert.ok(
         Number.isSafeInteger(maxCommitBytes) && maxCommitBytes >= 1024,
         "maxCommitBytes is too small or no size",

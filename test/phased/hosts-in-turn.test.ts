@@ -4,14 +4,8 @@ import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
 import { gatedFiles } from "../support/verified.js";
 
-/** A storage in memory that reports to be remote, and counts its reads. */
-class RemoteStorage extends MemoryStorage {
-  override readonly capabilities = {
-    durability: "memory",
-    multiProcess: false,
-    maxCommitBytes: 1e6,
-    remote: true,
-  } as const;
+/** A storage in memory that counts its reads. */
+class CountingStorage extends MemoryStorage {
   reads = 0;
 
   override async read(id: Parameters<MemoryStorage["read"]>[0]) {
@@ -26,7 +20,7 @@ const DONE = { done: true };
 
 /** Creates two hosts on one storage, each with the session's first version in its cache. */
 async function twoHosts(gates: readonly string[]) {
-  const storage = new RemoteStorage();
+  const storage = new CountingStorage();
   let verified = 0;
   const counted: Verifier = {
     verify: async () => {
@@ -46,7 +40,7 @@ async function twoHosts(gates: readonly string[]) {
   return { storage, here, there, sessionId, timesVerified: () => verified };
 }
 
-describe("two hosts on a remote storage", () => {
+describe("two hosts on one storage", () => {
   it("complete phases in turn, and a host that continues alone reads nothing", async () => {
     const { storage, here, there, sessionId } = await twoHosts([OPEN, OPEN, OPEN, OPEN]);
     storage.reads = 0;
