@@ -161,8 +161,8 @@ export function isSummary(value: unknown): value is SessionSummary {
 /** Returns true for a time in the format of `Date.toISOString`, in the years 0 to 9999. */
 export function isIsoTime(value: unknown): value is string {
   if (typeof value !== "string" || !ISO_TIME.test(value)) return false;
-  // Every month has at least 28 days. Later days need the calendar, which takes ten times as long.
-  return value.slice(8, 10) <= "28" || new Date(value).toISOString() === value;
+  // Every month but February has 30 days. Other days need the calendar, which takes ten times as long.
+  return value.slice(8, 10) <= (value.slice(5, 7) === "02" ? "28" : "30") || new Date(value).toISOString() === value;
 }
 
 /**
