@@ -17,7 +17,7 @@ import {
   type WorkflowDefinition,
   type WorkflowListing,
 } from "phasegate";
-import type { Commit, Page, SessionQuery } from "phasegate/storage";
+import type { AppendOptions, Commit, Page, SessionQuery } from "phasegate/storage";
 import { contentContract, storageContract } from "phasegate/testing";
 
 /** Counts calls and passes them on to another storage; a cache or metrics would look the same. */
@@ -38,9 +38,9 @@ class CountingStorage implements StorageAdapter {
     return this.#inner.read(id);
   }
 
-  append(commit: Commit): Promise<void> {
+  append(commit: Commit, options?: AppendOptions): Promise<void> {
     this.#count("append");
-    return this.#inner.append(commit);
+    return this.#inner.append(commit, options);
   }
 
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit> {

@@ -24,6 +24,7 @@ export type {
 } from "./phased/sums.js";
 export type { SessionCommit, WatchQuery } from "./phased/watch.js";
 export type {
+  AppendOptions,
   Changes,
   Commit,
   Page,

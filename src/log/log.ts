@@ -188,8 +188,8 @@ export class Kernel<Command, Event, Head> {
       try {
         const known = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
         if (known !== undefined) {
-          if (this.#admits === undefined || (await isCurrent())) return await this.again(id, known);
-          // The session may have been handed over meanwhile.
+          if (await isCurrent()) return await this.again(id, known);
+          // The session may have been handed over, or restored from a backup without that commit.
           continue;
         }
         const prepared = await prepare(newest, confirm);
@@ -202,7 +202,7 @@ export class Kernel<Command, Event, Head> {
         if (await isCurrent()) throw error;
         continue;
       }
-      const appending = this.#appended(decided.commit, tries);
+      const appending = this.#appended(decided.commit, newest?.body, tries);
       // Freezing runs while the storage writes.
       freeze(decided.newest.head);
       if (await appending) {
@@ -300,12 +300,11 @@ export class Kernel<Command, Event, Head> {
 
   async #newest(id: SessionId): Promise<Newest<Head> | undefined> {
     const commit = await this.#options.storage.read(id);
+    if (commit === undefined) this.#heads.delete(id);
     // Before it is read: a session that the caller can't see takes no longer than one that does not exist.
     if (commit === undefined || this.#admits?.(commit.summary) === false) return undefined;
     const known = this.#heads.get(id);
     const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
-    // Before it is read: nothing may be decided on the old one if what is there now was changed by hand.
-    if (!isKnown) this.#heads.delete(id);
     const newest = isKnown ? known : this.#log.readOwn(id, commit)?.newest;
     if (newest === undefined) return undefined;
     if (!isKnown) this.#heads.set(id, newest);
@@ -354,16 +353,12 @@ export class Kernel<Command, Event, Head> {
     return this.#last.at;
   }
 
-  async #appended(commit: Commit, tries: number): Promise<boolean> {
+  async #appended(commit: Commit, follows: string | undefined, tries: number): Promise<boolean> {
     try {
-      await this.#options.storage.append(commit);
+      await this.#options.storage.append(commit, { follows });
       return true;
     } catch (error) {
-      if (!isPhasegateError(error, "CONFLICT")) {
-        // It may have been written.
-        this.#heads.delete(commit.sessionId);
-        throw error;
-      }
+      if (!isPhasegateError(error, "CONFLICT")) throw error;
       this.#options.onConflict?.(commit.sessionId, commit.version);
       if (tries < TRIES_MAX) return false;
       throw new PhasegateError("CONFLICT", `session ${commit.sessionId} is written by too many at once`, {

@@ -185,8 +185,9 @@ async function evaluate(
   const { evidence, proofs } = claims ?? { evidence: submission.evidence, proofs: [] };
   const lookups = proofs.length === 0 ? [] : lookupsFor(context, proofs);
   const hasChecks = checksOf(gate).length + lookups.length > 0;
-  // Verifiers must not run for a phase that another host has already completed.
-  if (hasChecks) await confirm();
+  const { enforcement, telemetry } = context.options;
+  // Verifiers must not run, and nothing must be measured, for a phase that another host has already completed.
+  if (hasChecks || telemetry !== undefined) await confirm();
   const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
   const isWaived = gate.kind === "schema" && gate.waived !== undefined;
   const validating =
@@ -199,7 +200,6 @@ async function evaluate(
     gate.kind === "plan" && givenUp !== undefined
       ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp))
       : undefined;
-  const { enforcement, telemetry } = context.options;
   const checks = {
     enforcement,
     found: contradicted === undefined ? claims?.problems : [...(claims?.problems ?? []), ...contradicted],
@@ -232,7 +232,7 @@ async function evaluate(
   // Only verifiers take snapshots.
   const takesSnapshots = isLeft && Object.getOwnPropertyNames(context.options.verifiers).length > 0;
   const begun = takesSnapshots
-    ? await beginPhase(context, session, structure, landing(position + 1, structure, skips))
+    ? await beginPhase(context, session, structure, landing(position + 1, structure, skips), { confirm })
     : undefined;
   return {
     judged: {

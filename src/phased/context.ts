@@ -60,10 +60,10 @@ async function withSnapshots(
 ): Promise<LoadedSession> {
   if (!(await lacking)) return loaded;
   const { sessionId } = loaded.session;
-  const prepare = async (session: PhasedSession | undefined) => {
+  const prepare = async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") return { answer: undefined };
     const structure = await context.pinned.structure(session);
-    const begun = await begunBy(context, session, structure, { type: "takeSnapshots" }, undefined);
+    const begun = await begunBy(context, session, structure, { type: "takeSnapshots" }, undefined, confirm);
     // Another process has taken them meanwhile.
     if (begun === undefined) return { answer: undefined };
     return withBegun({ command: { type: "takeSnapshots" }, structure, limits: context.options.limits }, begun);
@@ -150,13 +150,13 @@ export async function executeCommand(
   isMeant: (session: PhasedSession) => boolean = () => true,
 ): Promise<PhasedOutcome | undefined> {
   const request = key === undefined || typeof key === "object" ? key : keyedRequest(key, command);
-  const prepare = async (session: PhasedSession | undefined) => {
+  const prepare = async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
     if (!isMeant(session)) return { answer: undefined };
     const structure = await context.pinned.structure(session);
     const skips = await context.pinned.skips(session, structure);
-    const begun = await begunBy(context, session, structure, command, skips);
+    const begun = await begunBy(context, session, structure, command, skips, confirm);
     const undone = command.type === "rollback" ? await context.approvalGuard.unapproved(session, structure) : undefined;
     const decided = undone === undefined ? command : { ...command, reopens: true };
     // A session that is active already takes no place of another one.

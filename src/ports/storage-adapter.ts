@@ -181,6 +181,12 @@ export interface RepairReport {
   readonly damaged: readonly { readonly sessionId: SessionId; readonly reason: string }[];
 }
 
+/** What an append knows of the commit before. */
+export interface AppendOptions {
+  /** The body of the commit that it was decided on. */
+  readonly follows?: string | undefined;
+}
+
 /** How a watch begins and ends. */
 export interface WatchOptions {
   /** Ends it. */
@@ -215,12 +221,12 @@ export interface StorageAdapter {
   /**
    * Adds a commit if it follows the newest one: its `version` is the next one, and its `previousHash` is the hash of
    * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used. Engines
-   * decide on the commit that they saw last, and rely on this. An adapter that others can write to by hand also refuses to
-   * follow a newest commit that is not what it last returned or wrote, if it can tell.
+   * decide on the commit that they saw last, and rely on this. `follows` is that commit's body, if the caller has it: an
+   * adapter whose sessions people can edit refuses to follow another one, as if another writer had come first.
    * @throws {PhasegateError} `CONFLICT` when another commit was first, or the id was used before: nothing was written.
    * @throws {PhasegateError} `TOO_LARGE` when it has more than `maxCommitBytes`.
    */
-  append(commit: Commit): Promise<void>;
+  append(commit: Commit, options?: AppendOptions): Promise<void>;
   /**
    * Adds the first commits of a session in one operation, all or none. Cheaper than one after the other;
    * used to copy sessions.

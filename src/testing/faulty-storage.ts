@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../errors.js";
 import type {
+  AppendOptions,
   Commit,
   Page,
   RepairReport,
@@ -144,8 +145,8 @@ export class FaultyStorage implements StorageAdapter {
   }
 
   /** Calls the inner storage's `append`, or fails as injected. */
-  append(commit: Commit): Promise<void> {
-    return this.#ask("append", () => this.#inner.append(commit));
+  append(commit: Commit, options?: AppendOptions): Promise<void> {
+    return this.#ask("append", () => this.#inner.append(commit, options));
   }
 
   /** Calls the inner storage's `log`, or fails as injected. */

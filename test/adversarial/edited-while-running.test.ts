@@ -22,6 +22,8 @@ const workflow = defineWorkflow({
 /** A storage, and how somebody edits a session's newest commit in it. */
 interface Edited {
   readonly storage: StorageAdapter;
+  /** The file of a SQLite database. */
+  readonly file?: string;
   edit(id: string, version: number, from: string, to: string): Promise<void>;
 }
 
@@ -55,7 +57,7 @@ const STORES: Record<string, () => Promise<Edited>> = {
       editRow(database, ...edited);
       database.close();
     };
-    return { storage, edit };
+    return { storage, file, edit };
   },
   "a host's own SQLite connection": async () => {
     const database = new DatabaseSync(join(await folder(), "sessions.db"));
@@ -67,17 +69,23 @@ const STORES: Record<string, () => Promise<Edited>> = {
 describe.each(Object.entries(STORES))("a newest commit that is edited under a running host, in %s", (_, open) => {
   /** An engine that has seen a session's second commit, which somebody then edits. */
   async function edited() {
-    const { storage, edit } = await open();
-    const engine = createEngine({ storage, content: new MemoryContent({ workflows: [workflow] }) });
-    onTestFinished(async () => {
-      await engine.close();
-      await storage.close?.();
-    });
-    const { sessionId } = await engine.start({ workflowType: "two", target: "a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { said: "honest" } });
-    await edit(sessionId, 2, "honest", "forged");
-    const complete = () => engine.completePhase(sessionId, { phase: 2, evidence: {} });
-    return { engine, storage, sessionId, complete, undo: () => edit(sessionId, 2, "forged", "honest") };
+    const made = await seen();
+    await made.edit(made.sessionId, 2, "honest", "forged");
+    return made;
+  }
+
+  async function seen() {
+    const { storage, file, edit } = await open();
+    onTestFinished(async () => storage.close?.());
+    const limits = { maxActiveSessions: 1000 };
+    const newEngine = () => createEngine({ storage, content: new MemoryContent({ workflows: [workflow] }), limits });
+    const engine = newEngine();
+    const ann = engine.as({ name: "ann" });
+    const { sessionId } = await ann.start({ workflowType: "two", target: "a.ts" });
+    await ann.completePhase(sessionId, { phase: 1, evidence: { said: "honest" } });
+    const complete = () => ann.completePhase(sessionId, { phase: 2, evidence: {} });
+    const undo = () => edit(sessionId, 2, "forged", "honest");
+    return { engine, newEngine, storage, file, edit, sessionId, complete, undo };
   }
 
   it("is refused before anything follows it, as often as the host tries", async () => {
@@ -94,6 +102,24 @@ describe.each(Object.entries(STORES))("a newest commit that is edited under a ru
     expect((await failure(complete())).code).toBe("TAMPERED");
   });
 
+  it("is refused after another engine has read it, or somebody who may not see it has asked for it", async () => {
+    const { engine, newEngine, sessionId, complete } = await edited();
+    expect((await failure(engine.as({ name: "bob" }).getState(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(complete())).code).toBe("TAMPERED");
+    expect((await failure(newEngine().completePhase(sessionId, { phase: 2, evidence: {} }))).code).toBe("TAMPERED");
+    expect((await failure(complete())).code).toBe("TAMPERED");
+  });
+
+  it("is refused after many others were read, so that a cache has no place for it", async () => {
+    const { engine, complete } = await edited();
+    const note = "x".repeat(60_000);
+    for (let session = 0; session < 300; session += 1) {
+      const { sessionId } = await engine.start({ workflowType: "two", target: `other-${session}.ts` });
+      await engine.completePhase(sessionId, { phase: 1, evidence: { note } });
+    }
+    expect((await failure(complete())).code).toBe("TAMPERED");
+  });
+
   it("is no obstacle once it is what it was", async () => {
     const { complete, engine, sessionId, undo } = await edited();
     expect((await failure(complete())).code).toBe("TAMPERED");
@@ -101,4 +127,54 @@ describe.each(Object.entries(STORES))("a newest commit that is edited under a ru
     expect(await complete()).toMatchObject({ passed: true });
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true, versions: 3 });
   });
+});
+
+describe("a newest commit that is edited by somebody who holds the lock of a SQLite file", () => {
+  it.each(["before the append begins", "while it waits for the lock"])("is refused: %s", async (when) => {
+    const file = join(await folder(), "sessions.db");
+    const storage = await SqliteStorage.open(file);
+    const engine = createEngine({ storage, content: new MemoryContent({ workflows: [workflow] }) });
+    const [here, there] = [
+      await engine.start({ workflowType: "two", target: "a.ts" }),
+      await engine.start({ workflowType: "two", target: "b.ts" }),
+    ];
+    for (const { sessionId } of [here, there]) {
+      await engine.completePhase(sessionId, { phase: 1, evidence: { said: "honest" } });
+    }
+    const complete = ({ sessionId }: typeof here) => engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    const editor = new DatabaseSync(file);
+    onTestFinished(async () => {
+      editor.close();
+      await storage.close();
+    });
+    const isFirst = when === "before the append begins";
+    editor.exec("BEGIN IMMEDIATE");
+    if (!isFirst) editRow(editor, here.sessionId, 2, "honest", "forged");
+    const waiting = complete(isFirst ? there : here).then(
+      () => "done",
+      ({ code }) => code,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    editor.exec("COMMIT");
+    expect(await waiting).toBe(isFirst ? "done" : "TAMPERED");
+    if (isFirst) editRow(editor, here.sessionId, 2, "honest", "forged");
+    expect((await failure(complete(here))).code).toBe("TAMPERED");
+  });
+});
+
+it("a call is not repeated with the answer of a commit that is gone: a session of files was restored from a backup", async () => {
+  const root = await folder();
+  const content = new MemoryContent({ workflows: [workflow] });
+  const [here, there] = [await FileStorage.open(root), await FileStorage.open(root)].map((storage) =>
+    createEngine({ storage, content }),
+  );
+  if (here === undefined || there === undefined) throw new Error("two engines");
+  const { sessionId } = await here.start({ workflowType: "two", target: "a.ts" });
+  const request = { phase: 1, evidence: { said: "honest" }, idempotencyKey: "key-1" };
+  expect(await here.completePhase(sessionId, request)).toMatchObject({ passed: true });
+  const place = join(root, "sessions", hash("sha256", sessionId, "hex").slice(0, 2), sessionId);
+  for (const name of ["2.json", "head"]) await rm(join(place, name), { force: true });
+  await there.pause(sessionId);
+  expect((await failure(here.completePhase(sessionId, request))).code).toBe("INVALID_TRANSITION");
+  for (const engine of [here, there]) await engine.close();
 });

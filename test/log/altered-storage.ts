@@ -1,4 +1,4 @@
-import type { Commit } from "../../src/ports/storage-adapter.js";
+import type { AppendOptions, Commit } from "../../src/ports/storage-adapter.js";
 import { conflict } from "../../src/storage/common/session-query.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import type { SessionId } from "../../src/workflow/names.js";
@@ -23,10 +23,9 @@ export class AlteredStorage extends MemoryStorage {
   }
 
   /** Refuses to follow what was edited, as an adapter does whose sessions somebody can edit. */
-  override async append(commit: Commit): Promise<void> {
-    const [there, was] = [await this.read(commit.sessionId), await super.read(commit.sessionId)];
-    if (there?.hash !== was?.hash || there?.body !== was?.body)
-      throw conflict(commit.sessionId, commit.version, "edited");
+  override async append(commit: Commit, { follows }: AppendOptions = {}): Promise<void> {
+    const newest = await this.read(commit.sessionId);
+    if (follows !== undefined && newest?.body !== follows) throw conflict(commit.sessionId, commit.version, "edited");
     await super.append(commit);
   }
 

@@ -1,6 +1,6 @@
 import { createEngine, type Engine, MemoryContent, MemoryStorage } from "phasegate";
 import type { Verifier } from "phasegate/verify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { failure } from "../support/failure.js";
 import { gatedFiles } from "../support/verified.js";
 
@@ -16,16 +16,22 @@ class CountingStorage extends MemoryStorage {
 
 const OPEN = "evidence_schema: {done: {type: boolean}}\n";
 const VERIFIED = `${OPEN}verify: counted\n`;
+const ALLOWED = `checkpoint: {strict: true, allow_override: true}\n${OPEN}`;
 const DONE = { done: true };
 
 /** Creates two hosts on one storage, each with the session's first version in its cache. */
 async function twoHosts(gates: readonly string[]) {
   const storage = new CountingStorage();
   let verified = 0;
+  let snapshots = 0;
   const counted: Verifier = {
     verify: async () => {
       verified += 1;
       return { ok: true, message: "counted" };
+    },
+    snapshot: async () => {
+      snapshots += 1;
+      return {};
     },
   };
   const host = (): Engine =>
@@ -37,7 +43,7 @@ async function twoHosts(gates: readonly string[]) {
   const [here, there] = [host(), host()];
   const { sessionId } = await here.start({ workflowType: "verified", target: "src/a.ts" });
   await there.getState(sessionId);
-  return { storage, here, there, sessionId, timesVerified: () => verified };
+  return { storage, here, there, sessionId, timesVerified: () => verified, snapshots: () => snapshots };
 }
 
 describe("two hosts on one storage", () => {
@@ -75,6 +81,21 @@ describe("two hosts on one storage", () => {
     expect(timesVerified()).toBe(1);
   });
 
+  it.each(["overrideGate", "completePhase"] as const)(
+    "take no snapshot for a step that the other host has made: %s",
+    async (operation) => {
+      const { here, there, sessionId, snapshots } = await twoHosts([ALLOWED, VERIFIED, OPEN]);
+      await here.completePhase(sessionId, { phase: 1, evidence: DONE });
+      const taken = snapshots();
+      const again = { phase: 1, evidence: DONE };
+      const override = { phase: 1, by: "ann", reason: "it is done" };
+      const { code } = await failure(
+        operation === "completePhase" ? there.completePhase(sessionId, again) : there.overrideGate(sessionId, override),
+      );
+      expect([code, snapshots() - taken]).toEqual(["PHASE_ALREADY_COMPLETED", 0]);
+    },
+  );
+
   it("return the same answer for the same key", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
     const request = { phase: 1, evidence: DONE, idempotencyKey: "key-1" };
@@ -86,8 +107,13 @@ describe("two hosts on one storage", () => {
   it("detect that a session was deleted", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN]);
     await here.deleteSession(sessionId);
-    expect(await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }))).toMatchObject({
-      code: "SESSION_NOT_FOUND",
-    });
+    const conflicts = vi.fn();
+    there.on("conflict", conflicts);
+    for (let calls = 0; calls < 3; calls += 1) {
+      const { code } = await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }));
+      expect(code).toBe("SESSION_NOT_FOUND");
+    }
+    // The second call knows that there is nothing to decide on.
+    expect(conflicts).toHaveBeenCalledTimes(1);
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { MemoryStorage } from "phasegate";
+import type { Commit } from "phasegate/storage";
 import { describe, expect, it } from "vitest";
 import { hashEvidence } from "../../src/approval/message.js";
 import { failure } from "../support/failure.js";
@@ -36,7 +37,7 @@ describe("who asks on behalf of the host", () => {
     const { engine, storage, clock, id } = await failed();
     const bodies: string[] = [];
     const append = storage.append.bind(storage);
-    storage.append = (commit) => {
+    storage.append = (commit: Commit) => {
       bodies.push(commit.body);
       return append(commit);
     };

@@ -48,8 +48,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "unknown-is-done",
     what: "An append whose outcome is unknown is acknowledged.",
     file: "log/log.ts",
-    from: 'if (!isPhasegateError(error, "CONFLICT")) {\n',
-    to: 'if (!isPhasegateError(error, "CONFLICT")) {\n        return true;\n',
+    from: 'if (!isPhasegateError(error, "CONFLICT")) throw error;\n      this.#options',
+    to: 'if (!isPhasegateError(error, "CONFLICT")) return true;\n      this.#options',
   },
   {
     name: "conflict-is-done",
@@ -225,8 +225,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "stale-sqlite-cache",
     what: "SqliteStorage answers from its cache although another host has written.",
     file: "storage/sqlite/read.ts",
-    from: "this.#dataVersion = dataVersion;",
-    to: "if (this.#dataVersion === -1) this.#dataVersion = dataVersion;",
+    from: "if (dataVersion === this.#dataVersion) return;",
+    to: "if (this.#dataVersion !== -1) return;",
     world: ON_SQLITE,
   },
   {

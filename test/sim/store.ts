@@ -7,6 +7,7 @@
 import { MemoryStorage } from "phasegate";
 import { PhasegateError } from "../../src/errors.js";
 import type {
+  AppendOptions,
   Commit,
   Page,
   SessionQuery,
@@ -216,11 +217,11 @@ export class SimStorage implements StorageAdapter, Line {
     return this.#ask(`read ${id}`, id, (storage) => storage.read(id));
   }
 
-  async append(commit: Commit): Promise<void> {
+  async append(commit: Commit, options?: AppendOptions): Promise<void> {
     // The caller owns the commit.
     const copy = structuredClone(commit);
     const { sessionId, version } = copy;
-    await this.#ask(`append ${sessionId} ${version}`, sessionId, (storage) => storage.append(copy), true);
+    await this.#ask(`append ${sessionId} ${version}`, sessionId, (storage) => storage.append(copy, options), true);
     this.#store.acknowledged.set(sessionId, Math.max(version, this.#store.acknowledged.get(sessionId) ?? 0));
     this.onAppended(sessionId, version);
   }

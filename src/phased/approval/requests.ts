@@ -193,13 +193,13 @@ export async function decide(
   // The signature is not part of the key: a call that is repeated after a crash has a new one.
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note, evidenceHash]);
-  const prepare = async (session: PhasedSession | undefined) => {
+  const prepare = async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
     const command = await commandFor(context, session, { decision, by, note, signature }, evidenceHash);
     const structure = await context.pinned.structure(session);
     const skips = await context.pinned.skips(session, structure);
-    const begun = await begunBy(context, session, structure, command, skips);
+    const begun = await begunBy(context, session, structure, command, skips, confirm);
     return withBegun({ command, structure, limits: context.options.limits, skips }, begun);
   };
   const outcome = await execute(context, id, prepare, keyed);

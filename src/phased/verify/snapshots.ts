@@ -36,16 +36,21 @@ export interface Begun {
   readonly payloads: readonly Payload[];
 }
 
-/** Takes the snapshots that a command needs: those of the phase that it enters, or those that are missing. */
+/**
+ * Takes the snapshots that a command needs: those of the phase that it enters, or those that are missing. `confirm` is awaited
+ * before any is taken.
+ */
 export function begunBy(
   context: EngineContext,
   session: PhasedSession,
   structure: WorkflowStructure,
   command: SessionCommand,
   skips: TransitionContext["skips"],
+  confirm: () => Promise<void>,
 ): Promise<Begun | undefined> | undefined {
   const { position } = session.head;
-  const enter = (place: number) => beginPhase(context, session, structure, landing(place, structure, skips));
+  const enter = (place: number) =>
+    beginPhase(context, session, structure, landing(place, structure, skips), { confirm });
   switch (command.type) {
     case "approve":
     case "overrideGate":
@@ -55,14 +60,14 @@ export function begunBy(
       const back = structure.phases.findIndex(({ number }) => number === command.to);
       return back < 0
         ? undefined
-        : beginPhase(context, session, structure, landing(back, structure, skips), { isRollback: true });
+        : beginPhase(context, session, structure, landing(back, structure, skips), { isRollback: true, confirm });
     }
     case "retryPhase":
-      return completeSnapshots(context, session, structure);
+      return completeSnapshots(context, session, structure, confirm);
     case "migrate":
-      return completeSnapshots(context, session, command.structure);
+      return completeSnapshots(context, session, command.structure, confirm);
     case "takeSnapshots":
-      return completeSnapshots(context, session, structure, ({ failed }) => failed === undefined);
+      return completeSnapshots(context, session, structure, confirm, ({ failed }) => failed === undefined);
     default:
       return undefined;
   }
@@ -87,21 +92,23 @@ type Begins = Pick<WorkflowStructure, "plan"> & {
 /**
  * Takes the snapshots for a phase that is entered: those of its own checks, and those of later checks that compare with
  * the end of the phase before it. A rollback passes no phase, so it takes only those that each entry takes. Returns
- * undefined if there are none to take. A failure is recorded and reported by its check at the gate.
+ * undefined if there are none to take. A failure is recorded and reported by its check at the gate. `confirm` is awaited before.
  */
 export function beginPhase(
   context: VerifyContext,
   session: EnteringSession,
   structure: Begins,
   position: number,
-  { isRollback = false }: { readonly isRollback?: boolean } = {},
+  { isRollback = false, confirm }: { readonly isRollback?: boolean; readonly confirm?: () => Promise<void> } = {},
 ): Promise<Begun> | undefined {
   const phase = structure.phases[position];
   if (phase === undefined) return undefined;
   const due = neededAt(context, structure, position).filter(
     ({ anchor }) => anchor === undefined || (!isRollback && anchor === position - 1),
   );
-  return due.length === 0 ? undefined : take(context, session, structure, phase, due);
+  if (due.length === 0) return undefined;
+  const taking = () => take(context, session, structure, phase, due);
+  return confirm === undefined ? taking() : confirm().then(taking);
 }
 
 /** Returns the session as verifiers see it. */
@@ -222,6 +229,7 @@ async function completeSnapshots(
   context: EngineContext,
   session: PhasedSession,
   structure: WorkflowStructure,
+  confirm: () => Promise<void>,
   isChosen: (gap: Gap) => boolean = () => true,
 ): Promise<Begun | undefined> {
   const position = structure.phases.findIndex(({ number }) => number === session.head.phase);
@@ -231,6 +239,7 @@ async function completeSnapshots(
   const current = await currentSnapshots(context, session, needed);
   const chosen = gapsIn(needed, current).flatMap(({ need, gap }) => (isChosen(gap) ? [need] : []));
   if (chosen.length === 0) return undefined;
+  await confirm();
   const at = new Date(context.options.clock.now()).toISOString();
   const { snapshots, payloads } = await take(context, session, structure, phase, chosen, at);
   // The commit becomes the one that snapshots of each entry are looked for in.

@@ -27,6 +27,8 @@ interface Written {
   readonly last: Commit;
   readonly data: string | Uint8Array;
   readonly payloads: NonNullable<Commit["payloads"]>;
+  /** The body of the commit before, if the caller has it. */
+  readonly follows?: string | undefined;
 }
 
 /** Appends commits and begins sessions. */
@@ -41,9 +43,9 @@ export class CommitAppender {
     this.#maxCommitBytes = maxCommitBytes;
   }
 
-  async append(commit: Commit): Promise<void> {
+  async append(commit: Commit, follows: string | undefined): Promise<void> {
     const own = checkedCopy(commit, this.#maxCommitBytes);
-    await this.#write({ first: own, last: own, data: encodeCommit(own), payloads: own.payloads ?? [] });
+    await this.#write({ first: own, last: own, data: encodeCommit(own), payloads: own.payloads ?? [], follows });
   }
 
   /** Begins a session with several commits: one file and one sync per folder for all. */
@@ -64,7 +66,7 @@ export class CommitAppender {
     const markers = new CommitMarkers(this.#parts, first, last);
     try {
       if (first.version === 1) await beginSession(this.#parts, first, at);
-      else await checkPrevious(this.#parts, first, at);
+      else await checkPrevious(this.#parts, written, at);
       const staged = await this.#stage(written, at, markers);
       // Told twice: a watch that begins between publishing and the second call would count this commit as an old one.
       watchers.tell(first);
@@ -81,12 +83,13 @@ export class CommitAppender {
   }
 
   /** Syncs everything that must be on the disk before the commit, and the staged commit. Returns its path. */
-  async #stage({ first, data, payloads }: Written, at: SessionPlace, markers: CommitMarkers): Promise<string> {
+  async #stage({ first, data, payloads, follows }: Written, at: SessionPlace, markers: CommitMarkers): Promise<string> {
     const { disk, layout, payloads: files, publisher } = this.#parts;
     const staging = publisher.stage(at.folder, data).catch((error) => throwConflict(error, first));
     const others = markers.place();
     if (payloads.length > 0) others.push(files.store(at, payloads).catch((error) => throwConflict(error, first)));
-    others.push(first.version === 1 ? disk.syncFolder(layout.shelf(at.id)) : checkUnchanged(this.#parts, first, at));
+    if (first.version === 1) others.push(disk.syncFolder(layout.shelf(at.id)));
+    if (follows !== undefined) others.push(checkUnedited(this.#parts, first, at, follows));
     // Wait for all, even if one fails: none may still be running after the call.
     await Promise.allSettled([staging, ...others]);
     try {
@@ -188,9 +191,9 @@ async function beginSession(parts: StoreParts, commit: Commit, at: SessionPlace)
 }
 
 /** Refuses a commit that does not follow the previous one. `checkFolder` checks later that this one still exists. */
-async function checkPrevious(parts: StoreParts, commit: Commit, at: SessionPlace): Promise<void> {
+async function checkPrevious(parts: StoreParts, { first, payloads }: Written, at: SessionPlace): Promise<void> {
   const { known, reader } = parts;
-  const { sessionId: id, version, previousHash } = commit;
+  const { sessionId: id, version, previousHash } = first;
   let seen = known.get(id);
   // A backup may have been restored: a version that no longer exists must not cause a conflict.
   if (seen !== undefined && seen.version >= version && !(await reader.has(at, seen.version))) {
@@ -200,19 +203,22 @@ async function checkPrevious(parts: StoreParts, commit: Commit, at: SessionPlace
   if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
   const previous = seen?.version === version - 1 ? seen : await reader.header(at, version - 1);
   if (previous?.hash !== previousHash) throw conflict(id, version, "it does not follow the newest version");
+  // Payloads of a refused commit would stay.
+  if (payloads.length > 0 && (await reader.has(at, version))) throw conflict(id, version, "another writer was first");
 }
 
 /**
- * Checks that the previous commit is what this process last wrote or read: who appends has decided on that, and somebody may
- * have edited its file. Done while the new file is made, so that it takes no time.
+ * Checks that the previous commit has the body that the commit was decided on: somebody may have edited its file. Done while
+ * the new file is made, so that it takes no time. Who gets the conflict reads the session, and finds what was edited.
  */
-async function checkUnchanged({ known, reader }: StoreParts, { sessionId: id, version }: Commit, at: SessionPlace) {
-  const seen = known.get(id);
-  if (seen?.version !== version - 1) return;
-  const previous = await reader.commit(at, seen.version);
-  if (previous?.body === seen.body) return;
-  known.forget(id);
-  throw conflict(id, version, "the newest version was changed");
+async function checkUnedited(
+  { reader }: StoreParts,
+  { sessionId: id, version }: Commit,
+  at: SessionPlace,
+  follows: string,
+) {
+  const previous = await reader.commit(at, version - 1);
+  if (previous?.body !== follows) throw conflict(id, version, "the newest version was edited");
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { Commit } from "../../ports/storage-adapter.js";
-import { ENTRY_WEIGHT, RecentMap } from "../../workflow/cache.js";
+import { RecentMap } from "../../workflow/cache.js";
 import type { SessionId } from "../../workflow/names.js";
 import { type CommitHeader, type Pack, Packs, parseCommit, parseHeader } from "./commit-file.js";
 import { type Disk, ignore, ignoreMissing, readAndClose, temporaryName } from "./disk.js";
@@ -12,27 +12,25 @@ import { throwDamage } from "./failures.js";
 import type { Background, SessionPlace, StoreLayout } from "./layout.js";
 import type { Publisher } from "./publish.js";
 
-/** A version that was seen on the disk. Versions never change, unless somebody edits them. */
+/** A version that was seen on the disk. Versions never change, so this stays true. */
 interface KnownVersion {
   readonly version: number;
   readonly hash: string;
-  readonly body: string;
 }
 
-/** Limits what is known, in characters of bodies. The engine that wrote one keeps the same string. */
-const KNOWN_WEIGHT = 16 * 1024 * 1024;
+const MAX_KNOWN = 1024;
 
 /** The newest version that this process has seen of each recently used session. */
 export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
   constructor() {
-    super(KNOWN_WEIGHT, ({ body }) => body.length + ENTRY_WEIGHT);
+    super(MAX_KNOWN);
   }
 
   /** Records a version unless a newer one is known. */
-  note(id: SessionId, { version, hash, body }: KnownVersion): void {
+  note(id: SessionId, { version, hash }: KnownVersion): void {
     const before = this.get(id);
-    if (before !== undefined && (before.version > version || (before.hash === hash && before.body === body))) return;
-    this.set(id, { version, hash, body });
+    if (before !== undefined && (before.version > version || before.hash === hash)) return;
+    this.set(id, { version, hash });
   }
 
   forget(id: SessionId): void {

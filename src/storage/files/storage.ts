@@ -22,6 +22,7 @@
 import { basename, dirname, resolve } from "node:path";
 import { isPhasegateError } from "../../errors.js";
 import type {
+  AppendOptions,
   Commit,
   Page,
   RepairReport,
@@ -166,8 +167,8 @@ export class FileStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when the commit is malformed.
    * @throws {PhasegateError} `TOO_LARGE` when it exceeds `maxCommitBytes`.
    */
-  async append(commit: Commit): Promise<void> {
-    return this.#appender.append(commit).catch((error) => throwFailure("append", error));
+  async append(commit: Commit, { follows }: AppendOptions = {}): Promise<void> {
+    return this.#appender.append(commit, follows).catch((error) => throwFailure("append", error));
   }
 
   /** Begins a session with several commits in one file, all or none. Throws as `append` does. */

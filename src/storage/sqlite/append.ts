@@ -10,7 +10,6 @@ import {
   numberIn,
   type PackedPayload,
   READ_BODY,
-  type Row,
   storeCommit,
   storedText,
   type TableNames,
@@ -48,15 +47,22 @@ export class CommitWriter {
 
   /**
    * Returns the numbers of the session and of the commit. Throws `CONFLICT` if the commit does not follow the newest
-   * one.
+   * one, or that one has another body than `follows`: somebody has edited it.
    */
-  append(commit: Commit, payloads: readonly PackedPayload[]): { readonly number: number; readonly seq: number } {
+  append(
+    commit: Commit,
+    follows: string | undefined,
+    payloads: readonly PackedPayload[],
+  ): { readonly number: number; readonly seq: number } {
     const { sessionId: id, version, previousHash } = commit;
-    const known = this.#known.currentInTransaction(id);
-    const state = known === undefined ? this.#read(id) : stateOf(known);
+    const known = this.#known.getInTransaction(id);
+    const state = known === undefined ? this.#state(id) : stateOf(known);
     const { version: newest, hash } = state ?? { version: 0, hash: "" };
     if (version !== newest + 1 || previousHash !== hash) {
       throw conflict(id, version, "it does not follow the newest version");
+    }
+    if (state !== undefined && follows !== undefined && follows !== (known?.commit.body ?? this.#body(state))) {
+      throw conflict(id, version, "the newest version was edited");
     }
     if (state === undefined && this.#prepare("removed").get(id) !== undefined) {
       throw conflict(id, version, "the session was removed");
@@ -72,28 +78,27 @@ export class CommitWriter {
    * Causes a sync without changing anything, by two writes: SQLite skips a single write that leaves a row unchanged.
    */
   touch(id: SessionId): void {
-    const row = this.#prepare("state").get(id);
-    if (row === undefined) return;
+    const state = this.#state(id);
+    if (state === undefined) return;
     const { payloads } = this.#names;
-    const number = numberIn(row, "number");
-    this.#connection.changeOne(payloads, this.#sql.payload, [number, TOUCHED, new Uint8Array()]);
-    this.#connection.changeOne(payloads, this.#sql.dropPayload, [number, TOUCHED]);
+    this.#connection.changeOne(payloads, this.#sql.payload, [state.number, TOUCHED, new Uint8Array()]);
+    this.#connection.changeOne(payloads, this.#sql.dropPayload, [state.number, TOUCHED]);
   }
 
-  /**
-   * Reads the state of a session that others may have written to. Who appends may have decided on the commit that was read
-   * here last: it must not be another one under the same hash now, since somebody has edited it.
-   */
-  #read(id: SessionId): State | undefined {
+  #state(id: SessionId): State | undefined {
     const row = this.#prepare("state").get(id);
     if (row === undefined) return undefined;
-    const state = stateIn(row);
-    const last = this.#known.last(id)?.commit;
-    const isLast = last?.version === state.version && last.hash === state.hash;
-    if (isLast && (row.body === null || textIn(row, "body") !== last.body)) {
-      throw conflict(id, state.version + 1, "the newest version was changed");
-    }
-    return state;
+    const [number, version, hash] = [numberIn(row, "number"), numberIn(row, "version"), textIn(row, "hash")];
+    const [kind, workflow_type, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
+    const [owner, status, created_at] = [textIn(row, "owner"), textIn(row, "status"), textIn(row, "created_at")];
+    const keys = { kind, workflow_type, target, owner, status, created_at, updated_day: textIn(row, "updated_day") };
+    return { number, version, hash, keys };
+  }
+
+  /** Returns the body of a session's newest commit; undefined if it is too long to be read. */
+  #body({ number, version }: State): string | undefined {
+    const row = this.#prepare("body").get(number, version) ?? {};
+    return row.body === null ? undefined : textIn(row, "body");
   }
 
   #begin({ sessionId, summary }: Commit): number {
@@ -134,14 +139,6 @@ function keyValues(keys: Keys) {
   return FOUND_BY.map((column) => storedText(keys[column]));
 }
 
-function stateIn(row: Row): State {
-  const [number, version, hash] = [numberIn(row, "number"), numberIn(row, "version"), textIn(row, "hash")];
-  const [kind, workflow_type, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
-  const [owner, status, created_at] = [textIn(row, "owner"), textIn(row, "status"), textIn(row, "created_at")];
-  const keys = { kind, workflow_type, target, owner, status, created_at, updated_day: textIn(row, "updated_day") };
-  return { number, version, hash, keys };
-}
-
 function stateOf({ number, commit: { version, hash, summary } }: KnownSession): State {
   return { number, version, hash, keys: keysOf(summary) };
 }
@@ -149,9 +146,10 @@ function stateOf({ number, commit: { version, hash, summary } }: KnownSession): 
 function statements({ sessions, commits, payloads, removed }: TableNames) {
   const keys = FOUND_BY.join(", ");
   return {
-    state: `SELECT s.number, c.version, c.hash, ${READ_BODY}, ${FOUND_BY.map((column) => `s.${column}`).join(", ")}
+    state: `SELECT s.number, c.version, c.hash, ${FOUND_BY.map((column) => `s.${column}`).join(", ")}
       FROM ${sessions} s JOIN ${commits} c ON c.session = s.number
       WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1`,
+    body: `SELECT ${READ_BODY} FROM ${commits} c WHERE c.session = ? AND c.version = ?`,
     removed: `SELECT 1 FROM ${removed} WHERE session_id = ?`,
     // The largest number ever used belongs to a commit, or to a removed session's last commit.
     last: `SELECT max(

@@ -154,8 +154,8 @@ export class Connection {
   }
 
   /**
-   * Returns a number that changes when another connection commits. Each call of an engine asks twice: as a list of values the
-   * row takes half of the time.
+   * Returns a number that changes when another connection commits. It is asked for in each read and each append: as a list of
+   * values the row takes half of the time.
    */
   dataVersion(): number {
     if (this.#dataVersion === undefined) {

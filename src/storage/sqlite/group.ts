@@ -25,6 +25,7 @@ const BUSY_MS = 50;
 /** A commit to write, with its payloads. */
 interface Item {
   readonly commit: Omit<Commit, "payloads">;
+  readonly follows: string | undefined;
   readonly packed: readonly PackedPayload[];
 }
 
@@ -200,8 +201,8 @@ export class CommitGroups {
     }
   }
 
-  #append({ commit, packed }: Item): void {
-    const { number, seq } = this.#writer.append(commit, packed);
+  #append({ commit, follows, packed }: Item): void {
+    const { number, seq } = this.#writer.append(commit, follows, packed);
     // The next one in this transaction counts on it. What is not committed after all is forgotten below.
     this.#known.set(commit, number, seq);
   }
@@ -209,7 +210,7 @@ export class CommitGroups {
   #transaction<T>(work: () => T): T {
     try {
       return this.#connection.transaction("append", () => {
-        this.#known.lookAround();
+        this.#known.clearIfChanged();
         return work();
       });
     } catch (error) {

@@ -45,7 +45,7 @@ export class CommitReader {
   }
 
   newest(id: SessionId): Commit | undefined {
-    const known = this.#known.current(id);
+    const known = this.#known.get(id);
     // Return a copy, since the caller may change it.
     if (known !== undefined) return { ...known.commit, summary: { ...known.commit.summary } };
     const row = this.#connection.prepare(this.#sql.newest).get(id);
@@ -89,15 +89,10 @@ export interface KnownSession {
 /** Limits the commits that are cached: characters of their bodies. The engine that wrote one keeps the same string. */
 const KNOWN_WEIGHT = 16 * 1024 * 1024;
 
-/** A commit with the data version at which it was the newest one. */
-interface Seen extends KnownSession {
-  readonly dataVersion: number;
-}
-
 /**
  * Caches what this connection last read or wrote. SQLite counts the commits of all other connections (`PRAGMA
- * data_version`); after the first of them nothing of the cache is the database's any more, for all that is known. So a file
- * that somebody edits is read again. What it was before is kept: an append compares it with what is there now.
+ * data_version`); the first of them clears the cache. So the cache always equals the database, and a file that
+ * somebody edits is read again.
  */
 export class KnownSessions {
   readonly #connection: Connection;
@@ -106,26 +101,19 @@ export class KnownSessions {
   #dataVersion = -1;
   #seq: number | undefined;
 
-  /** Off for a host's database, because the host may write through the same connection: then nothing counts as current. */
+  /** Off for a host's database, because the host may write through the same connection. */
   constructor(connection: Connection, isEnabled: boolean) {
     this.#connection = connection;
     this.#isEnabled = isEnabled;
   }
 
-  /** Returns a session's newest commit, if it is known that it is still the newest. */
-  current(id: SessionId): KnownSession | undefined {
-    this.lookAround();
-    return this.currentInTransaction(id);
+  get(id: SessionId): KnownSession | undefined {
+    this.clearIfChanged();
+    return this.#sessions.get(id);
   }
 
-  /** The same, but in a transaction that has called `lookAround`: nobody else writes until it ends. */
-  currentInTransaction(id: SessionId): KnownSession | undefined {
-    const seen = this.#sessions.get(id);
-    return this.#isEnabled && seen?.dataVersion === this.#dataVersion ? seen : undefined;
-  }
-
-  /** Returns the commit that was a session's newest one when it was last read or written. */
-  last(id: SessionId): KnownSession | undefined {
+  /** The same, but in a transaction that has called `clearIfChanged`: nobody else writes until it ends. */
+  getInTransaction(id: SessionId): KnownSession | undefined {
     return this.#sessions.get(id);
   }
 
@@ -135,12 +123,13 @@ export class KnownSessions {
   }
 
   /**
-   * Caches a commit that was written, or read in the same turn of the event loop as `current` was called; `seq` if it was
+   * Caches a commit that was written, or read in the same turn of the event loop as `get` was called; `seq` if it was
    * written. The commit is not copied.
    */
   set(commit: Omit<Commit, "payloads">, number: number, seq?: number): void {
-    if (this.#isEnabled) this.#seq = seq ?? this.#seq;
-    this.#sessions.set(commit.sessionId, { number, commit, dataVersion: this.#dataVersion });
+    if (!this.#isEnabled) return;
+    this.#seq = seq ?? this.#seq;
+    this.#sessions.set(commit.sessionId, { number, commit });
   }
 
   delete(id: SessionId): void {
@@ -156,16 +145,17 @@ export class KnownSessions {
     this.#seq = undefined;
   }
 
-  /** Finds out whether another connection has written. */
-  lookAround(): void {
+  /** Forgets everything if another connection has written. */
+  clearIfChanged(): void {
     if (!this.#isEnabled) return;
     const dataVersion = this.#connection.dataVersion();
-    if (dataVersion !== this.#dataVersion) this.#seq = undefined;
+    if (dataVersion === this.#dataVersion) return;
+    this.clear();
     this.#dataVersion = dataVersion;
   }
 }
 
-function newCache(): RecentMap<SessionId, Seen> {
+function newCache(): RecentMap<SessionId, KnownSession> {
   return new RecentMap(KNOWN_WEIGHT, ({ commit }) => commit.body.length + ENTRY_WEIGHT);
 }
 

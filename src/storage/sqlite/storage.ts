@@ -15,6 +15,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PhasegateError } from "../../errors.js";
 import type {
+  AppendOptions,
   Changes,
   Commit,
   Page,
@@ -149,13 +150,13 @@ export class SqliteStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when the commit is malformed.
    * @throws {PhasegateError} `TOO_LARGE` when it exceeds `maxCommitBytes`.
    */
-  async append(given: Commit): Promise<void> {
+  async append(given: Commit, { follows }: AppendOptions = {}): Promise<void> {
     checkCommit(given, this.capabilities.maxCommitBytes);
     // Copy the commit: changes by the caller during the call must not reach the database.
     const { payloads = [], ...bare } = given;
     const commit = { ...bare, summary: { ...given.summary } };
     const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
-    await this.#groups.append({ commit, packed });
+    await this.#groups.append({ commit, follows, packed });
     this.#feed.wake();
   }
 

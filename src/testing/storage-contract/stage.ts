@@ -143,9 +143,10 @@ export class StorageStage {
 /** The most characters of a call in a message. */
 const CALL_MAX = 120;
 
-/** Returns a call as it could be written in code, shortened. */
+/** Returns a call as it could be written in code, shortened: an append without the text that it follows. */
 function callText(name: string, args: readonly unknown[]): string {
-  const shown = args.map((arg) => (isCommit(arg) ? `version ${arg.version} of ${arg.sessionId}` : JSON.stringify(arg)));
+  const told = name === "append" ? args.slice(0, 1) : args;
+  const shown = told.map((arg) => (isCommit(arg) ? `version ${arg.version} of ${arg.sessionId}` : JSON.stringify(arg)));
   const text = `${name}(${shown.join(", ")})`;
   return text.length <= CALL_MAX ? text : `${text.slice(0, CALL_MAX)}…`;
 }

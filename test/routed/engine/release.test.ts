@@ -1,3 +1,4 @@
+import type { Commit } from "phasegate/storage";
 import { describe, expect, it } from "vitest";
 import { GATED } from "../../support/gated-garden.js";
 import { DONE, routed, Script } from "./garden.js";
@@ -77,7 +78,7 @@ describe("release", () => {
     const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
     const bodies: string[] = [];
     const append = storage.append.bind(storage);
-    storage.append = (commit) => {
+    storage.append = (commit: Commit) => {
       bodies.push(commit.body);
       return append(commit);
     };
