@@ -699,3 +699,17 @@ describe("a file system", () => {
     }
   });
 });
+
+it("the payloads of a commit that comes second are not stored", async () => {
+  const { root, storage } = await openNew();
+  const other = await FileStorage.open(root);
+  const [first] = await appendAll(storage, [makeCommit()]);
+  // What it knows of the session is outdated afterwards.
+  await other.read(first.sessionId);
+  await storage.append(nextCommit(first));
+  const payload = { hash: "b".repeat(64), body: "evidence" };
+  const late = other.append(nextCommit(first, { body: "late", payloads: [payload] }), { follows: first.body });
+  await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
+  expect(await storage.payload(first.sessionId, payload.hash)).toBeUndefined();
+  for (const opened of [storage, other]) await opened.close();
+});
