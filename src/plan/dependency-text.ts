@@ -1,6 +1,8 @@
 /** Reads the dependencies of tasks as they are written: in words, `Tasks 1.1-1.4, Phase 2`, and in Kiro's graphs of waves. */
 import * as z from "zod/mini";
+import { ANY_ID } from "./ids.js";
 import type { Region, SourceText } from "./source.js";
+import { keyOf, type Vocabulary } from "./words.js";
 
 /** The tasks and phases in a text about dependencies. */
 export interface Named {
@@ -8,8 +10,10 @@ export interface Named {
   readonly tasks: readonly string[];
   /** Numbers or letters of phases. */
   readonly phases: readonly string[];
-  /** The text, if it names neither. */
+  /** The text, if it names neither in a known form. */
   readonly unread?: string;
+  /** Words with digits that are in no known form: ids of tasks, or something else. */
+  readonly unsure?: readonly string[];
   /** Ranges that are too long, of which only the two ends count. */
   readonly tooLong?: readonly string[];
 }
@@ -18,38 +22,37 @@ export interface Named {
 export const RANGE_MAX = 100;
 
 const NOTHING =
-  /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start(?!.*\b(?:after|(?<!at )once|when|upon|following|as soon as|parallel with)\b))/i;
+  /^(?:no |n\/?a(?![\p{L}\p{N}])|-+$|—$|can start(?!.*\b(?:after|(?<!at )once|when|upon|following|as soon as|parallel with)\b))/iu;
 
-const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
-const AND = String.raw`\s*(?:,(?:\s*and)?|&|and)\s*`;
-/** `Phase 1`, `Phases 1-3`, `Phases 1, 2 and 3`. */
-const PHASES = new RegExp(
-  String.raw`\bphases?\s+(\d+(?:\.\d+)?(?:[a-z](?!\w))?(?:(?:${RANGE}|${AND})(?!\d+\.\d)\d+(?:[a-z](?!\w))?)*)`,
-  "gi",
-);
+const RANGE = String.raw`\s*(?:[-–—~～]|[Tt][Oo]|[Tt]hrough)\s*`;
 
 /** `Phase A`, `Phases A-C`, `Phases A, B and C`: in capitals, since a small letter may be a word. */
 const LETTERED = /\b[Pp]hases?\s+([A-Z](?:\s*(?:[-–—]|,|&|and|to|through|,\s*and)\s*[A-Z](?!\w))*)(?!\w)/g;
 
-const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
-
 /** `1.1-1.4`, `T001-T003`, `T001-003`, `1.1`. */
-const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID})|[-–—](\d+)(?!\.\d))?(?![\w])`, "gi");
-/** `Task 1 and 2`, where tasks have numbers without a dot. */
-const NUMBERS = new RegExp(String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|${AND})#?\d+)*)(?!\.?\d)`, "gi");
+const IDS = new RegExp(
+  String.raw`(?<![\p{Script=Latin}\p{N}_.]|[A-Za-z]-)(${ANY_ID})(?:${RANGE}(${ANY_ID})|[-–—~](\d+)(?!\.\d))?(?![\p{Script=Latin}\p{N}_])`,
+  "gu",
+);
 
 /** `1, 2 and 3`, where nothing else says what the numbers are. */
-const BARE = new RegExp(String.raw`^#?\d+(?:${AND}#?\d+)*$`, "i");
+const BARE = /^#?\d+(?:\s*(?:,(?:\s*and)?|&|and|、|，|和)\s*#?\d+)*$/i;
 
-/** Reads a text about dependencies. Remarks in parentheses are ignored. */
-export function readDependencies(text: string): Named {
+/** A word with a digit in it. */
+const WITH_DIGIT = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?/gu;
+
+/** A word with hyphens, which is an id if the plan has it: `US1-T03`. */
+const HYPHENED = /(?<![\p{L}\p{N}])[\p{L}\p{N}.]+(?:-[\p{L}\p{N}.]+)+(?![\p{L}\p{N}])/gu;
+
+/** Reads a text about dependencies. Remarks in parentheses are ignored. `isId` knows the ids of the plan. */
+export function readDependencies(text: string, words: Vocabulary, isId: (word: string) => boolean): Named {
   const said = text.replace(/[*_`]/g, "").trim();
-  if (said === "" || NOTHING.test(said)) return { tasks: [], phases: [] };
-  let rest = said.replace(/\([^()]*\)/g, " ");
+  if (said === "" || NOTHING.test(said) || words.saysNone(said)) return { tasks: [], phases: [] };
+  let rest = said.replace(/\([^()]*\)|（[^（）]*）/g, " ");
   const phases: string[] = [];
   const tooLong: string[] = [];
-  rest = rest.replace(PHASES, (_, list: string) => {
-    phases.push(...numbersIn(list, tooLong));
+  rest = rest.replace(words.phaseList, (_, after?: string, ordinal?: string) => {
+    phases.push(...numbersIn(after ?? ordinal ?? "", tooLong).map(keyOf));
     return " ";
   });
   rest = rest.replace(LETTERED, (_, list: string) => {
@@ -57,20 +60,26 @@ export function readDependencies(text: string): Named {
     return " ";
   });
   const tasks: string[] = [];
+  rest = rest.replace(HYPHENED, (word) => {
+    if (!isId(word)) return word;
+    tasks.push(word);
+    return " ";
+  });
   rest = rest.replace(IDS, (_, first: string, full?: string, number?: string) => {
     const last = full ?? (number === undefined ? undefined : shortEnd(first, number));
     tasks.push(...(last === undefined ? [first] : idRange(first, last, tooLong)));
     return " ";
   });
-  rest.replace(NUMBERS, (_, list: string) => {
+  rest = rest.replace(words.taskList, (_, list: string) => {
     tasks.push(...numbersIn(list, tooLong));
     return " ";
   });
-  if (tasks.length + phases.length === 0) {
-    if (!BARE.test(rest.trim())) return { tasks, phases, unread: said };
-    tasks.push(...numbersIn(rest, tooLong));
-  }
-  return { tasks, phases, ...(tooLong.length === 0 ? {} : { tooLong }) };
+  const long = tooLong.length === 0 ? {} : { tooLong };
+  if (tasks.length + phases.length === 0 && BARE.test(rest.trim()))
+    return { tasks: numbersIn(rest, tooLong), phases, ...long };
+  const unsure = (rest.match(WITH_DIGIT) ?? []).filter((word) => /\d/.test(word));
+  const unread = tasks.length + phases.length === 0 ? { unread: said } : {};
+  return { tasks, phases, ...unread, ...long, ...(unsure.length === 0 ? {} : { unsure }) };
 }
 
 /** The dependencies of tasks, by their ids, as graphs of waves give them. */
@@ -90,11 +99,11 @@ export function readWaves(source: SourceText, regions: readonly Region[]): Waves
   return found;
 }
 
-const BETWEEN = /[-–—]|to|through/i;
+const BETWEEN = /[-–—~～]|to|through/i;
 
 /** Returns the numbers of a list: `1-3, 5` is 1, 2, 3, 5. */
 function numbersIn(list: string, tooLong: string[]): string[] {
-  return list.split(/,|&|and/i).flatMap((part) => {
+  return list.split(/,|&|、|，|和|and/i).flatMap((part) => {
     const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
     if (first === undefined || first === "") return [];
     return last === undefined ? [first] : countUp(["", first], ["", last], tooLong);

@@ -4,10 +4,14 @@
  */
 import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
-import type { Checkbox, PlanItem, PlanPosition, PlanReport, TaskState } from "./plan.js";
+import { isOpen, isTicked } from "./boxes.js";
+import type { TaskIds } from "./ids.js";
+import type { Checkbox, PlanItem, PlanPosition, PlanReport, StatusWord, TaskState } from "./plan.js";
+import type { Row } from "./rows.js";
 import type { SourceText } from "./source.js";
-import { isTicked } from "./task-line.js";
-import { labelOf, type TaskIds } from "./titles.js";
+import type { TaskLine } from "./task-line.js";
+import { labelOf } from "./titles.js";
+import type { SaidState, Vocabulary } from "./words.js";
 
 /** The properties of a dialect. */
 export interface Dialect {
@@ -36,7 +40,7 @@ const DIALECTS: readonly Dialect[] = [
     nested: "criteria",
     section: /^tasks *\/ *subtasks/i,
   },
-  { ...COMMON, name: "spec-workflow", sign: /_(?:Prompt|Leverage):/, ids: ["number", "task"], tilde: "blocked" },
+  { ...COMMON, name: "spec-workflow", sign: /_(?:Prompt|Leverage):/, ids: ["number", "task", "T"], tilde: "blocked" },
   {
     ...COMMON,
     name: "spec-kit",
@@ -53,7 +57,7 @@ const DIALECTS: readonly Dialect[] = [
     ...COMMON,
     name: "kiro",
     sign: /_Requirements?:|\*\*Validates:|^[^\S\r\n\u2028\u2029]*[-*+] +\[[^\]]?\]\*/m,
-    ids: ["number", "task"],
+    ids: ["number", "task", "T"],
   },
   {
     ...COMMON,
@@ -82,19 +86,15 @@ export function chooseDialect(markdown: string, name: string | undefined): Diale
 }
 
 /** A task while it is read. */
-export interface TaskDraft {
-  /** The id as it is written; undefined if the source has none. */
-  readonly id: string | undefined;
-  readonly name: string;
+export interface TaskDraft extends Omit<TaskLine, "dependencies"> {
+  readonly row: Row;
   readonly position: PlanPosition;
-  readonly checkbox: Checkbox | undefined;
-  readonly optional: boolean;
-  readonly parallel: boolean;
-  readonly story: string | undefined;
-  /** The nesting depth of its list item, or the level of its heading. */
-  readonly place: { readonly item: number } | { readonly heading: number };
+  /** The level of its heading, or of its line in bold; undefined for an item. */
+  readonly level: number | undefined;
+  checkbox: Checkbox | undefined;
   time: string | undefined;
-  status?: string;
+  /** What its status line says; the state is undefined for other words. */
+  status?: { readonly state: SaidState | undefined; readonly word?: StatusWord };
   marked?: boolean;
   /** The texts about dependencies, as they are written. */
   readonly dependencies: string[];
@@ -130,21 +130,21 @@ export interface ItemDraft extends Omit<PlanItem, "details"> {
 export interface ItemBlock {
   readonly items: ItemDraft[];
   /** The text after the label. */
-  readonly text?: PlanItem;
+  readonly text?: PlanItem | undefined;
 }
 
 /** Returns the items that count: all but the names of groups among checkboxes, else the text after the label. */
-export function itemsOf({ items, text }: ItemBlock): readonly PlanItem[] {
+export function itemsOf({ items, text }: ItemBlock, words: Vocabulary): readonly PlanItem[] {
   if (items.length === 0) return text === undefined ? [] : [text];
-  return items.some(hasBox) ? items.filter((item) => hasBox(item) || !isGroupName(item)) : items;
+  return items.some(hasBox) ? items.filter((item) => hasBox(item) || !isGroupName(item, words)) : items;
 }
 
 function hasBox({ checkbox }: PlanItem): boolean {
   return checkbox !== undefined;
 }
 
-function isGroupName({ text, details }: PlanItem): boolean {
-  return details === undefined && labelOf(text)?.text === "";
+function isGroupName({ text, details }: PlanItem, words: Vocabulary): boolean {
+  return details === undefined && labelOf(text, words)?.text === "";
 }
 
 /**
@@ -155,6 +155,7 @@ export function descriptionOf(
   { firstLine, endLine }: TaskDraft,
   source: SourceText,
   told: ReadonlySet<number>,
+  words: Vocabulary,
 ): string {
   const lines: string[] = [];
   for (let line = firstLine + 1; line < endLine; line += 1) {
@@ -164,7 +165,7 @@ export function descriptionOf(
     .join("\n")
     .replace(/\n{3,}/g, "\n\n")
     .trim();
-  return withoutLabel(withoutRulesAtEnd(text)).trim();
+  return withoutLabel(withoutRulesAtEnd(text), words).trim();
 }
 
 /** Makes the ids of tasks unique. */
@@ -201,28 +202,86 @@ export class UniqueIds {
   }
 }
 
-/** Returns the state by the checkbox; without one, by the status line, else by the criteria. */
-export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport): TaskState {
-  const { checkbox, status = "", criteria } = draft;
+/** The states of marks that a legend of the plan names: `[-] shelved`. */
+export type Legend = ReadonlyMap<string, TaskState>;
+
+/** Returns the state by the checkbox; without one, by the status line and the boxes inside. */
+export function stateOf(draft: TaskDraft, { tilde }: Dialect, legend: Legend, report: PlanReport): TaskState {
+  const { checkbox, status, criteria, struck } = draft;
+  const boxes = criteria.filter(hasBox);
+  const open = boxes.filter(({ checked }) => !checked).length;
   if (checkbox === undefined) {
-    if (/^\W*(?:complete|done|finished)/i.test(status)) return "done";
-    if (/^\W*(?:in[ -]progress|started|wip)/i.test(status)) return "in_progress";
-    if (/^\W*blocked/i.test(status)) return "blocked";
-    const boxes = criteria.filter(hasBox);
-    return boxes.length > 0 && boxes.every(({ checked }) => checked) ? "done" : "pending";
+    if (struck || status?.state === "dropped") return "dropped";
+    if (status?.state === "done") return open === 0 ? "done" : "pending";
+    if (status?.state !== undefined) return status.state;
+    return boxes.length > 0 && open === 0 ? "done" : "pending";
   }
   const { mark, position } = checkbox;
-  if (mark === "") return "pending";
-  if (isTicked(mark)) return "done";
-  if (mark === "-" || mark === "/") return "in_progress";
-  if (mark === "~") return tilde;
-  report.warn(
-    "STATE_UNKNOWN",
-    position,
-    `'[${mark}]' has no meaning; the task counts as pending`,
-    "Write [ ], [x], [-] or [~].",
-  );
+  if (isTicked(mark)) {
+    if (open > 0) {
+      const message = `this task is ticked, with ${open} open ${open === 1 ? "criterion" : "criteria"}`;
+      report.warn("TASK_TICKED_OPEN", position, message, "Tick them, or remove the tick of the task.");
+    }
+    return "done";
+  }
+  if (struck) return "dropped";
+  if (isOpen(mark)) return "pending";
+  const known = legend.get(mark) ?? MARKS.get(mark) ?? (mark === "~" ? tilde : undefined);
+  if (known !== undefined) return known;
+  const message = `'[${mark}]' has no meaning; the task counts as pending`;
+  report.warn("STATE_UNKNOWN", position, message, "Write [ ], [x], [-] or [~].");
   return "pending";
+}
+
+const MARKS: Legend = new Map<string, TaskState>([
+  ["-", "in_progress"],
+  ["/", "in_progress"],
+  [">", "in_progress"],
+]);
+
+const LEGEND_ENTRY = /`?\[([^[\]]?)\]`?\s*(?:[:=→–—-]+\s*)?`?([\p{L} -]+)/gu;
+
+/** A text that says nothing but a state: `pending`, `in progress: work has begun`. */
+const STATE_ALONE = /^[^\p{L}\p{N}]*(?:[:：=(（–—-].*)?$/u;
+
+/** Returns the items of lists that explain marks: at least two together, each a mark and the name of its state. */
+export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet<Row> {
+  const found = new Set<Row>();
+  let run: Row[] = [];
+  const end = () => {
+    if (run.length > 1 && new Set(run.map(({ checkbox }) => checkbox?.mark)).size === run.length) {
+      for (const row of run) found.add(row);
+    }
+    run = [];
+  };
+  for (const row of rows) {
+    const said = row.kind === "item" && row.checkbox !== undefined ? words.stateIn(row.text) : undefined;
+    const isSign = said !== undefined && STATE_ALONE.test(row.text.slice(said.index + said.word.length));
+    if (isSign && (run.length === 0 || run.at(-1)?.parent === row.parent)) run.push(row);
+    else if (row.kind !== "text") end();
+  }
+  end();
+  return found;
+}
+
+/** Reads a legend of marks, at least two in a line that says so or names states: `[ ] pending · [>] in progress · [-] shelved`. */
+export function legendOf(lines: readonly string[], words: Vocabulary): Legend {
+  const entries = lines.flatMap((line) => legendEntries(line, words));
+  return new Map(entries.filter(([mark]) => mark !== "" && !isTicked(mark)));
+}
+
+/** Checks whether a line is a legend of marks. */
+export function isLegend(line: string, words: Vocabulary): boolean {
+  return legendEntries(line, words).length > 0;
+}
+
+function legendEntries(line: string, words: Vocabulary): (readonly [string, TaskState])[] {
+  if (line.indexOf("[") === line.lastIndexOf("[")) return [];
+  const entries = [...line.matchAll(LEGEND_ENTRY)].flatMap(([, mark = "", said = ""]) => {
+    const state = words.stateIn(said)?.state;
+    return state === undefined ? [] : [[mark.trim(), state] as const];
+  });
+  return entries.length < 2 ? [] : entries;
 }
 
 function outdent(lines: readonly string[]): string[] {
@@ -232,11 +291,11 @@ function outdent(lines: readonly string[]): string[] {
 }
 
 /** Returns the text of `**Description:** text` without the label. */
-function withoutLabel(text: string): string {
+function withoutLabel(text: string, words: Vocabulary): string {
   const end = text.indexOf("\n");
   const first = end === -1 ? text : text.slice(0, end);
   // Of the bullets, a label ignores `-` and `+`; `*` may be the mark of one.
-  const label = labelOf(first.replace(/^\*[ \t]/, ""));
+  const label = labelOf(first.replace(/^\*[ \t]/, ""), words);
   if (label?.field !== "description") return text;
   return `${label.text}${end === -1 ? "" : text.slice(end)}`;
 }

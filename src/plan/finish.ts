@@ -3,16 +3,26 @@
  * every checkbox that has no place in the plan.
  */
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
-import { strictTextLines } from "./blocks.js";
+import { checkboxAt, checkboxesIn, isOpen, isTicked } from "./boxes.js";
 import { readDependencies, type Waves } from "./dependency-text.js";
-import { descriptionOf, type PhaseDraft, stateOf, type TaskDraft, UniqueIds } from "./drafts.js";
+import {
+  descriptionOf,
+  isLegend,
+  type Legend,
+  legendOf,
+  type PhaseDraft,
+  stateOf,
+  type TaskDraft,
+  UniqueIds,
+} from "./drafts.js";
 import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";
-import type { ReaderState } from "./reader-state.js";
+import type { PlanReader } from "./reader.js";
 import type { Row } from "./rows.js";
-import type { Region, SourceText } from "./source.js";
-import { checkboxAt, checkboxesIn, durationIn } from "./task-line.js";
-import { isGateTitle, namedPhaseNumber, phaseTitle, taskTitle } from "./titles.js";
+import type { Region } from "./source.js";
+import { durationIn } from "./task-line.js";
+import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
+import type { Vocabulary } from "./words.js";
 
 /** Durations by the key of a phase. */
 type Durations = ReadonlyMap<string, string>;
@@ -24,9 +34,21 @@ interface Overviews {
 }
 
 /** Returns the plan of the drafts. */
-export function finishPlan(state: ReaderState, overviews: Overviews, report: PlanReport): Plan {
+export function finishPlan(state: PlanReader, overviews: Overviews, report: PlanReport): Plan {
   const phases = numberTasks(numberPhases(state.phases, report), state.outline.identified, report);
-  const linked = phases.map((phase) => linkedPhase(phase, overviews.waves));
+  const linked = phases.map((phase) => linkedPhase(phase, overviews.waves, state.words));
+  const legend = new Map([
+    ...legendOf(
+      state.source.lines.map(({ text }) => text),
+      state.words,
+    ),
+    ...[...state.legend].flatMap(({ text, checkbox }) => {
+      const said = state.words.stateIn(text)?.state;
+      return said === undefined || checkbox === undefined || isTicked(checkbox.mark) || isOpen(checkbox.mark)
+        ? []
+        : [[checkbox.mark, said] as const];
+    }),
+  ]);
   const links = linkTasks(linked, report);
   return {
     dialect: state.dialect.name,
@@ -34,10 +56,13 @@ export function finishPlan(state: ReaderState, overviews: Overviews, report: Pla
       const duration = draft.duration ?? draft.timeInTitle ?? overviews.durations.get(draft.key ?? `${number}`);
       return {
         number,
-        name: draft.name === "" ? `Phase ${number}` : draft.name,
+        ...(draft.key === undefined || draft.key === `${number}`
+          ? {}
+          : { written: draft.key.length === 1 ? draft.key.toUpperCase() : draft.key }),
+        name: draft.name === "" ? `Phase ${draft.key ?? number}` : draft.name,
         ...(draft.goal === undefined ? {} : { goal: draft.goal }),
         ...(duration === undefined ? {} : { estimatedDuration: duration }),
-        tasks: tasks.map((task) => finishTask(task.draft, task.id, links.get(task.id) ?? [], state, report)),
+        tasks: tasks.map((task) => finishTask(task.draft, task.id, links.get(task.id) ?? [], state, legend, report)),
         validationGate: draft.gate,
         position: draft.position,
       };
@@ -46,7 +71,7 @@ export function finishPlan(state: ReaderState, overviews: Overviews, report: Pla
 }
 
 /** Reports a task that gets another id than it has in the source. */
-export function reportRepeated(given: string, id: string, position: PlanPosition, report: PlanReport): void {
+export function reportSecondId(given: string, id: string, position: PlanPosition, report: PlanReport): void {
   if (id === given) return;
   const message = `an earlier task has the id ${given}; this task is ${id} here`;
   report.warn("TASK_ID_REPEATED", position, message, "Give each task its own id.");
@@ -55,11 +80,11 @@ export function reportRepeated(given: string, id: string, position: PlanPosition
 const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
 
 /** Reads the durations in overviews. The first one of a phase counts. */
-export function readDurations(rows: readonly Row[]): Durations {
+export function readDurations(rows: readonly Row[], words: Vocabulary): Durations {
   const found = new Map<string, string>();
   let columns: { readonly phase: number; readonly time: number } | undefined;
   for (const { kind, text } of rows) {
-    const cells = kind === "text" && text.startsWith("|") ? cellsOf(text) : undefined;
+    const cells = kind === "cells" || (kind === "text" && text.startsWith("|")) ? cellsOf(text) : undefined;
     if (cells === undefined) {
       columns = undefined;
       const [, key, said = ""] = LISTED.exec(text) ?? [];
@@ -69,20 +94,20 @@ export function readDurations(rows: readonly Row[]): Durations {
       columns = columnsOf(cells);
     } else {
       const cell = cells[columns.phase] ?? "";
-      keep(found, /^\d+$/.test(cell) ? cell : phaseTitle(cell)?.key, cells[columns.time] ?? "");
+      keep(found, /^\d+$/.test(cell) ? cell : phaseTitle(cell, words)?.key, cells[columns.time] ?? "");
     }
   }
   return found;
 }
 
 /** Reports titles with checkboxes below that name a phase, but are not read as one. The plan has no such phase. */
-export function reportUnread(rows: readonly Row[], { phases, outline }: ReaderState, report: PlanReport): void {
+export function reportUnread(rows: readonly Row[], { phases, outline }: PlanReader, report: PlanReport): void {
   const keys = new Set(phases.map(({ key }) => key));
   let title: { readonly row: Row; readonly key: string; readonly level: number } | undefined;
-  for (const [index, row] of rows.entries()) {
+  for (const row of rows) {
     const level = levelOf(row);
     if (level !== undefined) {
-      const isPhase = outline.starts.has(index);
+      const isPhase = outline.starts.has(row);
       const isOther = isPhase || outline.idOf.has(row) || isGateTitle(row.text);
       const key = isOther ? undefined : namedPhaseNumber(row.text);
       if (key !== undefined && !keys.has(key)) title = { row, key, level };
@@ -101,12 +126,12 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: ReaderSt
 const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
-export function reportMarked(rows: readonly Row[], { phases, dialect }: ReaderState, report: PlanReport): void {
+export function reportMarked(rows: readonly Row[], { phases, dialect, outline }: PlanReader, report: PlanReport): void {
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
   for (const { kind, depth, checkbox, text, line, column } of rows) {
     const rest = withoutLeadingMarks(text);
     if (kind !== "item" || depth > 0 || checkbox !== undefined || rest === text || !NAMED_TASK.test(rest)) continue;
-    const id = taskTitle(rest, dialect.ids)?.id;
+    const id = outline.ids.read(rest, dialect.ids)?.id;
     if (id === undefined || known.has(id)) continue;
     const place = { line: line + 1, column: column + 1 };
     report.warn(
@@ -127,30 +152,59 @@ function levelOf({ kind, depth, text }: Row): number | undefined {
 const HINT =
   "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or remove it.";
 
+/** Reports the checkboxes of lists that repeat tasks, with the state of the task. */
+export function reportRepeated(reader: PlanReader, plan: Plan, report: PlanReport): void {
+  const tasks = new Map(plan.phases.flatMap((phase) => phase.tasks.map((task) => [task.position.line, task])));
+  for (const { row, task: own } of reader.repeated) {
+    const task = tasks.get(own.line + 1);
+    if (task === undefined || row.checkbox === undefined) continue;
+    const place = reader.source.position(row.line, row.checkbox.column);
+    if (reader.placed.has(place.offset)) continue;
+    reader.placed.add(place.offset);
+    const differs = isTicked(row.checkbox.mark) !== (task.state === "done");
+    const state = task.state.replace("_", " ");
+    const message = `this checkbox repeats task ${task.id}, which is ${state}${differs ? ": they differ" : ""}`;
+    report.warn("CHECKBOX_REPEATED", place, message, "The task's own state counts; remove the checkbox here.");
+  }
+}
+
+/** Words before a sign that a text is about: `set this task to [-]`. */
+const ABOUT_SIGN =
+  /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
+
 /**
  * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
- * or in the middle of a sentence.
+ * or in the middle of a sentence that is not about such signs.
  */
 export function reportUnplaced(
-  source: SourceText,
+  { source, placed, words, legend }: PlanReader,
   regions: readonly Region[],
   rows: readonly Row[],
-  placed: ReadonlySet<number>,
   report: PlanReport,
 ): void {
-  const hidden = hiddenLines(regions, strictTextLines(source, regions));
+  const hidden = hiddenLines(regions);
   const headings = rows.filter(({ kind }) => kind === "heading");
+  const signs = new Set([...legend].map(({ line }) => line));
+  const starts = new Map(
+    rows.flatMap(({ checkbox, line }) => (checkbox === undefined ? [] : [[line, checkbox.column] as const])),
+  );
   let heading = 0;
   for (const [line, { text }] of source.lines.entries()) {
     while ((headings[heading + 1]?.line ?? Number.POSITIVE_INFINITY) <= line) heading += 1;
     const where = hidden.get(line);
-    if (where === "code" || !text.includes("[")) continue;
-    for (const { column } of checkboxesIn(text)) {
+    if (where === "code") continue;
+    const columns = new Set(checkboxesIn(text).map(({ column }) => column));
+    const first = starts.get(line);
+    if (first !== undefined) columns.add(first);
+    if (columns.size === 0 || signs.has(line) || isLegend(text, words)) continue;
+    for (const column of columns) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
+      const isStart = column === first || isFirst(text, column);
+      if (!isStart && ABOUT_SIGN.test(text.slice(0, Math.max(0, text.lastIndexOf("[", column))))) continue;
       const title = headings[heading];
       const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
-      const reason = where ?? (isFirst(text, column) ? section : "in the middle of a line");
+      const reason = where ?? (isStart ? section : "in the middle of a line");
       report.warn("CHECKBOX_UNPLACED", place, `a checkbox that belongs to no task and no gate, ${reason}`, HINT);
     }
   }
@@ -175,7 +229,7 @@ function numberTasks(
     number,
     tasks: draft.tasks.map((task, index) => {
       const id = task.id === undefined ? ids.make(`${number}.${index + 1}`) : ids.take(task.id);
-      if (task.id !== undefined) reportRepeated(task.id, id, task.position, report);
+      if (task.id !== undefined) reportSecondId(task.id, id, task.position, report);
       else if (identified) {
         const message = `this task has no id; it is ${id} here`;
         report.warn("TASK_WITHOUT_ID", task.position, message, "Give it an id.");
@@ -185,36 +239,52 @@ function numberTasks(
   }));
 }
 
-/** Gives each phase its number: the given one if it ascends, else the next one. */
+/** Checks whether phases are lettered, in order. */
+function isLetterAfter(key: string | undefined, before: string | undefined): boolean {
+  if (key === undefined || !/^[a-z]$/.test(key)) return false;
+  return before === undefined ? key === "a" : /^[a-z]$/.test(before) && before < key;
+}
+
+/** A phase that says itself that nothing is to be done in it. */
+const SAYS_NO_TASKS =
+  /\b(?:no (?:setup|tasks?|work|changes?|action)|n\/a|not (?:needed|required|applicable)|nothing to)\b/i;
+
+/**
+ * Gives each phase its number: the given one if it ascends, else the next one. A phase that is only moved on by an earlier
+ * one is not reported.
+ */
 function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
   let before = -1;
-  return drafts.map((draft) => {
+  let written = -1;
+  return drafts.map((draft, index) => {
     const given = /^\d{1,6}$/.test(draft.key ?? "") ? Number(draft.key) : undefined;
     const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
+    const ascends = given !== undefined && given > written;
     before = number;
-    if (draft.key !== undefined && number !== given) {
+    written = given ?? Math.max(written, Math.floor(Number(draft.key)) || 0);
+    const isLetter = isLetterAfter(draft.key, drafts[index - 1]?.key);
+    if (draft.key !== undefined && number !== given && !ascends && !isLetter) {
       // The number may be that of the ids of its tasks, and then the title doesn't have it.
       const title = draft.name === "" ? `'Phase ${draft.key}'` : `'${draft.name}' (${draft.key})`;
       const message = `${title} is phase ${number} here: numbers must be whole and ascending`;
       report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}, or move it.`);
     }
-    if (draft.tasks.length === 0) {
-      report.warn(
-        "PHASE_EMPTY",
-        draft.position,
-        `phase ${number} has no tasks`,
-        "Add its tasks, or remove the heading.",
-      );
+    if (draft.tasks.length === 0 && !SAYS_NO_TASKS.test(`${draft.name} ${draft.goal ?? ""}`)) {
+      const message = `phase ${number} has no tasks`;
+      report.warn("PHASE_EMPTY", draft.position, message, "Add its tasks, or remove the heading.");
     }
     return { draft, number };
   });
 }
 
-function linkedPhase({ draft, number, tasks }: NumberedPhase, waves: Waves): LinkedPhase {
+function linkedPhase({ draft, number, tasks }: NumberedPhase, waves: Waves, words: Vocabulary): LinkedPhase {
   const linked = tasks.map(({ id, draft: { position, dependencies } }) => ({
     id,
     position,
-    named: () => [...dependencies.map(readDependencies), { tasks: waves.get(id) ?? [], phases: [] }],
+    named: (isId: (word: string) => boolean) => [
+      ...dependencies.map((said) => readDependencies(said, words, isId)),
+      { tasks: waves.get(id) ?? [], phases: [] },
+    ],
   }));
   return { key: draft.key ?? `${number}`, tasks: linked };
 }
@@ -223,20 +293,21 @@ function finishTask(
   draft: TaskDraft,
   id: string,
   dependencies: readonly string[],
-  { source, told, dialect }: ReaderState,
+  { source, told, dialect, words }: PlanReader,
+  legend: Legend,
   report: PlanReport,
 ): PlanTask {
-  const description = descriptionOf(draft, source, told);
-  const { time, checkbox, story } = draft;
+  const description = descriptionOf(draft, source, told, words);
+  const { time, checkbox, story, status } = draft;
   return {
     id,
     name: draft.name,
     ...(description === "" ? {} : { description }),
     ...(time === undefined ? {} : { estimatedTime: time }),
     dependencies,
-    acceptanceCriteria: draft.criteria,
-    state: stateOf(draft, dialect, report),
-    ...(checkbox === undefined ? {} : { checkbox }),
+    acceptanceCriteria: [...draft.criteria].sort((one, other) => one.position.offset - other.position.offset),
+    state: stateOf(draft, dialect, legend, report),
+    ...(checkbox === undefined ? status?.word && { status: status.word } : { checkbox }),
     optional: draft.optional,
     parallel: draft.marked ?? draft.parallel,
     ...(story === undefined ? {} : { story }),
@@ -265,14 +336,13 @@ function columnsOf(cells: readonly string[]) {
 }
 
 /** Returns the lines that are not read, with the reason. Checkboxes in `code` are not reported. */
-function hiddenLines(regions: readonly Region[], strictText: ReadonlySet<number>): Map<number, string> {
+function hiddenLines(regions: readonly Region[]): Map<number, string> {
   const hidden = new Map<number, string>();
   for (const { kind, start, end, strictEnd, unclosed } of regions) {
     for (let line = start; line < end; line += 1) {
       if (kind === "comment") hidden.set(line, "in a comment");
       else if (unclosed) hidden.set(line, "in code that is never closed");
-      else if (strictEnd !== undefined && line >= strictEnd) hidden.set(line, "in a sample in a sample");
-      else hidden.set(line, strictText.has(line) ? "in code that strict Markdown reads as text" : "code");
+      else hidden.set(line, strictEnd !== undefined && line >= strictEnd ? "in a sample in a sample" : "code");
     }
   }
   return hidden;

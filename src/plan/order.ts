@@ -67,7 +67,7 @@ export interface LinkedTask {
   readonly id: string;
   readonly position: PlanPosition;
   /** Reads the dependencies, on demand: a word such as `1.1-1.99` may be many ids. */
-  readonly named: () => readonly Named[];
+  readonly named: (isId: (word: string) => boolean) => readonly Named[];
 }
 
 /** A phase whose tasks are linked. Dependencies refer to it by `key`. */
@@ -94,15 +94,18 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   let edges = 0;
   for (const phase of phases) {
     for (const task of phase.tasks) {
-      const named = task.named();
-      for (const one of named) reportUnread(one, task, report);
+      const named = task.named((word) => known.has(word) || known.has(word.toLowerCase()));
+      for (const one of named) reportUnread(one, task, known, report);
       const found = new Set<string>();
       // Beyond the limit nothing is looked up: a phase can mean thousands of tasks.
-      for (const { tasks: ids, phases: names } of edges > EDGES_MAX ? [] : named) {
+      for (const { tasks: ids, phases: names, unsure = [] } of edges > EDGES_MAX ? [] : named) {
         for (const key of new Set(names)) {
           for (const id of tasksOfPhase(key, task, phase, keys, report)) found.add(id);
         }
         for (const id of tasksNamed(ids, task, known, report)) found.add(id);
+        for (const id of unsure.flatMap((word) => known.get(word) ?? known.get(word.toLowerCase()) ?? [])) {
+          if (id !== task.id) found.add(id);
+        }
       }
       edges += found.size;
       if (edges > EDGES_MAX && named.some(({ tasks: ids, phases: names }) => ids.length + names.length > 0)) {
@@ -139,13 +142,25 @@ export function planMermaid({ phases }: Plan): string {
 const MISSING_MAX = 10;
 
 function reportUnread(
-  { unread, tooLong = [] }: Pick<Named, "unread" | "tooLong">,
+  { unread: text, tasks, phases, tooLong = [], unsure = [] }: Named,
   { id, position }: LinkedTask,
+  known: ReadonlyMap<string, string>,
   report: PlanReport,
 ): void {
+  const isKnown = (word: string) => known.has(word) || known.has(word.toLowerCase());
+  const unread = tasks.length + phases.length === 0 && !unsure.some(isKnown) ? text : undefined;
   for (const range of tooLong.slice(0, MISSING_MAX)) {
     const message = `task ${id}: the range '${range}' has more than ${RANGE_MAX} tasks, so only its two ends count`;
     report.warn("DEPENDENCY_UNREAD", position, message, "Name the phase instead, or shorter ranges.");
+  }
+  const words = unsure.filter((word) => !isKnown(word));
+  if (words.length > 0 && unread === undefined) {
+    const list = words
+      .slice(0, MISSING_MAX)
+      .map((word) => `'${word}'`)
+      .join(", ");
+    const message = `task ${id}: its dependencies name ${list}, which is the id of no task`;
+    report.warn("DEPENDENCY_UNREAD", position, message, "Name tasks by their ids.");
   }
   if (unread === undefined) return;
   const message = `task ${id}: the dependency '${unread}' names no task`;

@@ -3,7 +3,8 @@
  * overviews, summaries and lists of risks; the heading that counts is the one above the tasks.
  */
 import type { Dialect } from "./drafts.js";
-import type { Row } from "./rows.js";
+import { codePrefixes, IdReader, type TaskIds } from "./ids.js";
+import { isWithin, type Row, titleOf } from "./rows.js";
 import {
   fieldOf,
   isGateTitle,
@@ -11,16 +12,20 @@ import {
   NO_TASKS_HEADING,
   numberedTitle,
   type PhaseTitle,
-  phaseTitle,
-  type TaskIds,
-  taskTitle,
+  wordAndNumber,
 } from "./titles.js";
+import type { Vocabulary } from "./words.js";
 
-/** The ids of tasks in a plan. */
+/** The rows that name a task. */
 interface TaskRows {
+  /** The reader of ids, with the codes of this plan. */
+  readonly ids: IdReader;
+  /** The ids of the tasks, by the row of each. */
   readonly idOf: ReadonlyMap<Row, string>;
-  /** Number of rows with a checkbox, and of headings, that begin with each id. */
+  /** Number of headings and of rows with a checkbox that begin with each id. */
   readonly mentions: ReadonlyMap<string, number>;
+  /** Rows without anything below them that name a task which has its row elsewhere, as in a checklist: the task's row. */
+  readonly repeats: ReadonlyMap<Row, Row>;
 }
 
 /** The title of a phase. */
@@ -33,72 +38,119 @@ export interface PhaseStart {
 
 /** The phases and task ids of a plan. */
 export interface Outline extends TaskRows {
-  /** The titles of phases by the index of their row. */
-  readonly starts: ReadonlyMap<number, PhaseStart>;
+  /** The titles of phases by their row. */
+  readonly starts: ReadonlyMap<Row, PhaseStart>;
   /** True if no heading names a phase, and the tasks `2`, `2.1`, `2.2` are phase 2. */
   readonly grouped: boolean;
   /** True if tasks have ids, so that a checkbox without one is usually not a task. */
   readonly identified: boolean;
-  /** The index of the first task, if the plan has no phase. */
-  readonly untitled?: number;
+  /** The first task, if the plan has no phase. */
+  readonly untitled?: Row;
 }
 
 /** Returns the id of a row that is a task of its section; in a plan without ids, its line. */
-type Weight = (index: number) => string | undefined;
+type Weight = (row: Row) => string | undefined;
 
 /** Finds the phases of a plan. */
-export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
-  const { idOf, mentions } = taskRowsOf(rows, dialect);
-  const ids = rows.map((row) => idOf.get(row));
-  const shared = { identified: idOf.size > 0, idOf, mentions };
-  const weight: Weight = (index) => ids[index] ?? (shared.identified ? undefined : plainTask(rows[index]));
-  const headings = new Set(rows.flatMap(({ kind, text }) => (kind === "heading" && phaseTitle(text)?.key) || []));
+export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): Outline {
+  const tasks = taskRowsOf(rows, dialect, words);
+  const { idOf } = tasks;
+  const shared = { identified: idOf.size > 0, ...tasks };
+  const weight: Weight = (row) => idOf.get(row) ?? (shared.identified ? undefined : plainTask(row));
+  const headings = new Set(rows.flatMap(({ kind, phase }) => (kind === "heading" && phase?.key) || []));
   const bold = headings.size === 0;
   const keys = bold ? boldKeys(rows, weight) : headings;
   const named = candidates(rows, weight, (row) => namedPhase(row, keys, bold));
-  const phases = named.length > 0 ? chosen(named) : listedPhases(rows, ids, shared.identified);
-  const numberedTasks = () => countTasks(candidates(rows, weight, (row) => numberedSection(anySection(row, dialect))));
+  const phases = named.length > 0 ? chosen(named) : listedPhases(rows, idOf, shared.identified);
+  const numberedTasks = () =>
+    countTasks(candidates(rows, weight, (row) => numberedSection(anySection(row, dialect, words))));
   const tooFew = keys.size === 0 && named.length > 0 && countTasks(named) < numberedTasks();
-  if (phases.length > 0 && !tooFew) return { starts: startsOf(phases), grouped: false, ...shared };
-  const sections = sectionsOf(rows, ids, weight, dialect);
+  const chosenPhases = phases.length > 0 && !tooFew ? phases : wordedPhases(rows, weight, words);
+  if (chosenPhases.length > 0) {
+    return { starts: withSections(rows, idOf, startsOf(chosenPhases)), grouped: false, ...shared };
+  }
+  const start = (row: Row) => anySection(row, dialect, words);
+  const sections = sectionsOf(rows, idOf, weight, start);
   const numbered = sections.some(({ key }) => key !== undefined);
-  const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
-  const starts = startsOf(grouped ? sections : sections.map(withKey));
+  const dotted = () => [...idOf.values()].some((id) => id.includes("."));
+  const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && dotted();
+  const starts = startsOf([
+    ...(grouped ? sections : sections.map(withKey)),
+    ...(shared.identified ? plainSections(rows, idOf, sections, start) : []),
+  ]);
   // A task without an id is below no heading only if it is above all of them.
   const ends = ({ kind }: Row) => kind === "heading" && !shared.identified;
-  const first = rows.findIndex((row, index) => weight(index) !== undefined || ends(row));
-  const untitled = starts.size === 0 && weight(first) !== undefined ? { untitled: first } : {};
+  const first = rows.find((row) => weight(row) !== undefined || ends(row));
+  const untitled = starts.size === 0 && first !== undefined && weight(first) !== undefined ? { untitled: first } : {};
   return { starts, grouped, ...shared, ...untitled };
 }
 
 /**
  * Finds the ids of tasks. A heading or an item with a checkbox and an id is a task. Of other rows with an id, one is a
- * task if no heading or checkbox has the id, or if those are further down with nothing below them, as in a checklist.
+ * task if no heading or checkbox has the id, or if those have nothing below them, as in a checklist.
  */
-function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
+function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): TaskRows {
+  const marked = rows.filter(({ kind, checkbox }) => kind === "heading" || checkbox !== undefined);
+  const ids = new IdReader(words.taskWord, codePrefixes(marked.map(titleOf)));
   const idOf = new Map<Row, string>();
-  const mentions = new Map<string, number>();
-  for (const [id, { marked, bare }] of byId(mentionsIn(rows, dialect))) {
-    const first = marked[0]?.row.line ?? Number.POSITIVE_INFINITY;
-    const hasMore = bare !== undefined && (marked.length === 0 || (bare.below > 0 && bare.row.line < first));
-    if (bare !== undefined && hasMore && marked.every((mention) => mention.below === 0)) {
-      idOf.set(bare.row, id);
-    } else {
-      for (const { row } of marked) idOf.set(row, id);
-      mentions.set(id, marked.length);
+  const repeats = new Map<Row, Row>();
+  const counts = new Map<string, number>();
+  for (const [id, { marked: all, bare }] of byId(withoutSections(mentionsIn(rows, dialect, ids), ids))) {
+    const first = all[0]?.row.line ?? Number.POSITIVE_INFINITY;
+    const isBare = bare !== undefined && (all.length === 0 || (bare.below > 0 && bare.row.line < first));
+    const main = isBare && all.every(({ below }) => below === 0) ? bare : heaviest(all);
+    if (main === undefined) continue;
+    idOf.set(main.row, id);
+    for (const other of all) {
+      if (other === main) continue;
+      if (isRepeat(other, main, words)) repeats.set(other.row, main.row);
+      else idOf.set(other.row, id);
     }
+    counts.set(id, all.length);
   }
-  return { idOf, mentions };
+  return { ids, idOf, repeats, mentions: counts };
 }
 
 /** A row that begins with the id of a task. */
 interface Mention {
   readonly id: string;
+  readonly name: string;
   readonly row: Row;
   /** True if the row is a heading or has a checkbox. */
   readonly marked: boolean;
   /** Number of rows below it. */
   below: number;
+}
+
+/** Returns the mention with the most rows below it; of equals, the first. */
+function heaviest(mentions: readonly Mention[]): Mention | undefined {
+  return mentions.reduce<Mention | undefined>((best, one) => (one.below > (best?.below ?? -1) ? one : best), undefined);
+}
+
+/** Sections that list the tasks of other sections. */
+const LISTS_TASKS = /\b(?:checklist|summary|overview|progress|status|completion|tracking|index|quick reference)\b/i;
+
+/** Checks whether a mention only repeats a task: it has nothing below it, is elsewhere, and has its name or is in a list of tasks. */
+function isRepeat({ row, name, below }: Mention, main: Mention, words: Vocabulary): boolean {
+  if (below > 0 || row.kind === "heading" || sectionOf(row) === sectionOf(main.row)) return false;
+  const section = sectionOf(row)?.text ?? "";
+  if (LISTS_TASKS.test(section) || fieldOf(section, words) === "criteria") return true;
+  // Whole numbers may begin anew in each section.
+  return (main.below > 0 || main.row.kind === "heading") && !/^\d+$/.test(main.id) && sameName(name, main.name);
+}
+
+function sectionOf(row: Row): Row | undefined {
+  let { parent } = row;
+  while (parent !== undefined && parent.kind !== "heading") ({ parent } = parent);
+  return parent;
+}
+
+/** Checks whether two names have at least half of their words in common. */
+export function sameName(one: string, other: string): boolean {
+  const wordsOf = (name: string) => new Set(name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+  const [first, second] = [wordsOf(one), wordsOf(other)];
+  const common = [...first].filter((word) => second.has(word)).length;
+  return common > 0 && common * 2 >= Math.min(first.size, second.size);
 }
 
 /** Returns the mentions of each id; of those without a mark, the one with the most rows below it. */
@@ -113,15 +165,35 @@ function byId(mentions: readonly Mention[]) {
   return found;
 }
 
-function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
+/**
+ * Leaves out headings above other tasks: `### 1.1 Types` above `- [ ] 1. Write the types` is a section, and so is
+ * `### Task 1: Types` above `- [ ] 1.1 Write the types`.
+ */
+function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[] {
+  const sections = new Set<Row>();
+  const open: Mention[] = [];
+  for (const mention of mentions) {
+    const { row, marked, id } = mention;
+    while (open.length > 0 && !isWithin(row, open.at(-1)?.row)) open.pop();
+    if (marked) {
+      for (const above of open) {
+        if (!ids.isNamed(titleOf(above.row)) || id.startsWith(`${above.id}.`)) sections.add(above.row);
+      }
+    }
+    if (row.kind === "heading") open.push(mention);
+  }
+  return mentions.filter(({ row }) => !sections.has(row));
+}
+
+function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Mention[] {
   const found: Mention[] = [];
-  const forms = headingForms(rows, dialect);
+  const forms = headingForms(rows, dialect, ids);
   let open: Mention | undefined;
   for (const row of rows) {
-    const marked = row.kind === "heading" ? headingId(row, forms) : checkedId(row, dialect);
-    const id = marked ?? bareId(row, dialect);
-    if (id !== undefined) {
-      open = { id, row, marked: marked !== undefined, below: 0 };
+    const marked = row.kind === "heading" ? headingId(row, forms, ids) : checkedId(row, dialect, ids);
+    const title = marked ?? bareId(row, dialect, ids);
+    if (title !== undefined) {
+      open = { id: title.id, name: title.rest, row, marked: marked !== undefined, below: 0 };
       found.push(open);
     } else if (open !== undefined && isBelow(row, open.row)) {
       open.below += 1;
@@ -129,55 +201,64 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
       open = undefined;
     }
   }
-  return found;
+  // In a dialect whose subtasks are criteria, the ids below a task are theirs.
+  if (dialect.nested === "tasks") return found;
+  const mentioned = new Set(found.map(({ row }) => row));
+  return found.filter(({ row }) => row.kind !== "item" || !hasAncestor(row, mentioned));
 }
 
-/** Returns the forms of ids in headings. `1.2 Name` is a task if no item has an id, else a section with tasks. */
-function headingForms(rows: readonly Row[], { ids }: Dialect): readonly TaskIds[] {
-  const named = ids.filter((form) => form !== "number");
-  const phased = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
-  const items = rows.some((row) => row.kind === "item" && row.checkbox !== undefined && hasNumber(row.text));
+function hasAncestor(row: Row, rows: ReadonlySet<Row>): boolean {
+  for (let { parent } = row; parent !== undefined; { parent } = parent) if (rows.has(parent)) return true;
+  return false;
+}
+
+/** Returns the forms of ids in headings. `1.2 Name` is a task if no item has a number, else a section with tasks. */
+function headingForms(rows: readonly Row[], { ids: forms }: Dialect, ids: IdReader): readonly TaskIds[] {
+  const named = forms.filter((form) => form !== "number");
+  const phased = rows.some(({ kind, phase }) => kind === "heading" && phase !== undefined);
+  const items = rows.some(
+    (row) => row.kind === "item" && row.checkbox !== undefined && ids.read(row.text, ["number"]) !== undefined,
+  );
   return phased && !items ? [...named, "number"] : named;
 }
 
-function hasNumber(text: string): boolean {
-  return taskTitle(text, ["number"])?.id.includes(".") ?? false;
-}
-
-const PLAIN_TASK = /^(?:\*\*|__)?Task[ \t]/i;
-
-function headingId({ text }: Row, forms: readonly TaskIds[]): string | undefined {
-  const id = taskTitle(text, forms)?.id;
+function headingId(row: Row, forms: readonly TaskIds[], ids: IdReader) {
+  const text = titleOf(row);
+  const title = ids.read(text, forms);
   // `2. Setup` is a section, even if `2.1 Tables` is a task.
-  return id === undefined || (/^\d+$/.test(id) && !PLAIN_TASK.test(text)) ? undefined : id;
+  return title === undefined || (/^\d+$/.test(title.id) && !ids.isNamed(text)) ? undefined : title;
 }
 
-function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | undefined {
-  return kind === "item" && checkbox !== undefined ? taskTitle(text, ids)?.id : undefined;
+function checkedId({ kind, checkbox, text }: Row, { ids: forms }: Dialect, ids: IdReader) {
+  return kind === "item" && checkbox !== undefined ? ids.read(text, forms) : undefined;
 }
 
 /** A line that begins with `**Task 1.1**`: it may be a task, or mention one. */
-const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
+const BOLD = /^(?:\*\*|__)/;
+/** A word alone, not the name of a file such as `task-4-write.md`. */
+const NAMED = /^(?:\*\*|__)?[\p{L}-]+[ \t]/u;
 
-function bareId({ kind, depth, text }: Row, { ids }: Dialect): string | undefined {
-  const item = kind === "item" && PLAIN_TASK.test(text);
-  const line = kind === "text" && depth === -1 && BOLD_TASK.test(text);
-  return item || line ? taskTitle(text, ids)?.id : undefined;
+function bareId({ kind, depth, text }: Row, { ids: forms }: Dialect, ids: IdReader) {
+  const mentions = kind === "item" ? NAMED.test(text) : kind === "text" && depth === -1 && BOLD.test(text);
+  return mentions && ids.isNamed(text) ? ids.read(text, forms) : undefined;
 }
 
 /** Checks whether a row belongs to the one above: deeper in its list, or a line of text. */
 function isBelow({ kind, depth }: Row, above: Row): boolean {
-  return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
+  return kind === "text" || kind === "cells" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
 }
 
-function plainTask(row: Row | undefined, depth = 0): string | undefined {
-  return row?.checkbox !== undefined && row.kind === "item" && row.depth === depth ? `${row.line}` : undefined;
+/** Returns a line as the id of a task without one: an item with a checkbox that is in no other such item. */
+function plainTask(row: Row): string | undefined {
+  if (row.checkbox === undefined || row.kind !== "item") return undefined;
+  for (let { parent } = row; parent !== undefined; { parent } = parent)
+    if (parent.checkbox !== undefined) return undefined;
+  return `${row.line}`;
 }
 
 /** A heading, or a line or item in place of one, that may begin a phase. */
 interface Candidate extends PhaseStart {
-  readonly index: number;
-  readonly parent: number;
+  readonly row: Row;
   /** Ids of the tasks below it; in plans without ids, one for each checkbox. */
   readonly tasks: readonly string[];
 }
@@ -193,23 +274,19 @@ function candidates(
   direct = false,
 ): Candidate[] {
   const found: (Candidate & { readonly tasks: string[] })[] = [];
-  const parents: { readonly level: number; readonly index: number }[] = [];
   let open: (Candidate & { readonly tasks: string[] }) | undefined;
-  for (const [index, row] of rows.entries()) {
+  for (const row of rows) {
+    const task = weight(row);
+    if (task !== undefined) {
+      open?.tasks.push(task);
+      continue;
+    }
+    if (row.kind === "heading" && (direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text))))
+      open = undefined;
     const start = startAt(row);
-    if (row.kind === "heading") {
-      while ((parents.at(-1)?.level ?? 0) >= row.depth) parents.pop();
-      const task = weight(index) !== undefined;
-      if (!task && (direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text))))
-        open = undefined;
-    }
-    if (start !== undefined && weight(index) === undefined) {
-      open = { ...start, index, parent: parents.at(-1)?.index ?? -1, tasks: [] };
-      found.push(open);
-    }
-    if (row.kind === "heading") parents.push({ level: row.depth, index });
-    const task = weight(index);
-    if (task !== undefined) open?.tasks.push(task);
+    if (start === undefined) continue;
+    open = { ...start, row, tasks: [] };
+    found.push(open);
   }
   return found;
 }
@@ -217,7 +294,7 @@ function candidates(
 /** Returns the numbers of the phases with tasks whose regular title is a line in bold. */
 function boldKeys(rows: readonly Row[], weight: Weight): ReadonlySet<string> {
   const regular = candidates(rows, weight, (row) => {
-    const title = isBoldLine(row) && !isGateTitle(row.text) ? phaseTitle(row.text) : undefined;
+    const title = isBoldLine(row) && !isGateTitle(row.text) ? numbered(row.phase) : undefined;
     return title && { ...title, level: BELOW_HEADINGS };
   });
   return new Set(full(regular).flatMap(({ key }) => key ?? []));
@@ -239,8 +316,82 @@ function namedPhase(row: Row, keys: ReadonlySet<string>, bold: boolean): PhaseSt
   const title =
     isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text)
       ? undefined
-      : (phaseTitle(row.text) ?? otherPhase(row.text, keys));
+      : ((row.kind === "heading" ? row.phase : numbered(row.phase)) ?? otherPhase(row.text, keys));
   return title && { ...title, level: row.kind === "heading" ? row.depth : BELOW_HEADINGS };
+}
+
+/** Only a heading is a phase without a number: `Phase: 2` may be a property of a task. */
+function numbered(phase: PhaseTitle | undefined): PhaseTitle | undefined {
+  return phase?.key === undefined ? undefined : phase;
+}
+
+/** Adds the sections beside phases that have tasks with ids: `## Hotfixes` between phase 5 and phase 6 is a phase without a number. */
+function withSections(
+  rows: readonly Row[],
+  idOf: ReadonlyMap<Row, string>,
+  starts: ReadonlyMap<Row, PhaseStart>,
+): ReadonlyMap<Row, PhaseStart> {
+  const all = new Map(starts);
+  const [first] = starts.values();
+  const covered = new Set<string>();
+  let level: number | undefined;
+  for (const row of rows) {
+    const start = starts.get(row);
+    if (start !== undefined) level = start.level;
+    else if (row.kind === "heading" && !idOf.has(row) && row.depth <= (level ?? 0) && !isGateTitle(row.text))
+      level = undefined;
+    const id = idOf.get(row);
+    if (id === undefined) continue;
+    const isOwn = (row.kind === "heading" || row.checkbox !== undefined) && !covered.has(id);
+    const section = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0, idOf) : undefined;
+    if (level !== undefined) covered.add(id);
+    if (section === undefined || isNoPhase(section)) continue;
+    covered.add(id);
+    level = section.depth;
+    all.set(section, { key: undefined, name: section.text.replace(/\*\*|__/g, "").trim(), level });
+  }
+  return all;
+}
+
+function isNoPhase({ text, phase }: Row): boolean {
+  return phase !== undefined || NO_TASKS_HEADING.test(text) || LISTS_TASKS.test(text);
+}
+
+/** Returns the heading above a row that is on the level of the phases, else the nearest one that is no task. */
+function sectionBeside(row: Row, level: number, idOf: ReadonlyMap<Row, string>): Row | undefined {
+  let nearest: Row | undefined;
+  for (let { parent } = row; parent !== undefined; { parent } = parent) {
+    if (parent.kind !== "heading" || idOf.has(parent)) continue;
+    if (parent.depth === level) return parent;
+    nearest ??= parent;
+  }
+  return nearest;
+}
+
+/** Words before a number that name something else than a part of the work. */
+const NO_PART = /^(?:option|example|appendix|figure|table|requirement|version|question|note)$/;
+
+/**
+ * Returns headings such as `Wave 1: Name` or `Vaihe 1: Name` as phases, if no heading has a known word for them, all
+ * tasks are below them, and at least two have tasks.
+ */
+function wordedPhases(rows: readonly Row[], weight: Weight, words: Vocabulary): Candidate[] {
+  const all = rows.filter((row) => weight(row) !== undefined).length;
+  const known = new Set<string>();
+  for (const { kind, text } of rows) {
+    const word = kind === "heading" ? wordAndNumber(text)?.word : undefined;
+    if (word !== undefined && !NO_PART.test(word) && !words.taskWord.test(`${word} 1`)) known.add(word);
+  }
+  for (const word of known) {
+    const found = candidates(rows, weight, ({ kind, depth, text }) => {
+      const title = kind === "heading" ? wordAndNumber(text) : undefined;
+      return title?.word === word
+        ? { key: title.key, name: text.replace(/\*\*|__/g, "").trim(), level: depth }
+        : undefined;
+    });
+    if (full(found).length > 1 && countTasks(found) === all) return full(found);
+  }
+  return [];
 }
 
 /** A line in bold, also with `(2 days)` after it. */
@@ -250,25 +401,24 @@ const BOLD_LINE = /^\*\*[^*]+\*\*:?(?:[ \t]*\([^()]*\))?:?$/;
 const BELOW_HEADINGS = 7;
 
 /** Returns the items of a list that are phases with tasks nested in them; none if the list has other items among them. */
-function listedPhases(rows: readonly Row[], ids: Ids, identified: boolean): Candidate[] {
+function listedPhases(rows: readonly Row[], idOf: ReadonlyMap<Row, string>, identified: boolean): Candidate[] {
   const top = rows.filter(({ kind, depth }) => kind === "item" && depth === 0);
-  const first = top.findIndex(({ checkbox, text }) => checkbox !== undefined || phaseTitle(text) !== undefined);
-  if (top.slice(first).some(({ text }) => phaseTitle(text) === undefined)) return [];
-  const nested: Weight = (index) => {
-    const row = rows[index];
-    if (row?.kind !== "item" || row.depth === 0) return undefined;
-    return ids[index] ?? (identified ? undefined : plainTask(row, 1));
+  const first = top.findIndex(({ checkbox, phase }) => checkbox !== undefined || numbered(phase) !== undefined);
+  if (top.slice(first).some(({ phase }) => numbered(phase) === undefined)) return [];
+  const nested: Weight = (row) => {
+    if (row.kind !== "item" || row.depth === 0 || (!identified && row.checkbox === undefined)) return undefined;
+    return idOf.get(row) ?? (identified || row.depth > 1 ? undefined : `${row.line}`);
   };
   const listed = candidates(rows, nested, (row) => {
-    const title = row.kind === "item" && row.depth === 0 ? phaseTitle(row.text) : undefined;
+    const title = row.kind === "item" && row.depth === 0 ? numbered(row.phase) : undefined;
     return title && { ...title, level: BELOW_HEADINGS };
   });
   // A checkbox with nothing nested in it is a task, also if its name is `Phase 2: api`.
-  const isLeaf = ({ index, tasks }: Candidate) => tasks.length === 0 && rows[index]?.checkbox !== undefined;
+  const isLeaf = ({ row, tasks }: Candidate) => tasks.length === 0 && row.checkbox !== undefined;
   return full(listed).length > 0 && !listed.some(isLeaf) ? chosen(listed) : [];
 }
 
-function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undefined {
+function otherPhase(text: string, keys: ReadonlySet<string | undefined>): PhaseTitle | undefined {
   const title = loosePhaseTitle(text);
   return title === undefined || keys.has(title.key) ? undefined : title;
 }
@@ -287,13 +437,14 @@ function chosen(all: readonly Candidate[]): Candidate[] {
   const keys = new Set(fresh.map(({ key }) => key));
   const firstOf = (candidates: readonly Candidate[]) =>
     candidates.filter(({ key }) => {
-      const isFirst = !keys.has(key);
+      const isFirst = key === undefined || !keys.has(key);
       keys.add(key);
       return isFirst;
     });
-  const taken = [...fresh, ...firstOf(full(all))];
-  const places = new Set(taken.map(placeOf));
-  const empty = firstOf(all.filter((candidate) => taken.length === 0 || places.has(placeOf(candidate))));
+  const taken = [...fresh, ...firstOf(full(all).filter((candidate) => !fresh.includes(candidate)))];
+  const beside = (candidate: Candidate) =>
+    taken.some(({ level, row }) => level === candidate.level && row.parent === candidate.row.parent);
+  const empty = firstOf(all.filter((one) => one.key !== undefined && (taken.length === 0 || beside(one))));
   return [...taken, ...empty];
 }
 
@@ -301,42 +452,64 @@ function full(all: readonly Candidate[]): Candidate[] {
   return all.filter(({ tasks }) => tasks.length > 0);
 }
 
-/** Returns the level of a heading and its parent, as a key. */
-function placeOf({ level, parent }: Candidate): string {
-  return `${level} ${parent}`;
+function startsOf(phases: readonly Candidate[]): Map<Row, PhaseStart> {
+  return new Map(phases.map(({ row, key, name, level }) => [row, { key, name, level }]));
 }
-
-function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {
-  return new Map(phases.map(({ index, key, name, level }) => [index, { key, name, level }]));
-}
-
-type Ids = readonly (string | undefined)[];
 
 /**
  * Returns the sections with tasks, in a plan without phases. If sections are numbered, each includes its deeper headings,
  * and one without a number may have tasks without ids.
  */
-function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dialect): Candidate[] {
-  const start = (row: Row) => anySection(row, dialect);
+function sectionsOf(
+  rows: readonly Row[],
+  idOf: ReadonlyMap<Row, string>,
+  weight: Weight,
+  start: (row: Row) => PhaseStart | undefined,
+): Candidate[] {
   const levels = candidates(rows, weight, (row) => numberedSection(start(row))).flatMap(({ tasks, level }) =>
     tasks.length > 0 ? [level] : [],
   );
   if (levels.length === 0) return full(candidates(rows, weight, start, true));
   const deepest = Math.min(...levels);
-  const any: Weight = (index) => ids[index] ?? plainTask(rows[index]);
+  const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
   const shallow = (row: Row) => (row.depth <= deepest ? start(row) : undefined);
   return full(candidates(rows, any, shallow)).filter(
     ({ key, name }) => key !== undefined || !NO_TASKS_HEADING.test(name),
   );
 }
 
+/** Returns the sections beside others that have only checkboxes without ids, and are no lists of notes or risks. */
+function plainSections(
+  rows: readonly Row[],
+  idOf: ReadonlyMap<Row, string>,
+  sections: readonly Candidate[],
+  start: (row: Row) => PhaseStart | undefined,
+): Candidate[] {
+  const levels = new Set(sections.map(({ level }) => level));
+  const known = new Set(sections.map(({ row }) => row));
+  const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
+  return full(candidates(rows, any, start, true)).filter(
+    ({ row, level, name, tasks }) =>
+      levels.has(level) &&
+      !known.has(row) &&
+      !NO_TASKS_HEADING.test(name) &&
+      tasks.every((id) => /^\d+$/.test(id)) &&
+      !hasIds(row, idOf),
+  );
+}
+
+function hasIds(section: Row, idOf: ReadonlyMap<Row, string>): boolean {
+  for (const row of idOf.keys()) if (isWithin(row, section)) return true;
+  return false;
+}
+
 /** Returns any heading as a phase: in a plan without phases, every section with tasks is one. */
-function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
+function anySection(row: Row, { section }: Dialect, words: Vocabulary): PhaseStart | undefined {
   if (row.kind !== "heading") return undefined;
   if (section !== undefined && !section.test(row.text)) return undefined;
   const numbered = numberedTitle(row.text);
   if (numbered !== undefined) return { ...numbered, level: row.depth };
-  const field = fieldOf(row.text);
+  const field = fieldOf(row.text, words);
   if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
   return { key: undefined, name: row.text.replace(/\*\*|__/g, "").trim(), level: row.depth };
 }

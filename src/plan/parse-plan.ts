@@ -1,28 +1,31 @@
 /**
- * Reads a tasks.md as a plan, without I/O: source, rows, outline, drafts and plan, in this order.
+ * Reads a tasks.md as a plan, without I/O: tree, rows, outline, drafts and plan, in this order.
  * This is the entry file of the folder.
  *
  * What is decided where:
+ * - words.ts: the words of plans, by language
  * - source.ts: which lines are code or comments
- * - rows.ts: headings, list items and lines of text
- * - titles.ts: titles of phases, tasks and gates, and labels
- * - task-line.ts: the parts of a task's line, and which brackets are checkboxes
- * - outline.ts: which headings begin a phase, and which rows name a task
- * - drafts.ts: what differs between dialects
- * - parse-plan.ts: the built-in parsers by name, and what a heading opens and ends
- * - reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
+ * - tree.ts: how Markdown is parsed
+ * - boxes.ts: which brackets are checkboxes
+ * - rows.ts: headings, list items, table rows and lines of text, each with its parent
+ * - titles.ts: titles of phases and gates, and labels
+ * - ids.ts: the ids of tasks
+ * - task-line.ts: the parts of a task's line
+ * - outline.ts: which headings begin a phase, which rows name a task, and which only repeat one
+ * - drafts.ts: what differs between dialects, and the state of a task
+ * - reader.ts: the task, gate or list to which a row belongs
  * - finish.ts: numbers, ids, durations, and titles and checkboxes without a place in the plan
  * - dependency-text.ts: dependencies as they are written, and graphs of waves
  * - order.ts: which tasks are linked, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
- * - plan.ts: the types of plans
+ * - plan.ts: the types of plans, and their report
  */
-import { parseSections } from "./blocks.js";
+import type { Root } from "mdast";
 import { readWaves } from "./dependency-text.js";
-import { chooseDialect, DIALECT_NAMES, type Dialect } from "./drafts.js";
-import { finishPlan, readDurations, reportMarked, reportUnplaced, reportUnread } from "./finish.js";
-import { type Outline, outlineOf } from "./outline.js";
+import { chooseDialect, DIALECT_NAMES, legendRows } from "./drafts.js";
+import { finishPlan, readDurations, reportMarked, reportRepeated, reportUnplaced, reportUnread } from "./finish.js";
+import { outlineOf } from "./outline.js";
 import {
   checkLength,
   type Plan,
@@ -33,13 +36,13 @@ import {
   type SourceParser,
   type TickRequest,
 } from "./plan.js";
-import { openGateOf, openOther, readItem, readLabel, readText } from "./reader-lines.js";
-import { ReaderState, startPhase, startTask } from "./reader-state.js";
+import { PlanReader } from "./reader.js";
 import { type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
-import { fieldOf, isGateTitle, mentionedPhase, NO_TASKS_HEADING } from "./titles.js";
+import { parseTree } from "./tree.js";
+import { type PlanWords, vocabularyOf } from "./words.js";
 
 /** The options of `parsePlan`. */
 export interface ParsePlanOptions {
@@ -47,33 +50,53 @@ export interface ParsePlanOptions {
   readonly dialect?: string;
   /** The name of the source in diagnostics and errors. Default `tasks.md`. */
   readonly file?: string;
+  /** More words with a meaning, beside the built-in ones: `{ phase: ["vaihe"] }`. */
+  readonly words?: PlanWords;
 }
 
 /**
  * Reads Markdown as a plan: phases, tasks, criteria, gates and dependencies, with their positions. Every checkbox
  * outside of code is in the plan or in a diagnostic.
  *
- * @throws {PhasegateError} `PLAN_PARSE` when the text can't be a plan: no phase and no task, over 5 MiB, or over 64 KiB
- * between two headings.
+ * @throws {PhasegateError} `PLAN_PARSE` when the text can't be a plan: no phase and no task, or over 5 MiB.
  * @throws {PhasegateError} `INVALID_INPUT` when there is no such dialect.
  */
 export function parsePlan(markdown: string, options: ParsePlanOptions = {}): PlanReading {
   const { file = "tasks.md" } = options;
   checkLength(markdown, file);
-  const dialect = chooseDialect(markdown, options.dialect);
   const source = new SourceText(markdown);
   const regions = findRegions(source);
-  const rows = readRows(source, parseSections(source, regions, file));
-  const outline = outlineOf(rows, dialect);
+  return readTree(parseTree(source, regions, file), markdown, source, regions, options);
+}
+
+/** Reads the tree of a source as a plan. `regions` are the lines that are not part of the tree. */
+export function readTree(
+  tree: Root,
+  markdown: string,
+  source: SourceText,
+  regions: readonly Region[],
+  { file = "tasks.md", dialect: name, words: extra }: ParsePlanOptions,
+): PlanReading {
+  const dialect = chooseDialect(markdown, name);
+  const words = vocabularyOf(extra);
+  const rows = readRows(source, tree, words);
+  const legend = legendRows(rows, words);
+  const outline = outlineOf(
+    rows.filter((row) => !legend.has(row)),
+    dialect,
+    words,
+  );
   if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, file);
-  const state = readPhases(rows, source, dialect, outline);
+  const reader = new PlanReader(source, dialect, outline, words, legend);
+  reader.read(rows);
   const report = new PlanReport(file);
-  const overviews = { durations: readDurations(rows), waves: readWaves(source, regions) };
-  const plan = finishPlan(state, overviews, report);
+  const overviews = { durations: readDurations(rows, words), waves: readWaves(source, regions) };
+  const plan = finishPlan(reader, overviews, report);
   reportRegions(regions, report);
-  reportUnread(rows, state, report);
-  reportMarked(rows, state, report);
-  reportUnplaced(source, regions, rows, state.placed, report);
+  reportUnread(rows, reader, report);
+  reportMarked(rows, reader, report);
+  reportRepeated(reader, plan, report);
+  reportUnplaced(reader, regions, rows, report);
   return { plan, diagnostics: report.sorted() };
 }
 
@@ -97,66 +120,6 @@ function reportRegions(regions: readonly Region[], report: PlanReport): void {
       const message = `this sample contains another one; strict Markdown would end it in line ${strictEnd}`;
       report.warn("FENCE_NESTED", place, message, "Open and close the outer one with four backticks.");
     }
-  }
-}
-
-/**
- * Reads the rows of a plan into drafts of phases and tasks. A label or the heading of a gate opens a block, which gets the
- * list after it; for everything else, the nesting of a row decides.
- */
-function readPhases(rows: readonly Row[], source: SourceText, dialect: Dialect, outline: Outline): ReaderState {
-  const state = new ReaderState(source, dialect, outline);
-  for (const [index, row] of rows.entries()) {
-    const start = outline.starts.get(index);
-    if (index === outline.untitled) startPhase(state, { key: undefined, name: "Tasks", level: 0 }, row);
-    if (start !== undefined) startPhase(state, start, row);
-    else if (row.kind === "heading") readHeading(state, row);
-    else if (row.kind === "rule") state.close();
-    else if (row.kind === "item") readItem(state, row);
-    else readText(state, row);
-  }
-  state.close();
-  return state;
-}
-
-function readHeading(state: ReaderState, row: Row): void {
-  state.close();
-  const { task, phase, outline } = state;
-  const inTask = task !== undefined && "heading" in task.place && row.depth > task.place.heading;
-  if (state.gates !== undefined && row.depth <= state.gates) state.gates = undefined;
-  if (isTaskHeading(state, row)) return startTask(state, row, { heading: row.depth });
-  const mentioned = mentionedPhase(row.text);
-  if (isGateTitle(row.text) || (state.gates !== undefined && mentioned !== undefined)) {
-    return startGate(state, row, mentioned);
-  }
-  const field = fieldOf(row.text);
-  if (inTask || (task !== undefined && field === "criteria" && phase !== undefined && row.depth > phase.level)) {
-    return readLabel(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
-  }
-  if (phase !== undefined && row.depth <= phase.level) state.endPhase(row.line);
-  state.endTask(row.line);
-  state.aside = outline.identified || NO_TASKS_HEADING.test(row.text);
-  if (field === "success" || field === "criteria")
-    openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
-}
-
-/** Checks whether a heading is a task: with the word "task", a `T012`, or `1.2` below the heading of phase 1. */
-function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
-  const id = outline.idOf.get(row);
-  if (phase === undefined || id === undefined) return false;
-  const named = /^[\W_]*(?:task|T\d)/i.test(row.text);
-  return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
-}
-
-/** Opens the section of a gate: of the phase that its title names, else of the last phase. */
-function startGate(state: ReaderState, row: Row, mentioned: string | undefined): void {
-  state.endTask(row.line);
-  const phase = mentioned === undefined ? state.lastPhase : (state.phaseOf(mentioned) ?? state.phase);
-  if (mentioned === undefined && /\bgates\b/i.test(row.text)) {
-    state.gates = row.depth;
-    state.endPhase(row.line);
-  } else if (phase !== undefined) {
-    openGateOf(state, phase, row.text, -1, true);
   }
 }
 

@@ -16,10 +16,18 @@ export interface PlanPosition {
 }
 
 /**
- * The state of a task in the source: `[ ]` is pending, `[x]` done, `[-]` in progress. `[~]` is queued or blocked, by
- * dialect.
+ * The state of a task in the source: `[ ]` is pending, `[x]` done, `[-]` in progress, `~~struck~~` dropped. `[~]` is queued
+ * or blocked, by dialect. A dropped task is neither open nor done, and no gate requires it.
  */
-export type TaskState = "pending" | "in_progress" | "queued" | "blocked" | "done";
+export type TaskState = "pending" | "in_progress" | "queued" | "blocked" | "done" | "dropped";
+
+/** The word of a status line that says a task's state. */
+export interface StatusWord {
+  /** The word as it is written. */
+  readonly text: string;
+  /** The position of the word. */
+  readonly position: PlanPosition;
+}
 
 /** A pair of brackets in the source. */
 export interface Checkbox {
@@ -57,10 +65,12 @@ export interface PlanTask {
   readonly dependencies: readonly string[];
   /** The acceptance criteria, in order. */
   readonly acceptanceCriteria: readonly PlanItem[];
-  /** The state by the checkbox; without one, by the status line or the criteria. */
+  /** The state by the checkbox; without one, by the status line and the boxes of the criteria. */
   readonly state: TaskState;
   /** The task's own checkbox; headings usually have none. */
   readonly checkbox?: Checkbox;
+  /** Without a checkbox: the word of its status line, which a tick changes. */
+  readonly status?: StatusWord;
   /** True if the plan marks it as optional. */
   readonly optional: boolean;
   /** True if the plan says that it may run in parallel with others. */
@@ -79,6 +89,8 @@ export interface PlanTask {
 export interface PlanPhase {
   /** The plan's own number: unique, ascending. */
   readonly number: number;
+  /** The number as it is written, where it differs: `1.5`, `2a`. */
+  readonly written?: string;
   /** The name of the phase. */
   readonly name: string;
   /** The goal of the phase. */
@@ -225,6 +237,7 @@ export function checkLength(text: string, file: string): void {
 /** The codes of diagnostics, with their meaning. */
 const PLAN_CODES = {
   CHECKBOX_UNPLACED: "a checkbox that is not a task, a criterion or an item of a gate",
+  CHECKBOX_REPEATED: "a checkbox that repeats a task which has its own state",
   FENCE_NESTED: "a code sample in a code sample, which strict Markdown reads in another way",
   FENCE_UNCLOSED: "a fence or a comment that is not closed",
   PHASE_RENUMBERED: "a phase that gets another number than it has in the source",
@@ -234,6 +247,7 @@ const PLAN_CODES = {
   PHASE_UNREAD: "a title with checkboxes below that names a phase, but is not read as one",
   TASK_ID_REPEATED: "an id that an earlier task has",
   TASK_WITHOUT_ID: "a task without an id among others with one",
+  TASK_TICKED_OPEN: "a task that is ticked while boxes inside it are open",
   STATE_UNKNOWN: "a mark between brackets without a meaning",
   DEPENDENCY_UNKNOWN: "a dependency on a task or a phase that is not in the plan",
   DEPENDENCY_UNREAD: "a dependency that names no task",

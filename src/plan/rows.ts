@@ -1,16 +1,19 @@
-/** Reads the blocks of a source as rows: headings, list items and lines of text. */
-import type { BlockContent, DefinitionContent, List, Paragraph, RootContent } from "mdast";
-import type { Section } from "./blocks.js";
+/** Reads the tree of a source as rows: one record for each heading, list item, table row and line of text, with its parent. */
+import type { BlockContent, DefinitionContent, List, ListItem, Paragraph, Root, RootContent } from "mdast";
+import { withoutLeadingMarks } from "../workflow/from-markdown.js";
+import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./boxes.js";
 import type { SourceText } from "./source.js";
-import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./task-line.js";
-import { labelOf } from "./titles.js";
+import { type Label, labelOf, type PhaseTitle, phaseTitle } from "./titles.js";
+import type { Vocabulary } from "./words.js";
 
 /** One line of a plan that may have a meaning. */
 export interface Row {
-  /** A `rule` is a line that separates sections. */
-  readonly kind: "heading" | "item" | "text" | "rule";
-  /** The level of a heading; the nesting depth of an item, from 0; for a line of text, that of its item, or -1. */
+  /** A `rule` is a line that separates sections; `cells` are a row of a table. */
+  readonly kind: "heading" | "item" | "text" | "cells" | "rule";
+  /** The level of a heading; the nesting depth of an item, from 0; for text and cells, that of their item, or -1. */
   readonly depth: number;
+  /** The item around it, else the heading above it. A heading's parent is the next higher heading above it. */
+  readonly parent: Row | undefined;
   /** The line, from 0. */
   readonly line: number;
   /** The column of the text, from 0: after markers, before a checkbox. */
@@ -18,149 +21,240 @@ export interface Row {
   /** The text after markers and checkbox, as it is written. */
   readonly text: string;
   readonly checkbox?: FoundCheckbox;
+  /** The label that the text begins with; not of a heading. */
+  readonly label: Label | undefined;
+  /** The text as the title of a phase. */
+  readonly phase: PhaseTitle | undefined;
 }
 
-/** Returns all rows of a source, in order. */
-export function readRows(source: SourceText, sections: Iterable<Section>): Row[] {
-  const rows: Row[] = [];
-  const all = [...sections];
-  const isMarked = all.some(({ blocks }) => blocks.some(({ type }) => type === "heading"));
-  for (const { base, blocks } of all) addBlocks(blocks, { source, rows, base, isMarked }, -1);
-  return rows;
+/** Checks whether a row is below another one in the tree. */
+export function isWithin(row: Row, above: Row | undefined): boolean {
+  if (above === undefined) return true;
+  for (let { parent } = row; parent !== undefined; { parent } = parent) if (parent === above) return true;
+  return false;
+}
+
+/** Returns all rows of a tree, in order. `words` gives labels and titles their meaning. */
+export function readRows(source: SourceText, tree: Root, words: Vocabulary): Row[] {
+  const isMarked = tree.children.some(({ type }) => type === "heading");
+  const reader = new RowReader(source, words, isMarked);
+  reader.addBlocks(tree.children, -1, undefined);
+  return reader.rows;
 }
 
 type Block = RootContent | BlockContent | DefinitionContent;
 
-interface Reading {
-  readonly source: SourceText;
-  readonly rows: Row[];
-  readonly base: number;
+class RowReader {
+  readonly rows: Row[] = [];
+  readonly #headings: Row[] = [];
+  readonly #source: SourceText;
+  readonly #words: Vocabulary;
   /** True if the source has `#` headings: then a line of `-` is a rule, and the words above it are no heading. */
-  readonly isMarked: boolean;
-}
+  readonly #isMarked: boolean;
 
-function addBlocks(blocks: readonly Block[], reading: Reading, depth: number): void {
-  for (const block of blocks) {
-    if (block.type === "list") addList(block, reading, depth + 1);
-    else if (block.type === "blockquote") addBlocks(block.children, reading, depth);
-    else if (block.type === "paragraph") addLines(block, reading, depth, false);
-    else if (block.type === "heading") addHeading(firstLine(block, reading), block.depth, reading, depth);
-    else if (block.type === "thematicBreak" && depth === -1) {
-      reading.rows.push({ kind: "rule", depth, line: firstLine(block, reading), column: 0, text: "" });
+  constructor(source: SourceText, words: Vocabulary, isMarked: boolean) {
+    this.#source = source;
+    this.#words = words;
+    this.#isMarked = isMarked;
+  }
+
+  addBlocks(blocks: readonly Block[], depth: number, item: Row | undefined): void {
+    for (const block of blocks) {
+      const line = firstLine(block);
+      if (line === undefined) continue;
+      if (block.type === "list") this.#addList(block, depth + 1, item);
+      else if (block.type === "blockquote") this.addBlocks(block.children, depth, item);
+      else if (block.type === "paragraph") this.#addLines(block, line, depth, item, undefined);
+      else if (block.type === "heading") this.#addHeading(line, block.depth, depth, item);
+      else if (block.type === "table") {
+        for (const { position } of block.children) {
+          if (position !== undefined) this.#addCells(position.start.line - 1, depth, item);
+        }
+      } else if (block.type === "thematicBreak" && depth === -1) {
+        this.#add({ kind: "rule", depth, parent: this.#heading, line, column: 0, text: "" });
+      }
     }
   }
-}
 
-function addList(list: List, reading: Reading, depth: number): void {
-  for (const item of list.children) {
-    const [first, ...others] = item.children;
-    if (first?.type === "paragraph") addLines(first, reading, depth, true);
-    else if (first !== undefined) addBlocks([first], reading, depth);
-    addBlocks(others, reading, depth);
+  get #heading(): Row | undefined {
+    return this.#headings.at(-1);
   }
-}
 
-/** Adds a paragraph, line by line. The first line of an item is the item. */
-function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: boolean): void {
-  const first = firstLine(paragraph, reading);
-  const last = reading.base + (paragraph.position?.end.line ?? 1);
-  if (!item && depth === -1 && isUnderlined(reading, first, last)) {
-    addHeading(first, levelOf(reading.source.text(first + 1)), reading, depth);
-    return;
+  #add(row: Omit<Row, "label" | "phase">): Row {
+    const { kind, text } = row;
+    const label = kind === "heading" || kind === "rule" ? undefined : labelOf(text, this.#words);
+    const added = { ...row, label, phase: kind === "rule" ? undefined : phaseTitle(text, this.#words) };
+    this.rows.push(added);
+    return added;
   }
-  for (let line = first; line <= last; line += 1) {
-    const text = reading.source.text(line);
-    const underline = reading.source.text(line + 1);
-    if (OWN_TITLE.test(text) && RULE.test(underline)) {
-      addHeading(line, levelOf(underline), reading, -1);
-      line += 1;
+
+  #addList(list: List, depth: number, parent: Row | undefined): void {
+    for (const node of list.children) {
+      const [first, ...others] = node.children;
+      const line = first === undefined ? undefined : firstLine(first);
+      let item: Row | undefined;
+      if (first?.type === "paragraph" && line !== undefined) item = this.#addLines(first, line, depth, parent, node);
+      else if (first !== undefined) this.addBlocks([first], depth, parent);
+      this.addBlocks(others, depth, item ?? parent);
+    }
+  }
+
+  /** Adds a paragraph, line by line, and returns its first row. The first line of an item is the item. */
+  #addLines(
+    paragraph: Paragraph,
+    first: number,
+    depth: number,
+    parent: Row | undefined,
+    item: ListItem | undefined,
+  ): Row | undefined {
+    const last = (paragraph.position?.end.line ?? 1) - 1;
+    if (item === undefined && depth === -1 && this.#isUnderlined(first, last)) {
+      this.#addHeading(first, levelOf(this.#source.text(first + 1)), depth, parent);
+      return undefined;
+    }
+    let around: Row | undefined;
+    for (let line = first; line <= last; line += 1) {
+      const text = this.#source.text(line);
+      const underline = this.#source.text(line + 1);
+      if (OWN_TITLE.test(text) && RULE.test(underline)) {
+        this.#addHeading(line, levelOf(underline), -1, undefined);
+        line += 1;
+      } else if (item !== undefined && line === first) {
+        around = this.#addItem(text, line, depth, parent, item);
+      } else {
+        const isOwn = OWN_PHASE.test(text) || (around !== undefined && isLazyLabel(text));
+        this.#addLine(text, line, isOwn ? -1 : depth, isOwn ? undefined : (around ?? parent));
+      }
+    }
+    return around;
+  }
+
+  #addItem(text: string, line: number, depth: number, parent: Row | undefined, { checked }: ListItem): Row {
+    const indent = MARKERS.exec(text)?.[0].length ?? 0;
+    // A marker behind the marker, as in `- 1. [ ] Name`, is not a list in one line to people.
+    const marked = indent + markerLength(text.slice(indent));
+    const checkbox = withState(checkboxAt(text, marked, true), checked);
+    const row = { kind: "item", depth, parent: parent ?? this.#heading, line } as const;
+    if (checkbox === undefined) return this.#add({ ...row, column: indent, text: text.slice(indent).trim() });
+    return this.#add({ ...row, column: marked, text: afterBox(text, marked, checkbox), checkbox });
+  }
+
+  /** Adds a line of text. In strict Markdown, a number other than 1 and a marker without a space begin no item; with a checkbox they do here. */
+  #addLine(text: string, line: number, depth: number, parent: Row | undefined): void {
+    const indent = INDENT.exec(text)?.[0].length ?? 0;
+    const marker = markerLength(text.slice(indent));
+    const checkbox = checkboxAt(text, indent + marker, marker > 0);
+    const place = { parent: parent ?? this.#heading, line };
+    if (checkbox === undefined) {
+      this.#add({ ...place, kind: "text", depth, column: indent, text: text.slice(indent).trim() });
     } else {
-      const own = OWN_PHASE.test(text) ? -1 : depth;
-      reading.rows.push(rowAt(text, line, own, item && line === first));
+      const column = indent + marker;
+      this.#add({ ...place, kind: "item", depth: depth + 1, column, text: afterBox(text, column, checkbox), checkbox });
     }
   }
+
+  #addCells(line: number, depth: number, item: Row | undefined): void {
+    const text = this.#source.text(line);
+    const column = INDENT.exec(text)?.[0].length ?? 0;
+    const parent = item ?? this.#heading;
+    this.#add({ kind: "cells", depth, parent, line, column, text: text.slice(column).trim() });
+  }
+
+  /** Adds a heading. In a list it is a line like others. Its checkbox may be at its end. */
+  #addHeading(line: number, level: number, depth: number, item: Row | undefined): void {
+    const text = this.#source
+      .text(line)
+      .trimEnd()
+      .replace(/[ \t]#+$/, "")
+      .trimEnd();
+    const column = HEADING.exec(text)?.[0].length ?? 0;
+    const first = checkboxAt(text, column);
+    const last = first ?? checkboxesIn(text).findLast(({ end }) => end === text.length);
+    const title = first === undefined ? text.slice(column, last?.start) : text.slice(first.end);
+    const box = last === undefined ? {} : { checkbox: last };
+    if (depth !== -1) {
+      this.#add({ kind: "text", depth, parent: item ?? this.#heading, line, column, text: title.trim(), ...box });
+      return;
+    }
+    while ((this.#heading?.depth ?? 0) >= level) this.#headings.pop();
+    const row = {
+      kind: "heading",
+      depth: level,
+      parent: this.#heading,
+      line,
+      column,
+      text: title.trim(),
+      ...box,
+    } as const;
+    this.#headings.push(this.#add(row));
+  }
+
+  /**
+   * Checks for an underlined heading. With `-`, it must be a title of the plan, or words below a blank line that are no
+   * sentence and no label: below these, plans have rules. Where a source has `#` headings, such words are none.
+   */
+  #isUnderlined(first: number, last: number): boolean {
+    const next = this.#source.text(first + 1);
+    if (!RULE.test(next)) return false;
+    if (next.includes("=")) return last === first + 1;
+    return last === first && (TITLE.test(this.#source.text(first)) || (!this.#isMarked && this.#isTitle(first)));
+  }
+
+  #isTitle(line: number): boolean {
+    const text = this.#source.text(line).trimEnd();
+    if (this.#source.text(line - 1).trim() !== "") return false;
+    return BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text, this.#words) === undefined;
+  }
+}
+
+/** Returns a checkbox with the state that the tree gives it, which a transform of the tree may have changed. */
+function withState(box: FoundCheckbox | undefined, checked: boolean | null | undefined): FoundCheckbox | undefined {
+  if (box === undefined || typeof checked !== "boolean" || /^[xX]$/.test(box.mark) === checked) return box;
+  return { ...box, mark: checked ? "x" : "" };
+}
+
+function afterBox(text: string, column: number, { end }: FoundCheckbox): string {
+  const emphasis = /^[*_~]*/.exec(text.slice(column))?.[0] ?? "";
+  return `${emphasis}${text.slice(end)}`.trim();
+}
+
+function firstLine(block: Block): number | undefined {
+  return block.position && block.position.start.line - 1;
 }
 
 /**
  * Markdown joins a line to the item or the words above it if there is no blank line between them. These lines are not
- * joined: titles of the plan that are underlined, and phases in bold.
+ * joined: titles of the plan that are underlined, phases in bold, and labels in bold that are not indented.
  */
 const OWN_TITLE = /^(?:phase|task)[ \t]+\d/i;
 const OWN_PHASE = /^\*\*phase[ \t]+\w/i;
+
+function isLazyLabel(text: string): boolean {
+  return /^\*\*[^*]+(?::\*\*|\*\*:)[ \t]*$/.test(text);
+}
 
 function levelOf(underline: string): number {
   return underline.includes("=") ? 1 : 2;
 }
 
-function firstLine(block: { position?: { start: { line: number } } | undefined }, { base }: Reading): number {
-  return base + (block.position?.start.line ?? 1);
-}
-
 const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
-
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
-
-/**
- * Checks for an underlined heading. With `-`, it must be a title of the plan, or words below a blank line that are no
- * sentence and no label: below these, plans have rules. Where a source has `#` headings, such words are none.
- */
-function isUnderlined({ source, isMarked }: Reading, first: number, last: number): boolean {
-  const next = source.text(first + 1);
-  if (!RULE.test(next)) return false;
-  if (next.includes("=")) return last === first + 1;
-  return last === first && (TITLE.test(source.text(first)) || (!isMarked && isTitle(source, first)));
-}
-
 const BEGIN_OF_TITLE = /^ {0,3}[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 const END_OF_TITLE = /[^\p{P}]$|\)$/u;
-
-function isTitle(source: SourceText, line: number): boolean {
-  const text = source.text(line).trimEnd();
-  if (source.text(line - 1).trim() !== "") return false;
-  return BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text) === undefined;
-}
-
 const HEADING = /^[ \t>]*#{1,6}[ \t]*/;
-
-/** Adds a heading. In a list it is a line like others. Its checkbox may be at its end. */
-function addHeading(line: number, level: number, { source, rows }: Reading, depth: number): void {
-  const text = source
-    .text(line)
-    .trimEnd()
-    .replace(/[ \t]#+$/, "")
-    .trimEnd();
-  const column = HEADING.exec(text)?.[0].length ?? 0;
-  const first = checkboxAt(text, column);
-  const last = first ?? checkboxesIn(text).findLast(({ end }) => end === text.length);
-  const title = first === undefined ? text.slice(column, startOf(last)) : text.slice(first.end);
-  const place = depth === -1 ? ({ kind: "heading", depth: level } as const) : ({ kind: "text", depth } as const);
-  rows.push({ ...place, line, column, text: title.trim(), ...(last === undefined ? {} : { checkbox: last }) });
-}
-
-function startOf(checkbox: FoundCheckbox | undefined): number | undefined {
-  return checkbox && checkbox.end - checkbox.width - 2;
-}
-
 const MARKERS = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t]|$))*[ \t]*/;
-
 const INDENT = /^[ \t>]*/;
 
-function rowAt(text: string, line: number, depth: number, item: boolean): Row {
-  const indent = (item ? MARKERS : INDENT).exec(text)?.[0].length ?? 0;
-  // In strict Markdown, a number other than 1 and a marker without a space begin no item. With a checkbox they do here.
-  const marked = indent + markerLength(text.slice(indent));
-  const checkbox = checkboxAt(text, marked);
-  if (checkbox === undefined)
-    return { kind: item ? "item" : "text", depth, line, column: indent, text: text.slice(indent).trim() };
-  const emphasis = /^[*_~]*/.exec(text.slice(marked))?.[0] ?? "";
-  const rest = `${emphasis}${text.slice(checkbox.end)}`.trim();
-  return { kind: "item", depth: item ? depth : depth + 1, line, column: marked, text: rest, checkbox };
-}
-
 /** GFM requires a space after a marker; before a checkbox people omit it. */
-const BARE_MARKER = /^[-*+](?=\[)/;
+const BARE_MARKER = /^[-*+](?=\\?\[)/;
 
 function markerLength(text: string): number {
-  return (BARE_MARKER.exec(text) ?? /^(?:[-*+]|\d{1,9}[.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?\[)/.exec(text) ?? [""])[0]
-    .length;
+  const match =
+    BARE_MARKER.exec(text) ?? /^(?:[-*+]|\d{1,9}[.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?(?:\\?\[|[☐☑☒🗆🗹]))/u.exec(text);
+  return match?.[0].length ?? 0;
+}
+
+/** Returns a heading's text without the marks, emoji and boxes before its words. */
+export function titleOf({ text }: Row): string {
+  return withoutLeadingMarks(text);
 }

@@ -1,16 +1,15 @@
-/**
- * Reads the parts of a task's line, and checkboxes as people write them. GFM accepts only `[ ]` and `[x]` after a list
- * marker; here `[-]`, `[~]`, `[]`, a bare `[ ]`, and checkboxes in bold or in tables count too, so that none is lost.
- */
-import { codeParts } from "../workflow/from-markdown.js";
-import { namesOnlyIds, type TaskIds, taskTitle } from "./titles.js";
+/** Reads the parts of a task's line: id, marks, name, duration, dependencies, requirements and files. */
+import type { IdReader, TaskIds } from "./ids.js";
+import { namesOnlyIds } from "./titles.js";
 
 /** The parts of a task's line. */
-interface TaskLine {
+export interface TaskLine {
   readonly id: string | undefined;
   readonly name: string;
   readonly optional: boolean;
   readonly parallel: boolean;
+  /** True if it is struck out: `~~T002 Name~~`. */
+  readonly struck: boolean;
   readonly story: string | undefined;
   readonly time: string | undefined;
   /** The text in parentheses, `(2h, depends on T012, T013)`, or at the end. */
@@ -21,26 +20,32 @@ interface TaskLine {
 
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
+/** The marks before a heading's words: emoji, boxes, emphasis around them. */
+const BEFORE_NAME = /^(?:[\p{Extended_Pictographic}\p{So}\uFE0F\u200D]|[ \t])+(?=\S)/u;
+
 /** Reads the text of a task. */
-export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine {
+export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdReader): TaskLine {
   const optional = /^\*(?=\s|\d|$)/.test(text);
   const body = withoutComments(optional ? text.slice(1) : text).trim();
-  const title = taskTitle(body, forms);
+  const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
-  const { others, dependencies = dependenciesAtEnd(rest) } = takeDependencies(rest);
-  const criteria = CRITERIA.exec(rest)?.[1];
+  const struck = /^[*_\s]*~~/.test(body) || rest.startsWith("~~");
+  const clean = struck ? rest.replaceAll("~~", "") : rest;
+  const { others, dependencies = dependenciesAtEnd(clean) } = takeDependencies(clean);
+  const criteria = CRITERIA.exec(clean)?.[1];
   const { name, time } = splitTime(bare(others.replace(CRITERIA, "")));
   return {
     id: title?.id,
     name: /^(?:\(optional\))?$/i.test(name) ? (title === undefined ? body : `Task ${title.id}`) : name,
-    optional: optional || /\boptional\b/i.test(/\(([^()]*)\)/.exec(rest)?.[1] ?? ""),
+    optional: optional || /\boptional\b/i.test(/\(([^()]*)\)/.exec(clean)?.[1] ?? ""),
     parallel: marks.includes("P"),
+    struck,
     story: marks.find((mark) => mark.startsWith("US")),
     time,
     dependencies,
     requirements:
       criteria === undefined ? [] : readReferences(criteria.replace(/:|\bACs?\b/gi, "").trim()).map(criterionId),
-    files: filesIn(rest),
+    files: filesIn(clean),
   };
 }
 
@@ -93,46 +98,6 @@ export function withoutComments(text: string): string {
   return text.replace(COMMENT, "");
 }
 
-/** A checkbox in a line: columns from 0. */
-export interface FoundCheckbox {
-  /** The text between the brackets, without spaces: `""`, `x`, `-`, … */
-  readonly mark: string;
-  /** The column of the character to change; for `[]`, the column where one is inserted. */
-  readonly column: number;
-  /** Number of characters between the brackets. */
-  readonly width: number;
-  /** The column after the brackets. */
-  readonly end: number;
-}
-
-const TICK = /^(?:[xX]|[✓✔☑✅]\uFE0F?)$/u;
-
-/** Checks whether a mark means done. */
-export function isTicked(mark: string): boolean {
-  return TICK.test(mark);
-}
-
-/** A letter or a digit is not a mark: `[P]` means parallel, `[1]` is a reference. Some signs have a variation selector. */
-const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?\]`;
-/** `[x](…)` is a link. */
-const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
-
-/** Returns the checkbox at a column, also after emphasis marks. */
-export function checkboxAt(text: string, column: number): FoundCheckbox | undefined {
-  AT_START.lastIndex = column;
-  const match = AT_START.exec(text);
-  return match === null ? undefined : found(match);
-}
-
-const ANYWHERE = new RegExp(BOX, "gu");
-
-/** Returns all checkboxes of a line, except those in code spans. */
-export function checkboxesIn(text: string): FoundCheckbox[] {
-  if (!text.includes("[")) return [];
-  const open = withoutCode(text);
-  return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
-}
-
 /** A list in parentheses, or the text of `[FR-001](spec.md#fr-001)` and `[FR-001]`. */
 const IN_BRACKETS = /^\(([^()]*)\)\.?$|\[([^[\]]*)\](?:\([^()]*\))?/g;
 /** `1.2`, `#3`, `FR-001`, `NFR-Sc1`, `Story 4`, or a range of two; a remark may follow. */
@@ -158,14 +123,6 @@ function takeMarks(text: string): { readonly rest: string; readonly marks: reado
   const [found = ""] = /^(?:\[(?:P|US\d+|Story)\]\s*)+/i.exec(text) ?? [];
   const rest = text.slice(found.length);
   return { rest, marks: [...found.matchAll(/\[([^[\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
-}
-
-function found(match: RegExpExecArray): FoundCheckbox {
-  const [whole, before = "", mark = "", after = ""] = match;
-  const end = match.index + whole.length;
-  const width = before.length + mark.length + after.length;
-  const inside = end - 1 - width;
-  return { mark, column: inside + (mark === "" ? 0 : before.length), width, end };
 }
 
 /** A text in parentheses, with others in it. */
@@ -202,18 +159,4 @@ function dependenciesAtEnd(text: string): string | undefined {
 /** Returns the id of an acceptance criterion: `(AC: 1, 2)` names only numbers. */
 function criterionId(reference: string): string {
   return /^AC/i.test(reference) ? reference : `AC ${reference}`;
-}
-
-/** Returns a line with backticks in place of its code spans. */
-function withoutCode(text: string): string {
-  if (!text.includes("`")) return text;
-  let open = "";
-  for (const { code, text: part } of codeParts(text)) open += code ? "`".repeat(part.length) : part;
-  return open;
-}
-
-/** Checks that brackets are not the end of a name (`string[]`, `list[-]`) or a link. `[ ]` is always a checkbox. */
-function isCheckbox({ 0: whole, 1: space = "", 2: mark, index }: RegExpExecArray, text: string): boolean {
-  if (mark === undefined && space !== "") return true;
-  return !/[\p{L}\p{N}_)\]]/u.test(text.charAt(index - 1)) && text.charAt(index + whole.length) !== "(";
 }

@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { ENGLISH, innermostIssue } from "../workflow/zod-issues.js";
 import { UniqueIds } from "./drafts.js";
-import { reportRepeated } from "./finish.js";
+import { reportSecondId } from "./finish.js";
 import { type LinkedTask, linkTasks } from "./order.js";
 import {
   checkLength,
@@ -26,7 +26,7 @@ export const taskMasterParser: SourceParser = {
     const tags = readTags(text, file);
     const report = new PlanReport(file);
     for (const { given, id, position } of tags.flatMap((tag) => tag.tasks)) {
-      reportRepeated(given, id, position, report);
+      reportSecondId(given, id, position, report);
     }
     const links = linkTasks(
       tags.map(({ key, tasks }) => ({ key, tasks })),

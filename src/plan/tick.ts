@@ -1,8 +1,8 @@
 /** Writes ticks into a tasks.md: the character between the brackets changes, and nothing else. */
 import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
+import { isTicked } from "./boxes.js";
 import type { Checkbox, Plan, PlanItem, PlanTask } from "./plan.js";
-import { isTicked } from "./task-line.js";
 
 /** The options of {@link tickTask}. */
 export interface TickOptions {

@@ -3,27 +3,30 @@
  * `_Requirements: 1.2_`.
  */
 import { withoutAtEnd } from "../workflow/from-markdown.js";
+import { ANY_ID } from "./ids.js";
+import { keyOf, type Vocabulary } from "./words.js";
 
-/** The number or letter of a phase as it is written, and its name. */
+/** The number or letter of a phase, in digits where it is in words, and its name. */
 export interface PhaseTitle {
-  readonly key: string;
+  /** Undefined in `Phase: Name`. */
+  readonly key: string | undefined;
   readonly name: string;
 }
 
-/** The forms in which a plan names its tasks: `Task 1.1`, `T012`, `1.1`. */
-export type TaskIds = "task" | "T" | "number";
-
-const PHASE =
-  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase(?:\s+#?|#|-)(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:(?:\([^()]*\)|\[[^[\]]*\])\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
-
-/** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase #2`, `Phase 2`. */
-export function phaseTitle(title: string): PhaseTitle | undefined {
+/**
+ * Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase #2`, `Phase two: Name`,
+ * `第2阶段：Name`, `Phase: Name`.
+ */
+export function phaseTitle(title: string, words: Vocabulary): PhaseTitle | undefined {
   const text = unlinked(title)
     .replace(/(?:\*\*|__):?/g, "")
     .trim();
-  const [, key, remark = "", name = "", bracketed = ""] = PHASE.exec(text) ?? [];
-  if (key === undefined) return undefined;
-  return { key: key.toLowerCase(), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
+  const match = words.phaseTitle.exec(text);
+  if (match === null) return undefined;
+  const [, spaced, joined, ordinal, leading, remark = "", name = "", bracketed = "", unnumbered] = match;
+  const key = spaced ?? joined ?? ordinal ?? leading;
+  if (key === undefined) return { key: undefined, name: unnumbered ?? "" };
+  return { key: keyOf(key), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
 }
 
 /** Returns a title with the texts of its links in their place: `[Phase 2](build.md): Build`. */
@@ -37,7 +40,7 @@ const PART_OF_PHASE =
   /^(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
-export function loosePhaseTitle(title: string): PhaseTitle | undefined {
+export function loosePhaseTitle(title: string): (PhaseTitle & { readonly key: string }) | undefined {
   const [, key, name = ""] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || isPart(name.trim()) ? undefined : { key, name: name.trim() };
 }
@@ -46,36 +49,21 @@ function isPart(name: string): boolean {
   return PART_OF_PHASE.test(name) || PART_OF_PHASE.test(name.slice(name.lastIndexOf(" ") + 1));
 }
 
-const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)/u;
+const NUMBERED = /^[^\p{L}\p{N}]*(\d+)(?:[.)]\s+|、\s*)(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
-export function numberedTitle(title: string): PhaseTitle | undefined {
+export function numberedTitle(title: string): (PhaseTitle & { readonly key: string }) | undefined {
   const [, key, name = ""] = NUMBERED.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
   return key === undefined ? undefined : { key, name: name.trim() };
 }
 
-/** The id of a task as it is written, and the rest of its text. */
-interface TaskTitle {
-  readonly id: string;
-  readonly rest: string;
-}
+/** A title such as `Wave 2: Name`, with any word that is not a known one. */
+const WORD_AND_NUMBER = /^[^\p{L}\p{N}]*(\p{L}{2,20})\s+(\d+(?:\.\d+)?)\s*(?:[:：.–—-]|$)/u;
 
-const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
-  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?)(?!\.?[\w–-]*\d)(?=[\s:.)*_(–—-]|$)/i,
-  T: /^[*_~\s]*(T(?:\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?|XXX))(?=[\s:.)*_–—-]|$)/,
-  number: /^[*_~\s]*(\d+(?!\d)(?:(?:\.\d+(?!\d))+|(?=[.)](?!\d))))(?=[\s:.)*_–—-]|$)/,
-};
-
-/** Spaces, a colon and the rest of a bold label. Underscores at the start of a name, `__proto__`, belong to the name. */
-const AFTER_ID = /^(?:[\s*~]|_+(?![_\p{L}\p{N}]))*[:.)–—-]*(?:[\s*~]|_+(?![_\p{L}\p{N}]))*/u;
-
-/** Returns the title of a task, in the first of the given forms that it has. */
-export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
-  for (const form of forms) {
-    const [before = "", id] = TASK_IDS[form].exec(text) ?? [];
-    if (id !== undefined) return { id, rest: text.slice(before.length).replace(AFTER_ID, "") };
-  }
-  return undefined;
+/** Returns the word and the number of a title such as `Wave 2: Name`. */
+export function wordAndNumber(title: string): { readonly word: string; readonly key: string } | undefined {
+  const [, word, key] = WORD_AND_NUMBER.exec(title.replace(/\*\*|__/g, "")) ?? [];
+  return word === undefined || key === undefined ? undefined : { word: word.toLowerCase(), key };
 }
 
 /** Returns the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
@@ -135,9 +123,11 @@ export const NO_TASKS = new RegExp(`\\b${NO_TASK_WORDS}`, "i");
 export const NO_TASKS_HEADING = new RegExp(`\\b${NO_TASK_WORDS}s?\\W*$`, "i");
 
 /** Returns the label that a line of text or a list item begins with, if it does. */
-export function labelOf(text: string): Label | undefined {
+export function labelOf(text: string, words: Vocabulary): Label | undefined {
   const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
-  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line) ?? dependenciesLabel(line);
+  return (
+    boldLabel(line, words) ?? slantedLabel(line, words) ?? plainLabel(line, words) ?? dependenciesLabel(line, words)
+  );
 }
 
 const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
@@ -146,11 +136,6 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   [
     "time",
     /^(?:(?:total )?estimate[ds]?(?: (?:time|duration|effort|hours))?|(?:time|effort) estimates?|duration|effort|time|human baseline)$/,
-  ],
-  ["dependencies", /^(?:dependenc(?:y|ies)|deps|depends(?: on)?|requires|blocked by|prerequisites?)$/],
-  [
-    "criteria",
-    /^(?:acceptance(?: (?:criteria|tests?))?|criteria|(?:validation|verification|completion|done) criteria|done when|definition of done|sub-?tasks)$/,
   ],
   ["success", /^success criteria$/],
   [
@@ -161,73 +146,79 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["files", /^files?(?: (?:modified|created|changed|to (?:create|modify|change)))?$/],
   ["requirements", /^(?:requirements?|traces to|traceability|validates|implements|refs?|references)$/],
   ["parallel", /^(?:parallel|parallelizable|can run in parallel)$/],
-  ["status", /^status$/],
 ];
 
+/** The fields whose labels are in the table of words. */
+const WORDED = ["dependencies", "criteria", "status"] as const;
+
 /** Returns the meaning of a title or of a label's name. The completion criteria of a phase are its gate. */
-export function fieldOf(name: string): Field {
-  const words = plain(name);
+export function fieldOf(name: string, words: Vocabulary): Field {
+  const said = plain(name);
   if (/\bphase\b/i.test(name)) {
-    if (words === "completion criteria") return "gate";
-    if (/criteria$/.test(words) && !/gate|exit/.test(words)) return "success";
+    if (said === "completion criteria") return "gate";
+    if (/criteria$/.test(said) && !/gate|exit/.test(said)) return "success";
   }
-  return FIELDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "other";
+  const found = FIELDS.find(([, pattern]) => pattern.test(said))?.[0];
+  return found ?? WORDED.find((field) => words.isLabel(field, said)) ?? "other";
 }
 
 const BOLD = /^(?:\*\*|__)(?=\S)/;
 
 /** Reads a label in bold with a colon in or after it, or alone on its line. */
-function boldLabel(line: string): Label | undefined {
+function boldLabel(line: string, words: Vocabulary): Label | undefined {
   const mark = BOLD.exec(line)?.[0];
   if (mark === undefined) return undefined;
   const end = line.indexOf(mark, mark.length + 1);
   if (end === -1) return undefined;
   const inside = line.slice(mark.length, end);
   const behind = line.slice(end + mark.length);
-  const rest = behind.replace(/^[ \t]*:?/, "");
-  const inner = inside.indexOf(":");
-  if (inner > 0) return label(inside.slice(0, inner), `${inside.slice(inner + 1)} ${rest}`);
-  return rest === "" || /^[ \t]*:/.test(behind) ? label(inside, rest) : undefined;
+  const rest = behind.replace(/^[ \t]*[:：]?/, "");
+  const inner = inside.search(/[:：]/);
+  if (inner > 0) return label(inside.slice(0, inner), `${inside.slice(inner + 1)} ${rest}`, words);
+  return rest === "" || /^[ \t]*[:：]/.test(behind) ? label(inside, rest, words) : undefined;
 }
 
-function label(name: string, text: string): Label {
-  return { field: fieldOf(name), name: name.trim(), text: text.trim() };
+function label(name: string, text: string, words: Vocabulary): Label {
+  return { field: fieldOf(name, words), name: name.trim(), text: text.trim() };
 }
 
 /** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
-const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
+const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:：]+)(?:[:：](\1?)|\1[ \t]*[:：])[ \t]*(.*)$/;
 
-function slantedLabel(line: string): Label | undefined {
+function slantedLabel(line: string, words: Vocabulary): Label | undefined {
   const [, , name, closed, rest = ""] = SLANTED.exec(line) ?? [];
   if (name === undefined) return undefined;
   // An empty `closed` is a mark that is still open after the colon.
-  return label(name, closed === "" ? withoutAtEnd(rest, "*_") : rest);
+  return label(name, closed === "" ? withoutAtEnd(rest, "*_") : rest, words);
 }
 
 const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
-const LEADING = /^([^:]+):[ \t]*$/;
+const LEADING = /^([^:：]+)[:：][ \t]*$/;
 
 /** Reads a label without marks: a known name, or a line that ends with a colon. */
-function plainLabel(line: string): Label | undefined {
-  const colon = line.indexOf(":");
+function plainLabel(line: string, words: Vocabulary): Label | undefined {
+  const colon = line.search(/[:：]/);
   const name = line.slice(0, Math.max(0, colon));
   const rest = line.slice(colon + 1);
-  if (PLAIN.test(name) && /^[ \t]/.test(rest) && rest.trim() !== "")
-    return fieldOf(name) === "other" ? undefined : label(name, rest);
+  if (PLAIN.test(name) && (line.charAt(colon) === "：" || /^[ \t]/.test(rest)) && rest.trim() !== "")
+    return fieldOf(name, words) === "other" ? undefined : label(name, rest, words);
   const leading = LEADING.exec(line)?.[1];
-  return leading === undefined ? undefined : label(leading, "");
+  return leading === undefined ? undefined : label(leading, "", words);
 }
 
 const DEPENDS = /^[*_]{0,3}(depends on|requires|blocked by)[*_]{0,3}[ \t](.*)/i;
 
 /** Reads `depends on T001 (the model)` without a colon: other words make it a sentence. */
-function dependenciesLabel(line: string): Label | undefined {
+function dependenciesLabel(line: string, words: Vocabulary): Label | undefined {
   const [, name, text = ""] = DEPENDS.exec(line) ?? [];
   if (name === undefined) return undefined;
-  return namesOnlyIds(text.replace(/\([^()]*\)/g, " ")) ? label(name, text) : undefined;
+  return namesOnlyIds(text.replace(/\([^()]*\)/g, " ")) ? label(name, text, words) : undefined;
 }
 
-const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
+const ID_WORDS = new RegExp(
+  String.raw`(?<![\p{L}\p{N}])(?:${ANY_ID}|\d+|[Tt]asks?|[Pp]hases?|and|to|through|complete)(?![\p{L}\p{N}])|[\s,;&#.、，–—-]`,
+  "gu",
+);
 
 /** Checks whether a text has ids of tasks and phases, and nothing else. */
 export function namesOnlyIds(text: string): boolean {

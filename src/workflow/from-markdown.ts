@@ -60,7 +60,8 @@ const endLongParagraph: Tokenizer = function tokenize(_effects, ok, nok) {
   return nok;
 };
 
-const LONG_PARAGRAPHS: Extension = { flow: { null: { name: "longParagraph", tokenize: endLongParagraph } } };
+/** Ends long paragraphs; for parsers with constructs that `fromMarkdown` does not have. */
+export const LONG_PARAGRAPHS: Extension = { flow: { null: { name: "longParagraph", tokenize: endLongParagraph } } };
 
 /**
  * The parser applies each edit of its list of events by copying the whole list. Every heading that is underlined and

@@ -200,7 +200,7 @@ export interface TaskDefinition {
         /** The requirements that the task serves, if the plan names them. */
         requirements?: string[] | undefined;
         /** The task's state when the plan was pinned. */
-        state: "pending" | "in_progress" | "queued" | "blocked" | "done";
+        state: "pending" | "in_progress" | "queued" | "blocked" | "done" | "dropped";
         /** True if the phase can pass without it. */
         optional: boolean;
         /** True if it can be done at the same time as its neighbours. */
@@ -227,7 +227,7 @@ const plannedTaskSchema = z.object({
   dependencies: z.array(z.string()),
   acceptanceCriteria: z.array(z.string()),
   requirements: texts,
-  state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
+  state: z.enum(["pending", "in_progress", "queued", "blocked", "done", "dropped"]),
   optional: z.boolean(),
   parallel: z.boolean(),
 });

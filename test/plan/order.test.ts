@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { readDependencies } from "../../src/plan/dependency-text.js";
+import { readDependencies as read } from "../../src/plan/dependency-text.js";
 import { planMermaid, planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
+import { vocabularyOf } from "../../src/plan/words.js";
 import { lines } from "./outline.js";
+
+const readDependencies = (text: string) => read(text, vocabularyOf(), () => false);
 
 /** Returns a plan of one phase with tasks that depend on others. */
 function planOf(tasks: Readonly<Record<string, string>>) {

@@ -154,7 +154,7 @@ const task = z.object({
   estimatedTime: z.optional(z.string()),
   dependencies: z.array(z.string()),
   acceptanceCriteria: z.array(item),
-  state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
+  state: z.enum(["pending", "in_progress", "queued", "blocked", "done", "dropped"]),
   checkbox: z.optional(checkbox),
   optional: z.boolean(),
   parallel: z.boolean(),

@@ -4,7 +4,7 @@
  */
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanItem, PlanPhase, PlanReading, PlanTask, TickRequest } from "../../plan/plan.js";
-import { isTicked } from "../../plan/task-line.js";
+import { isTicked } from "../../plan/boxes.js";
 import type { PlanText, SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { grouped, matchPhases, matchTasks, type PhaseMatches, type TaskMatches } from "./match.js";

@@ -1,0 +1,103 @@
+/**
+ * Checkboxes as people and formatters write them. GFM accepts only `[ ]` and `[x]` after a list marker; here any sign or
+ * letter between brackets counts at the start of a line, and so do `\[x\]`, `☐`, brackets in bold and in tables, so that
+ * none is lost.
+ */
+import { codeParts } from "../workflow/from-markdown.js";
+
+/** A checkbox in a line: columns from 0. */
+export interface FoundCheckbox {
+  /** The text between the brackets, without spaces: `""`, `x`, `-`, …; of `☐` and its kin, that character. */
+  readonly mark: string;
+  /** The column of the character to change; for `[]`, the column where one is inserted. */
+  readonly column: number;
+  /** The column where it begins, and the column after it. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Boxes in one character: open, and ticked. */
+export const BALLOTS: ReadonlyMap<string, string> = new Map([
+  ["☐", "☑"],
+  ["⬜", "✅"],
+  ["🔲", "✅"],
+  ["🗆", "🗹"],
+]);
+
+const TICK = /^(?:[xX]|[✓✔☑✅🗹☒]\uFE0F?)$/u;
+
+/** Checks whether a mark means done. */
+export function isTicked(mark: string): boolean {
+  return TICK.test(mark);
+}
+
+/** Checks whether a mark means open: nothing, or an empty ballot box. */
+export function isOpen(mark: string): boolean {
+  return mark === "" || BALLOTS.has(mark);
+}
+
+const BLANK = String.raw`[^\S\r\n]`;
+/** Any one sign, also escaped. A letter is one only at the start of an item: `[P]` means parallel. */
+const SIGN = String.raw`\\?(?:[^\s[\]\\\p{L}\p{N}]\uFE0F?|[xX])`;
+const LETTER = String.raw`\p{L}`;
+const BALLOT = String.raw`[☐☑☒🗆🗹]`;
+
+function brackets(sign: string): string {
+  return String.raw`\\?\[(${BLANK}*)(?:(${sign})(${BLANK}*))?\\?\]`;
+}
+
+/** After emphasis; `[x](…)` and `[x][…]` are links, and `[a]: …` is a definition. */
+const AT_START = new RegExp(
+  String.raw`(?:\*\*|__|~~|[*_])?[ \t]*(?:${brackets(`${SIGN}|${LETTER}`)}(?![([:])|(${BALLOT})\uFE0F?)`,
+  "uy",
+);
+const ANYWHERE = new RegExp(`${brackets(SIGN)}|(${BALLOT})\uFE0F?`, "gu");
+
+/** `[P]` of spec-kit means parallel. */
+const NO_BOX = /^P$/;
+const NOT_A_SIGN = /^(?![xX])\p{L}$/u;
+
+/** Returns the checkbox at a column, also after emphasis marks. `letters` allows any letter in it, as in a list. */
+export function checkboxAt(text: string, column: number, letters = false): FoundCheckbox | undefined {
+  AT_START.lastIndex = column;
+  const match = AT_START.exec(text);
+  if (match === null || (NOT_A_SIGN.test(match[2] ?? "") && (!letters || NO_BOX.test(match[2] ?? ""))))
+    return undefined;
+  return found(match);
+}
+
+/** Returns all checkboxes of a line, except those in code spans. Letters count only in `checkboxAt`. */
+export function checkboxesIn(text: string): FoundCheckbox[] {
+  if (!/[[☐☑☒🗆🗹]/u.test(text)) return [];
+  const open = withoutCode(text);
+  return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
+}
+
+function found(match: RegExpExecArray | RegExpMatchArray): FoundCheckbox {
+  const [whole, before = "", mark = "", after = "", ballot] = match;
+  const index = match.index ?? 0;
+  const end = index + whole.length;
+  if (ballot !== undefined) {
+    const column = index + whole.indexOf(ballot);
+    return { mark: ballot, column, start: column, end };
+  }
+  const closing = whole.endsWith("\\]") ? 2 : 1;
+  const inside = end - closing - before.length - mark.length - after.length;
+  const escape = mark.startsWith("\\") ? 1 : 0;
+  const start = index + whole.indexOf("[") - (whole.includes("\\[") ? 1 : 0);
+  return { mark: mark.slice(escape), column: inside + (mark === "" ? 0 : before.length + escape), start, end };
+}
+
+/** Returns a line with backticks in place of its code spans. */
+function withoutCode(text: string): string {
+  if (!text.includes("`")) return text;
+  let open = "";
+  for (const { code, text: part } of codeParts(text)) open += code ? "`".repeat(part.length) : part;
+  return open;
+}
+
+/** Checks that brackets are not the end of a name (`string[]`, `list[-]`) or a link. `[ ]` is always a checkbox. */
+function isCheckbox({ 0: whole, 1: space = "", 2: mark, 4: ballot, index }: RegExpMatchArray, text: string): boolean {
+  if (ballot !== undefined || (mark === undefined && space !== "")) return true;
+  return !/[\p{L}\p{N}_)\]]/u.test(text.charAt((index ?? 0) - 1)) && text.charAt((index ?? 0) + whole.length) !== "(";
+}

@@ -1,0 +1,122 @@
+/**
+ * The ids of tasks, by one definition for lines of tasks, headings, lists of subtasks and dependencies: numbers (`1.2`,
+ * `9a`, `1.2b`, `1.a`) and codes (`T001`, `T-001`, `T-HF01`, `T068A`, `FE-01`, `WP02`).
+ */
+
+/** The forms in which a plan names its tasks: `Task 1.1`, `T012`, `1.1`. */
+export type TaskIds = "task" | "T" | "number";
+
+/** A number, with parts and a letter. */
+const NUMBER = String.raw`\d+(?:\.\d+)*(?:\.?[a-z](?![\p{L}\p{N}]))?`;
+/** Capitals and digits with hyphens or dots between; at least one digit, and a letter first. */
+const CODE = String.raw`(?=[A-Z-]{0,12}\d|TXXX)[A-Z][A-Z0-9]{0,11}(?:-[A-Z0-9]{1,12}){0,3}(?:\.\d+)*[A-Za-z]?(?![\p{L}\p{N}])`;
+
+/**
+ * Any id, as dependencies name it. A number needs a dot, since `3` alone may count things, and a code has no hyphen after
+ * a digit, since `T001-003` is a range.
+ */
+export const ANY_ID = String.raw`\d+(?:\.\d+)+(?:\.?[a-z](?![\p{L}\p{N}]))?|\d+\.?[a-z](?![\p{L}\p{N}])|(?:[A-Z]{1,12}-){0,2}(?:[A-Z]{1,12}-?|t)\d+(?:\.\d+)*[A-Za-z]?(?![\p{L}\p{N}])`;
+
+/** The id of a task as it is written, and the rest of its text. */
+export interface TaskTitle {
+  readonly id: string;
+  readonly rest: string;
+  /** True if a colon, a bracket or the end follows the id, so that it is one without doubt. */
+  readonly sure: boolean;
+}
+
+const OPENING = String.raw`^[*_~\s]*(?:\[(?=[A-Z0-9.-]+\]))?`;
+const CLOSING = String.raw`(?=[\s:：.)\]、*_~(–—-]|$)`;
+const NAMED = new RegExp(String.raw`^(${NUMBER}|${CODE}|[a-z]+\d+)(?!\.?[\w–-]*\d)${CLOSING}`, "u");
+const CODED = new RegExp(String.raw`${OPENING}(${CODE})${CLOSING}`, "u");
+/** A whole number needs a dot or bracket after it; `9a` and `1.2` may stand alone. */
+const NUMBERED = new RegExp(
+  String.raw`${OPENING}(\d+(?:\.\d+)+(?:\.?[a-z](?![\p{L}\p{N}]))?|\d+\.[a-z](?=[\s:.)])|\d+(?=[.)、](?!\d))|\d+[a-z](?=[.):：]))${CLOSING}`,
+  "u",
+);
+
+/** Spaces, a colon and the rest of a bold label. Underscores at the start of a name, `__proto__`, belong to the name. */
+const AFTER_ID =
+  /^(?:[\s*~]|_+(?![_\p{L}\p{N}]))*\]?(?:[\s*~]|_+(?![_\p{L}\p{N}]))*[:：.)、–—-]*(?:[\s*~]|_+(?![_\p{L}\p{N}]))*/u;
+const SURE = /^(?:\]|[*_~]*\s*[:：]|\.\s|\s*[–—-]\s|[*_~]*$)/;
+
+/** Reads the ids at the start of texts, in the forms of a plan. */
+export class IdReader {
+  /** Prefixes of codes that are ids in this plan, such as `FE-`; `T` always is. */
+  readonly #codes: ReadonlySet<string>;
+  readonly #taskWord: RegExp;
+
+  /** `codes` comes from {@link codePrefixes}. */
+  constructor(taskWord: RegExp, codes: ReadonlySet<string> = new Set()) {
+    this.#taskWord = taskWord;
+    this.#codes = codes;
+  }
+
+  /** Returns the title of a task, in the first of the given forms that it has. */
+  read(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
+    for (const form of forms) {
+      const title = this.#readForm(text, form);
+      if (title !== undefined) return title;
+    }
+    return undefined;
+  }
+
+  /** Checks whether a text begins with the word for task. */
+  isNamed(text: string): boolean {
+    return this.#taskWord.test(text);
+  }
+
+  #readForm(text: string, form: TaskIds): TaskTitle | undefined {
+    if (form === "task") {
+      const word = this.#taskWord.exec(text)?.[0];
+      if (word === undefined) return undefined;
+      const [, id] = NAMED.exec(text.slice(word.length)) ?? [];
+      return id === undefined ? undefined : { ...titleAfter(text, word.length, id), sure: true };
+    }
+    if (form === "number") {
+      const [before = "", id] = NUMBERED.exec(text) ?? [];
+      return id === undefined ? undefined : titleAfter(text, before.length - id.length, id);
+    }
+    const title = codeTitle(text);
+    return title !== undefined && this.#codes.has(prefixOf(title.id)) ? title : undefined;
+  }
+}
+
+function codeTitle(text: string): TaskTitle | undefined {
+  const [before = "", id] = CODED.exec(text) ?? [];
+  return id === undefined ? undefined : titleAfter(text, before.length - id.length, id);
+}
+
+function titleAfter(text: string, start: number, id: string): TaskTitle {
+  const rest = text.slice(start + id.length);
+  return { id, rest: rest.replace(AFTER_ID, ""), sure: SURE.test(rest) };
+}
+
+/** Returns the letters before the first digit: `FE-` of `FE-01`, `T` of `T012`. */
+function prefixOf(id: string): string {
+  return id.slice(0, Math.max(0, id.search(/\d/))) || id;
+}
+
+/** A code that names something else: `UTF-8`, `SHA-256`. */
+const NAMES =
+  /^(?:UTF|SHA|MD|ISO|RFC|HTTP|TLS|SSL|ES|H|IPV|OAUTH|GPT|AES|RSA|EC|S|P|Q|V|U|K|MP|UUID|BASE|CVE|WCAG|AA|A)-?$/;
+
+/**
+ * Returns the prefixes of codes that are ids in a plan: those with a leading zero (`BE-04`), those with a colon and a
+ * hyphen after them, and those that several lines begin with. `T` is one in each plan.
+ */
+export function codePrefixes(texts: Iterable<string>): ReadonlySet<string> {
+  const found = new Set(["T", "TXXX"]);
+  const ids = new Map<string, Set<string>>();
+  for (const text of texts) {
+    const title = codeTitle(text);
+    if (title === undefined) continue;
+    const prefix = prefixOf(title.id);
+    const rest = title.id.slice(prefix.length);
+    if (/^0\d/.test(rest) || (title.sure && title.id.includes("-") && !NAMES.test(prefix))) found.add(prefix);
+    const known = ids.get(prefix) ?? new Set();
+    ids.set(prefix, known.add(title.id));
+    if (known.size > 2 && !NAMES.test(prefix)) found.add(prefix);
+  }
+  return found;
+}

@@ -1,0 +1,302 @@
+/**
+ * The words of plans, by language, and the patterns made of them. A host adds its own with the option `words`.
+ */
+
+/** The words with a meaning for plans. Case does not matter. */
+export interface PlanWords {
+  /** In titles of phases: `Phase 1: Name`. */
+  readonly phase?: readonly string[];
+  /** In titles of tasks: `Task 1.1: Name`. */
+  readonly task?: readonly string[];
+  /** Labels of dependencies: `Depends on: T001`. */
+  readonly dependencies?: readonly string[];
+  /** Labels of acceptance criteria. */
+  readonly criteria?: readonly string[];
+  /** Labels of states: `Status: done`. */
+  readonly status?: readonly string[];
+  /** States, as they stand after such a label. The first word of `done` and of `pending` is the one that a tick writes. */
+  readonly done?: readonly string[];
+  readonly pending?: readonly string[];
+  readonly in_progress?: readonly string[];
+  readonly blocked?: readonly string[];
+  readonly dropped?: readonly string[];
+  /** Said in place of a dependency: `None`. */
+  readonly none?: readonly string[];
+}
+
+type Concept = keyof PlanWords;
+
+/** The built-in words. In a word, a blank stands for any number of blanks. */
+export const LANGUAGES: Readonly<Record<string, PlanWords>> = {
+  en: {
+    phase: ["phase"],
+    task: ["task", "subtask", "sub-task"],
+    dependencies: [
+      ...["dependency", "dependencies", "deps", "depends", "depends on", "requires", "blocked by", "prerequisite"],
+      ...["prerequisites"],
+    ],
+    criteria: [
+      ...["acceptance", "acceptance criteria", "acceptance test", "acceptance tests", "criteria", "done when"],
+      ...["validation criteria", "verification criteria", "completion criteria", "done criteria"],
+      ...["definition of done", "subtasks", "sub-tasks"],
+    ],
+    status: ["status", "state"],
+    done: ["done", "complete", "completed", "finished", "implemented", "shipped", "merged", "closed"],
+    pending: ["pending", "todo", "to do", "open", "not started", "planned", "incomplete"],
+    in_progress: ["in progress", "in-progress", "started", "wip", "active", "ongoing", "in review", "partial"],
+    blocked: ["blocked", "on hold", "waiting"],
+    dropped: ["dropped", "cancelled", "canceled", "skipped", "shelved", "obsolete", "won't do", "wontfix", "removed"],
+    none: ["none", "nothing", "nil", "independent"],
+  },
+  de: {
+    phase: ["phase", "etappe", "abschnitt"],
+    task: ["aufgabe", "teilaufgabe"],
+    dependencies: ["abhängigkeit", "abhängigkeiten", "abhängig von", "hängt ab von", "benötigt", "voraussetzungen"],
+    criteria: ["akzeptanzkriterien", "abnahmekriterien", "fertig wenn"],
+    status: ["status", "stand"],
+    done: ["fertig", "erledigt", "abgeschlossen"],
+    pending: ["offen", "ausstehend"],
+    in_progress: ["in arbeit", "begonnen"],
+    blocked: ["blockiert"],
+    dropped: ["verworfen", "gestrichen", "entfällt"],
+    none: ["keine", "nichts"],
+  },
+  fr: {
+    phase: ["phase", "étape", "etape"],
+    task: ["tâche", "tache"],
+    dependencies: ["dépendance", "dépendances", "dépend de", "nécessite", "prérequis"],
+    criteria: ["critères d'acceptation", "critères d’acceptation", "critères de validation"],
+    status: ["statut", "état"],
+    done: ["terminé", "terminée", "fait", "faite", "achevé"],
+    pending: ["à faire", "en attente"],
+    in_progress: ["en cours"],
+    blocked: ["bloqué", "bloquée"],
+    dropped: ["annulé", "annulée", "abandonné", "abandonnée"],
+    none: ["aucun", "aucune"],
+  },
+  es: {
+    phase: ["fase", "etapa"],
+    task: ["tarea", "subtarea"],
+    dependencies: ["dependencia", "dependencias", "depende de", "requiere", "requisitos previos"],
+    criteria: ["criterios de aceptación", "criterios de aceptacion", "criterio de aceptación"],
+    status: ["estado"],
+    done: ["hecho", "hecha", "completado", "completada", "terminado", "terminada"],
+    pending: ["pendiente", "por hacer"],
+    in_progress: ["en progreso", "en curso"],
+    blocked: ["bloqueado", "bloqueada"],
+    dropped: ["cancelado", "cancelada", "descartado", "descartada"],
+    none: ["ninguno", "ninguna"],
+  },
+  pt: {
+    phase: ["fase", "etapa"],
+    task: ["tarefa", "subtarefa"],
+    dependencies: ["dependência", "dependências", "depende de", "requer", "pré-requisitos"],
+    criteria: ["critérios de aceitação", "critérios de aceite"],
+    status: ["status", "estado", "situação"],
+    done: ["concluído", "concluída", "feito", "feita", "completo", "completa"],
+    pending: ["pendente", "a fazer"],
+    in_progress: ["em andamento", "em progresso"],
+    blocked: ["bloqueado", "bloqueada"],
+    dropped: ["cancelado", "cancelada", "descartado", "descartada"],
+    none: ["nenhum", "nenhuma"],
+  },
+  it: {
+    phase: ["fase", "tappa"],
+    task: ["compito", "attività", "sottoattività"],
+    dependencies: ["dipendenza", "dipendenze", "dipende da", "richiede", "prerequisiti"],
+    criteria: ["criteri di accettazione"],
+    status: ["stato"],
+    done: ["fatto", "fatta", "completato", "completata", "finito", "finita"],
+    pending: ["da fare", "in attesa", "aperto"],
+    in_progress: ["in corso"],
+    blocked: ["bloccato", "bloccata"],
+    dropped: ["annullato", "annullata", "scartato"],
+    none: ["nessuno", "nessuna"],
+  },
+  ru: {
+    phase: ["фаза", "этап", "стадия"],
+    task: ["задача", "подзадача", "задание"],
+    dependencies: ["зависимость", "зависимости", "зависит от", "требует", "требуется"],
+    criteria: ["критерии приёмки", "критерии приемки", "критерии готовности"],
+    status: ["статус", "состояние"],
+    done: ["готово", "сделано", "выполнено", "выполнена", "завершено", "завершена"],
+    pending: ["не начато", "ожидает", "открыто"],
+    in_progress: ["в работе", "в процессе"],
+    blocked: ["заблокировано", "заблокирована"],
+    dropped: ["отменено", "отменена"],
+    none: ["нет", "отсутствуют"],
+  },
+  zh: {
+    phase: ["阶段", "階段"],
+    task: ["任务", "任務", "子任务"],
+    dependencies: ["依赖", "依賴", "依赖于", "前置条件", "前置任务", "依赖任务", "依赖项"],
+    criteria: ["验收标准", "驗收標準", "验收条件", "完成标准"],
+    status: ["状态", "狀態"],
+    done: ["已完成", "完成"],
+    pending: ["待办", "未开始", "待开始", "未完成", "待完成"],
+    in_progress: ["进行中", "進行中"],
+    blocked: ["阻塞", "受阻", "已阻塞"],
+    dropped: ["已取消", "取消", "已放弃"],
+    none: ["无", "無", "没有"],
+  },
+  ja: {
+    phase: ["フェーズ", "フェイズ", "段階"],
+    task: ["タスク", "サブタスク", "作業"],
+    dependencies: ["依存", "依存関係", "依存タスク", "前提条件", "前提"],
+    criteria: ["受け入れ基準", "受入基準", "受け入れ条件", "完了条件"],
+    status: ["ステータス", "状態", "状況"],
+    done: ["完了", "完了済み", "済"],
+    pending: ["未着手", "未完了", "未対応"],
+    in_progress: ["進行中", "作業中", "着手中"],
+    blocked: ["ブロック中", "保留"],
+    dropped: ["中止", "取消", "キャンセル"],
+    none: ["なし", "無し"],
+  },
+  ko: {
+    phase: ["단계", "페이즈"],
+    task: ["작업", "태스크", "과제"],
+    dependencies: ["의존성", "의존", "선행 작업", "선행 조건"],
+    criteria: ["인수 기준", "수용 기준", "완료 기준", "완료 조건"],
+    status: ["상태"],
+    done: ["완료", "완료됨"],
+    pending: ["대기", "미완료", "시작 전"],
+    in_progress: ["진행 중", "진행중"],
+    blocked: ["차단됨", "보류"],
+    dropped: ["취소", "취소됨"],
+    none: ["없음"],
+  },
+};
+
+/** A state that a word can say. */
+export type SaidState = "done" | "pending" | "in_progress" | "blocked" | "dropped";
+const SAID: readonly SaidState[] = ["done", "pending", "in_progress", "blocked", "dropped"];
+
+/** The words of a reader, with the patterns made of them. */
+export interface Vocabulary {
+  /** Sources of patterns: the words of a concept as alternatives, the longest first. */
+  readonly phase: string;
+  readonly task: string;
+  /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
+  isLabel(concept: "dependencies" | "criteria" | "status", name: string): boolean;
+  /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
+  stateIn(text: string): { readonly state: SaidState; readonly word: string; readonly index: number } | undefined;
+  /** Returns the word for done or pending in the language of another word for a state. */
+  wordFor(state: "done" | "pending", like: string): string;
+  /** Checks whether a text about dependencies begins with a word for none. */
+  saysNone(text: string): boolean;
+  readonly phaseTitle: RegExp;
+  readonly taskWord: RegExp;
+  /** `Phase 1`, `Phases 1-3`, `第1阶段`, in texts about dependencies. */
+  readonly phaseList: RegExp;
+  /** `Task 1 and 2`, where tasks have numbers without a dot. */
+  readonly taskList: RegExp;
+}
+
+let builtIn: Vocabulary | undefined;
+
+/** Returns the built-in words, with those of the host. */
+export function vocabularyOf(extra?: PlanWords): Vocabulary {
+  if (extra !== undefined) return compile([...Object.values(LANGUAGES), extra]);
+  builtIn ??= compile(Object.values(LANGUAGES));
+  return builtIn;
+}
+
+function compile(languages: readonly PlanWords[]): Vocabulary {
+  const of = (concept: Concept) => [...new Set(languages.flatMap((words) => words[concept] ?? []))];
+  const labels = {
+    dependencies: new Set(of("dependencies").map(lower)),
+    criteria: new Set(of("criteria").map(lower)),
+    status: new Set(of("status").map(lower)),
+  };
+  const states = SAID.flatMap((state) => of(state).map((word) => [lower(word), state] as const));
+  const stateOf = new Map(states);
+  const stateWord = starting(states.map(([word]) => word));
+  const none = starting(of("none"));
+  const [phase, task] = [alternatives(of("phase")), alternatives(of("task"))];
+  return {
+    phase,
+    task,
+    isLabel: (concept, name) => labels[concept].has(name),
+    stateIn: (text) => {
+      const [, before = "", word = ""] = stateWord.exec(text) ?? [];
+      const state = stateOf.get(lower(word).replace(/\s+/g, " "));
+      return state === undefined ? undefined : { state, word, index: before.length };
+    },
+    wordFor: (state, like) => {
+      const said = lower(like).replace(/\s+/g, " ");
+      const language = languages.find((words) => SAID.some((one) => words[one]?.some((word) => lower(word) === said)));
+      return language?.[state]?.[0] ?? state;
+    },
+    saysNone: (text) => none.test(text),
+    phaseTitle: phasePattern(phase),
+    phaseList: new RegExp(
+      String.raw`(?<!\p{L})(?:${phase})s?\s*#?(${NUMBER}(?:${JOIN}(?!\d+\.\d)${NUMBER})*)|第\s*(\d+|[${CHINESE}]{1,3})\s*(?:${phase})`,
+      "giu",
+    ),
+    taskList: new RegExp(String.raw`(?<!\p{L})(?:${task})s?\s*#?(\d+(?:${JOIN}#?\d+)*)(?!\.?\d)`, "giu"),
+    taskWord: new RegExp(String.raw`^[*_~\s]*(?:${task})(?:\s*#?|-)(?=[\p{L}\p{N}])`, "iu"),
+  };
+}
+
+/** Numbers in words, as titles of phases have them. */
+const NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split(" ");
+const CHINESE = "一二三四五六七八九十";
+const KEY = String.raw`\d+\.\d+|\d+[a-z]?|${NUMBERS.join("|")}|[${CHINESE}]{1,3}|[ivx]+|[a-z]`;
+/** What ends the number: a colon or dash with the name, a remark in brackets, or the end. */
+const REST = String.raw`\s*((?:(?:\([^()]*\)|（[^（）]*）|\[[^[\]]*\])\s*)?)(?:[:：.)|、–—-]+(?!\d)\s*(.*)|(\(.*\)))?$`;
+
+/** The number of a phase in a list, and what joins two. */
+const NUMBER = String.raw`(?:\d+(?:\.\d+)?(?:[a-z](?![\p{L}\p{N}_]))?|[${CHINESE}]{1,3}(?!\p{L}))`;
+const JOIN = String.raw`\s*(?:[-–—~～]|to|through|,(?:\s*and)?|、|，|&|and|和|und|et|y|e|и)\s*`;
+
+/** A title: any marks, a number of its own, then `Phase 1` or `第1阶段`, or the word and a name without a number. */
+function phasePattern(phase: string): RegExp {
+  const written = String.raw`(?:(?:${phase})(?:\s+#?|#|-)(${KEY})(?![\p{L}\p{N}])|(?:${phase})(\d+[a-z]?(?![\p{L}\p{N}])|[${CHINESE}]{1,3})|第\s*(\d+|[${CHINESE}]{1,3})\s*(?:${phase})|(\d+)\s*(?:${cjkOf(phase)}))`;
+  return new RegExp(
+    String.raw`^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?(?:${written}${REST}|(?:${phase})\s*[:：]\s*(\S.*)$)`,
+    "isu",
+  );
+}
+
+/** The words that stand after their number: `1단계`, `3段階`. */
+function cjkOf(phase: string): string {
+  return phase
+    .split("|")
+    .filter((word) => /^[\p{Script=Han}\p{Script=Hangul}\p{Script=Katakana}ー]+$/u.test(word))
+    .join("|");
+}
+
+/** Returns a key of a phase in digits where it is a number in words: `two` is `2`, `十二` is `12`. */
+export function keyOf(written: string): string {
+  const key = written.toLowerCase();
+  const word = NUMBERS.indexOf(key);
+  if (word !== -1) return `${word + 1}`;
+  if (!new RegExp(`^[${CHINESE}]+$`).test(key)) return key;
+  const [tens = "", ones = ""] = key.includes("十") ? key.split("十") : ["", key];
+  const digit = (sign: string) => CHINESE.indexOf(sign) + 1;
+  return `${key.includes("十") ? Math.max(digit(tens || "一"), 1) * 10 + (ones === "" ? 0 : digit(ones)) : digit(ones)}`;
+}
+
+function lower(word: string): string {
+  return word.toLowerCase();
+}
+
+function escaped(word: string): string {
+  return word.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`).replace(/ +/g, String.raw`\s+`);
+}
+
+/** Longer words come first, so that a word is not read as the beginning of another one. */
+function alternatives(words: readonly string[]): string {
+  return [...words]
+    .sort((one, other) => other.length - one.length)
+    .map(escaped)
+    .join("|");
+}
+
+/** A text that begins with one of these words, after marks; letters of Latin and Cyrillic words must end there. */
+function starting(words: readonly string[]): RegExp {
+  return new RegExp(
+    String.raw`^([^\p{L}\p{N}]*)(${alternatives(words)})(?![\p{Script=Latin}\p{Script=Cyrillic}\p{N}])`,
+    "iu",
+  );
+}
