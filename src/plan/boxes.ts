@@ -83,9 +83,9 @@ function found(match: RegExpExecArray | RegExpMatchArray): FoundCheckbox {
   }
   const closing = whole.endsWith("\\]") ? 2 : 1;
   const inside = end - closing - before.length - mark.length - after.length;
-  const escape = mark.startsWith("\\") ? 1 : 0;
+  const escaped = mark.startsWith("\\") ? 1 : 0;
   const start = index + whole.indexOf("[") - (whole.includes("\\[") ? 1 : 0);
-  return { mark: mark.slice(escape), column: inside + (mark === "" ? 0 : before.length + escape), start, end };
+  return { mark: mark.slice(escaped), column: inside + (mark === "" ? 0 : before.length + escaped), start, end };
 }
 
 /** Returns a line with backticks in place of its code spans. */

@@ -143,6 +143,22 @@ export function reportMarked(rows: readonly Row[], { phases, dialect, outline }:
   }
 }
 
+/** Reports ids in a list of subtasks that the plan has nowhere else. */
+export function reportListed({ listed, words }: PlanReader, plan: Plan, report: PlanReport): void {
+  const known = new Set(plan.phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
+  for (const { row, text } of listed) {
+    const missing = readDependencies(text, words, () => false).tasks.filter((id) => !known.has(id));
+    if (missing.length === 0) continue;
+    const message = `the subtasks ${missing.join(", ")} are no tasks of the plan: they have no line of their own`;
+    report.warn(
+      "TASK_UNREAD",
+      { line: row.line + 1, column: row.column + 1 },
+      message,
+      "Write '- [ ]' and the id for each.",
+    );
+  }
+}
+
 /** Returns the level of a heading, or of a phase in bold below all headings. */
 function levelOf({ kind, depth, text }: Row): number | undefined {
   if (kind === "heading") return depth;
@@ -151,6 +167,22 @@ function levelOf({ kind, depth, text }: Row): number | undefined {
 
 const HINT =
   "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or remove it.";
+
+/** Reports the checkboxes of criteria of the whole plan: no phase and no task requires them. */
+export function reportOfPlan({ ofPlan, source, placed }: PlanReader, report: PlanReport): void {
+  for (const { checkbox, line } of ofPlan) {
+    if (checkbox === undefined) continue;
+    const place = source.position(line, checkbox.column);
+    placed.add(place.offset);
+    const message = "this is a criterion of the whole plan: no phase requires it";
+    report.warn(
+      "CHECKBOX_OF_PLAN",
+      place,
+      message,
+      "To require it, write it below 'Validation Gate:' in the last phase.",
+    );
+  }
+}
 
 /** Reports the checkboxes of lists that repeat tasks, with the state of the task. */
 export function reportRepeated(reader: PlanReader, plan: Plan, report: PlanReport): void {
@@ -224,13 +256,16 @@ function numberTasks(
   report: PlanReport,
 ): NumberedPhase[] {
   const ids = new UniqueIds(phases.flatMap(({ draft }) => draft.tasks.flatMap(({ id }) => id ?? [])));
+  const isNamed = ({ id }: TaskDraft) => id !== undefined;
+  // In a phase whose tasks have no ids, they are not missing.
+  const inPhase = ({ tasks }: PhaseDraft) => identified && tasks.filter(isNamed).length * 2 >= tasks.length;
   return phases.map(({ draft, number }) => ({
     draft,
     number,
     tasks: draft.tasks.map((task, index) => {
       const id = task.id === undefined ? ids.make(`${number}.${index + 1}`) : ids.take(task.id);
       if (task.id !== undefined) reportSecondId(task.id, id, task.position, report);
-      else if (identified) {
+      else if (inPhase(draft)) {
         const message = `this task has no id; it is ${id} here`;
         report.warn("TASK_WITHOUT_ID", task.position, message, "Give it an id.");
       }

@@ -4,7 +4,7 @@
  */
 import type { Dialect } from "./drafts.js";
 import { codePrefixes, IdReader, type TaskIds } from "./ids.js";
-import { isWithin, type Row, titleOf } from "./rows.js";
+import { ancestorsOf, isWithin, type Row, titleOf } from "./rows.js";
 import {
   fieldOf,
   isGateTitle,
@@ -204,12 +204,7 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Ment
   // In a dialect whose subtasks are criteria, the ids below a task are theirs.
   if (dialect.nested === "tasks") return found;
   const mentioned = new Set(found.map(({ row }) => row));
-  return found.filter(({ row }) => row.kind !== "item" || !hasAncestor(row, mentioned));
-}
-
-function hasAncestor(row: Row, rows: ReadonlySet<Row>): boolean {
-  for (let { parent } = row; parent !== undefined; { parent } = parent) if (rows.has(parent)) return true;
-  return false;
+  return found.filter(({ row }) => row.kind !== "item" || !ancestorsOf(row).some((above) => mentioned.has(above)));
 }
 
 /** Returns the forms of ids in headings. `1.2 Name` is a task if no item has a number, else a section with tasks. */
@@ -251,9 +246,9 @@ function isBelow({ kind, depth }: Row, above: Row): boolean {
 /** Returns a line as the id of a task without one: an item with a checkbox that is in no other such item. */
 function plainTask(row: Row): string | undefined {
   if (row.checkbox === undefined || row.kind !== "item") return undefined;
-  for (let { parent } = row; parent !== undefined; { parent } = parent)
-    if (parent.checkbox !== undefined) return undefined;
-  return `${row.line}`;
+  return ancestorsOf(row).some(({ checkbox, kind }) => kind === "item" && checkbox !== undefined)
+    ? undefined
+    : `${row.line}`;
 }
 
 /** A heading, or a line or item in place of one, that may begin a phase. */
@@ -376,7 +371,9 @@ const NO_PART = /^(?:option|example|appendix|figure|table|requirement|version|qu
  * tasks are below them, and at least two have tasks.
  */
 function wordedPhases(rows: readonly Row[], weight: Weight, words: Vocabulary): Candidate[] {
-  const all = rows.filter((row) => weight(row) !== undefined).length;
+  const all = rows.filter(
+    (row) => weight(row) !== undefined && !NO_TASKS_HEADING.test(sectionOf(row)?.text ?? ""),
+  ).length;
   const known = new Set<string>();
   for (const { kind, text } of rows) {
     const word = kind === "heading" ? wordAndNumber(text)?.word : undefined;
@@ -389,7 +386,7 @@ function wordedPhases(rows: readonly Row[], weight: Weight, words: Vocabulary): 
         ? { key: title.key, name: text.replace(/\*\*|__/g, "").trim(), level: depth }
         : undefined;
     });
-    if (full(found).length > 1 && countTasks(found) === all) return full(found);
+    if (full(found).length > 1 && countTasks(found) >= all) return full(found);
   }
   return [];
 }
@@ -453,7 +450,17 @@ function full(all: readonly Candidate[]): Candidate[] {
 }
 
 function startsOf(phases: readonly Candidate[]): Map<Row, PhaseStart> {
-  return new Map(phases.map(({ row, key, name, level }) => [row, { key, name, level }]));
+  const isRoman = phases.some(({ key }) => /^[ivx]{2,}$/.test(key ?? ""));
+  return new Map(
+    phases.map(({ row, key, name, level }) => [row, { key: isRoman ? fromRoman(key) : key, name, level }]),
+  );
+}
+
+const ROMAN = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"];
+
+function fromRoman(key: string | undefined): string | undefined {
+  const value = ROMAN.indexOf(key ?? "");
+  return value > 0 ? `${value}` : key;
 }
 
 /**
@@ -469,13 +476,35 @@ function sectionsOf(
   const levels = candidates(rows, weight, (row) => numberedSection(start(row))).flatMap(({ tasks, level }) =>
     tasks.length > 0 ? [level] : [],
   );
-  if (levels.length === 0) return full(candidates(rows, weight, start, true));
+  if (levels.length === 0) {
+    const found = namedByParents(full(candidates(rows, weight, start, true)));
+    const named = found.filter(({ name }) => !NO_TASKS_HEADING.test(name));
+    return named.length > 0 ? named : found;
+  }
   const deepest = Math.min(...levels);
   const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
   const shallow = (row: Row) => (row.depth <= deepest ? start(row) : undefined);
   return full(candidates(rows, any, shallow)).filter(
     ({ key, name }) => key !== undefined || !NO_TASKS_HEADING.test(name),
   );
+}
+
+/** Puts the heading above a section in its place if others have its name: `Subtasks` below each package. */
+function namedByParents(sections: readonly Candidate[]): Candidate[] {
+  const count = (keys: readonly unknown[]) => {
+    const counts = new Map<unknown, number>();
+    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+    return counts;
+  };
+  const names = count(sections.map(({ name }) => name));
+  const parents = count(sections.map(({ row }) => row.parent));
+  const own = new Set(sections.map(({ row }) => row));
+  return sections.map((section) => {
+    const { parent } = section.row;
+    const isShared = (names.get(section.name) ?? 0) > 1 && parents.get(parent) === 1;
+    if (!isShared || parent === undefined || own.has(parent)) return section;
+    return { ...section, row: parent, name: parent.text.replace(/\*\*|__/g, "").trim(), level: parent.depth };
+  });
 }
 
 /** Returns the sections beside others that have only checkboxes without ids, and are no lists of notes or risks. */
@@ -488,19 +517,15 @@ function plainSections(
   const levels = new Set(sections.map(({ level }) => level));
   const known = new Set(sections.map(({ row }) => row));
   const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
+  const identified = new Set([...idOf.keys()].flatMap(ancestorsOf));
   return full(candidates(rows, any, start, true)).filter(
     ({ row, level, name, tasks }) =>
       levels.has(level) &&
       !known.has(row) &&
       !NO_TASKS_HEADING.test(name) &&
       tasks.every((id) => /^\d+$/.test(id)) &&
-      !hasIds(row, idOf),
+      !identified.has(row),
   );
-}
-
-function hasIds(section: Row, idOf: ReadonlyMap<Row, string>): boolean {
-  for (const row of idOf.keys()) if (isWithin(row, section)) return true;
-  return false;
 }
 
 /** Returns any heading as a phase: in a plan without phases, every section with tasks is one. */

@@ -24,7 +24,16 @@
 import type { Root } from "mdast";
 import { readWaves } from "./dependency-text.js";
 import { chooseDialect, DIALECT_NAMES, legendRows } from "./drafts.js";
-import { finishPlan, readDurations, reportMarked, reportRepeated, reportUnplaced, reportUnread } from "./finish.js";
+import {
+  finishPlan,
+  readDurations,
+  reportListed,
+  reportMarked,
+  reportOfPlan,
+  reportRepeated,
+  reportUnplaced,
+  reportUnread,
+} from "./finish.js";
 import { outlineOf } from "./outline.js";
 import {
   checkLength,
@@ -95,7 +104,9 @@ export function readTree(
   reportRegions(regions, report);
   reportUnread(rows, reader, report);
   reportMarked(rows, reader, report);
+  reportListed(reader, plan, report);
   reportRepeated(reader, plan, report);
+  reportOfPlan(reader, report);
   reportUnplaced(reader, regions, rows, report);
   return { plan, diagnostics: report.sorted() };
 }

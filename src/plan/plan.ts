@@ -237,6 +237,7 @@ export function checkLength(text: string, file: string): void {
 /** The codes of diagnostics, with their meaning. */
 const PLAN_CODES = {
   CHECKBOX_UNPLACED: "a checkbox that is not a task, a criterion or an item of a gate",
+  CHECKBOX_OF_PLAN: "a checkbox that is a criterion of the whole plan",
   CHECKBOX_REPEATED: "a checkbox that repeats a task which has its own state",
   FENCE_NESTED: "a code sample in a code sample, which strict Markdown reads in another way",
   FENCE_UNCLOSED: "a fence or a comment that is not closed",

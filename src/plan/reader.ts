@@ -8,10 +8,19 @@ import { type Dialect, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft 
 import type { TaskIds } from "./ids.js";
 import type { Outline, PhaseStart } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
-import { isWithin, type Row } from "./rows.js";
+import { ancestorsOf, isWithin, type Row } from "./rows.js";
 import type { SourceText } from "./source.js";
 import { bare, filesIn, readReferences, readTaskLine, splitTime, withoutComments } from "./task-line.js";
-import { type Field, fieldOf, isGateTitle, type Label, mentionedPhase, NO_TASKS, NO_TASKS_HEADING } from "./titles.js";
+import {
+  type Field,
+  fieldOf,
+  isGateTitle,
+  type Label,
+  mentionedPhase,
+  NO_TASKS,
+  NO_TASKS_HEADING,
+  namesOnlyIds,
+} from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
 /** The rows below a label or a heading. */
@@ -41,6 +50,9 @@ type BlockStart = Omit<Block, "items" | "first" | "last" | "grouped">;
 /** The level of a line in bold that is used as a heading. */
 const BOLD_LEVEL = 7;
 
+/** Titles of lists about the whole plan. */
+const OF_PLAN = /\b(?:(?:acceptance|success|completion) criteria|project completion|definition of done)\b/i;
+
 /** Labels that belong to the last task even if they are not indented. */
 const OF_TASKS: ReadonlySet<Field> = new Set([
   ...(["criteria", "dependencies", "time", "files", "requirements", "description", "parallel", "status"] as const),
@@ -57,6 +69,10 @@ export class PlanReader {
   readonly placed = new Set<number>();
   /** Lines that are not part of a task's description, because the plan has them elsewhere. */
   readonly told = new Set<number>();
+  /** Ids of subtasks in one line, `Subtasks: T001, T002`: their tasks are elsewhere. */
+  readonly listed: { readonly row: Row; readonly text: string }[] = [];
+  /** Items with a checkbox that are criteria of the whole plan. */
+  readonly ofPlan: Row[] = [];
   /** Items that a list of tasks elsewhere repeats, by the row of the task. */
   readonly repeated: { readonly row: Row; readonly task: Row }[] = [];
   readonly #tasks = new Map<Row, TaskDraft>();
@@ -108,8 +124,8 @@ export class PlanReader {
 
   #readHeading(row: Row): void {
     const block = this.#block;
-    if (block?.section && isWithin(row, block.owner) && !this.outline.idOf.has(row) && !mentionedPhase(row.text))
-      return;
+    const isPart = block?.section === true && isWithin(row, block.owner) && !this.outline.idOf.has(row);
+    if (isPart && (block.kind === "other" || !mentionedPhase(row.text))) return;
     this.#close();
     const [task, phase] = [this.#task, this.#phase];
     if (this.#gates !== undefined && row.depth <= this.#gates) this.#gates = undefined;
@@ -126,10 +142,12 @@ export class PlanReader {
     if (phase !== undefined && row.depth <= phase.level) this.#endPhase(row.line);
     this.#endTask(row.line);
     this.#aside = this.outline.identified || NO_TASKS_HEADING.test(row.text);
-    if (field !== "success" && field !== "criteria") return;
+    const isCriteria = field === "success" || field === "criteria";
     // Outside of a phase, they are those of the plan: of its only phase in a dialect with one section of tasks.
-    if (this.#phase !== undefined || this.dialect.section !== undefined) this.#openPhaseCriteria(row);
-    else this.#openOther({ field, name: row.text, text: "" }, row);
+    if (isCriteria && (this.#phase !== undefined || this.dialect.section !== undefined)) this.#openPhaseCriteria(row);
+    else if (this.#phase === undefined && (isCriteria || OF_PLAN.test(row.text))) {
+      this.#open({ kind: "other", owner: row, section: true, done: () => {} });
+    }
   }
 
   /** Checks whether a heading is a task: with the word "task", a `T012`, or `1.2` below the heading of phase 1. */
@@ -158,7 +176,10 @@ export class PlanReader {
     const block = this.#block;
     this.#field = undefined;
     if (block !== undefined) {
-      if (this.#isInside(block, row) && !this.#beginsTask(block, row)) return this.#collect(block, row);
+      if (this.#isInside(block, row) && !this.#beginsTask(block, row)) {
+        const isStatus = block.kind === "gate" && row.label?.field === "status" && row.checkbox === undefined;
+        return isStatus && this.#addStatusOfGate(block, row.label, row) ? undefined : this.#collect(block, row);
+      }
       this.#close();
     }
     const inTask = this.#taskAround(row);
@@ -258,10 +279,8 @@ export class PlanReader {
 
   /** Returns the nearest task above a row in the tree, or the task whose line in bold is above it. */
   #taskAround(row: Row): TaskDraft | undefined {
-    for (let { parent } = row; parent !== undefined; { parent } = parent) {
-      const task = this.#tasks.get(parent);
-      if (task !== undefined) return task;
-    }
+    const above = ancestorsOf(row).find((parent) => this.#tasks.has(parent));
+    if (above !== undefined) return this.#tasks.get(above);
     return this.#task?.level === BOLD_LEVEL ? this.#task : undefined;
   }
 
@@ -302,6 +321,10 @@ export class PlanReader {
       case "success":
       case "gate": {
         this.#tell(row);
+        if (/sub-?tasks/i.test(label.name) && namesOnlyIds(text)) {
+          this.listed.push({ row, text });
+          return;
+        }
         const item = text === "" ? undefined : this.#item({ ...row, text });
         const done = (items: readonly PlanItem[]) => void task.criteria.push(...items);
         return this.#open({ kind: "criteria", owner: row, section: false, text: item, done });
@@ -443,6 +466,7 @@ export class PlanReader {
     } else if (kind === "list" || kind === "other") {
       const task = this.#taskAround(row);
       if (task !== undefined) this.#addCriterion(task, row);
+      else if (block.section) this.ofPlan.push(row);
       return;
     } else if (row.depth > last && before?.checkbox === undefined && before?.details === undefined) {
       // A bullet above deeper checkboxes names their group.
@@ -464,6 +488,8 @@ export class PlanReader {
   #addStatusOfGate(block: Block, { text }: Label, row: Row): boolean {
     const checkbox = checkboxAt(this.source.text(row.line), row.column + row.text.lastIndexOf(text), true);
     if (!block.section || checkbox === undefined) return false;
+    // The bullets before it are properties of the gate, such as its type.
+    block.items.splice(0, block.items.length, ...block.items.filter((item) => item.checkbox !== undefined));
     block.items.push(this.#item({ ...row, text: block.owner.text, checkbox }));
     return true;
   }

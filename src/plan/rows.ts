@@ -27,11 +27,16 @@ export interface Row {
   readonly phase: PhaseTitle | undefined;
 }
 
-/** Checks whether a row is below another one in the tree. */
+/** Returns the rows above a row in the tree, the nearest first. */
+export function ancestorsOf(row: Row): Row[] {
+  const above: Row[] = [];
+  for (let { parent } = row; parent !== undefined; { parent } = parent) above.push(parent);
+  return above;
+}
+
+/** Checks whether a row is below another one in the tree; each is below none. */
 export function isWithin(row: Row, above: Row | undefined): boolean {
-  if (above === undefined) return true;
-  for (let { parent } = row; parent !== undefined; { parent } = parent) if (parent === above) return true;
-  return false;
+  return above === undefined || ancestorsOf(row).includes(above);
 }
 
 /** Returns all rows of a tree, in order. `words` gives labels and titles their meaning. */
@@ -153,11 +158,23 @@ class RowReader {
     }
   }
 
+  /** Adds a row of a table. With one checkbox, which is a cell, it is an item: the other cells are its text. */
   #addCells(line: number, depth: number, item: Row | undefined): void {
     const text = this.#source.text(line);
-    const column = INDENT.exec(text)?.[0].length ?? 0;
-    const parent = item ?? this.#heading;
-    this.#add({ kind: "cells", depth, parent, line, column, text: text.slice(column).trim() });
+    const column = /^[ \t>|]*/.exec(text)?.[0].length ?? 0;
+    const place = { parent: item ?? this.#heading, line, column } as const;
+    const [box, second] = checkboxesIn(text);
+    const isCell = box !== undefined && second === undefined && /(?:^|\|)\s*$/.test(text.slice(0, box.start));
+    const cells = text
+      .split("|")
+      .filter((cell) => /[\p{L}\p{N}]/u.test(cell) && checkboxAt(cell.trim(), 0) === undefined);
+    if (isCell && /^[^|]{0,20}(?:\||$)/.test(text.slice(box.end)) && cells.length > 0) {
+      const [first = "", ...others] = cells.map((cell) => cell.trim());
+      const name = [`${first} ${others[0] ?? ""}`.trim(), ...others.slice(1)].join(" · ");
+      this.#add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box });
+    } else {
+      this.#add({ ...place, kind: "cells", depth, text: text.slice(text.search(/[|\S]/)).trim() });
+    }
   }
 
   /** Adds a heading. In a list it is a line like others. Its checkbox may be at its end. */

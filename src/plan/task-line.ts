@@ -21,7 +21,7 @@ export interface TaskLine {
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
 /** The marks before a heading's words: emoji, boxes, emphasis around them. */
-const BEFORE_NAME = /^(?:[\p{Extended_Pictographic}\p{So}\uFE0F\u200D]|[ \t])+(?=\S)/u;
+const BEFORE_NAME = /^(?:\p{Extended_Pictographic}|\p{So}|\uFE0F|\u200D|[ \t])+(?=\S)/u;
 
 /** Reads the text of a task. */
 export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdReader): TaskLine {
@@ -29,7 +29,8 @@ export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdRea
   const body = withoutComments(optional ? text.slice(1) : text).trim();
   const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
-  const struck = /^[*_\s]*~~/.test(body) || rest.startsWith("~~");
+  // The mark before a struck name is gone with the id's, so that an odd one is left.
+  const struck = /^[*_\s]*~~/.test(body) || rest.startsWith("~~") || rest.split("~~").length % 2 === 0;
   const clean = struck ? rest.replaceAll("~~", "") : rest;
   const { others, dependencies = dependenciesAtEnd(clean) } = takeDependencies(clean);
   const criteria = CRITERIA.exec(clean)?.[1];
