@@ -40,7 +40,7 @@ const BLANK = String.raw`[^\S\r\n]`;
 /** Any one sign, also escaped. A letter is one only at the start of an item: `[P]` means parallel. */
 const SIGN = String.raw`\\?(?:[^\s[\]\\\p{L}\p{N}]\uFE0F?|[xX])`;
 const LETTER = String.raw`\p{L}`;
-const BALLOT = String.raw`[☐☑☒🗆🗹]`;
+const BALLOT = "[☐☑☒🗆🗹]";
 
 function brackets(sign: string): string {
   return String.raw`\\?\[(${BLANK}*)(?:(${sign})(${BLANK}*))?\\?\]`;

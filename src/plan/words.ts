@@ -26,146 +26,84 @@ export interface PlanWords {
 
 type Concept = keyof PlanWords;
 
-/** The built-in words. In a word, a blank stands for any number of blanks. */
-export const LANGUAGES: Readonly<Record<string, PlanWords>> = {
-  en: {
-    phase: ["phase"],
-    task: ["task", "subtask", "sub-task"],
-    dependencies: [
-      ...["dependency", "dependencies", "deps", "depends", "depends on", "requires", "blocked by", "prerequisite"],
-      ...["prerequisites"],
-    ],
-    criteria: [
-      ...["acceptance", "acceptance criteria", "acceptance test", "acceptance tests", "criteria", "done when"],
-      ...["validation criteria", "verification criteria", "completion criteria", "done criteria"],
-      ...["definition of done", "subtasks", "sub-tasks"],
-    ],
-    status: ["status", "state"],
-    done: ["done", "complete", "completed", "finished", "implemented", "shipped", "merged", "closed"],
-    pending: ["pending", "todo", "to do", "open", "not started", "planned", "incomplete"],
-    in_progress: ["in progress", "in-progress", "started", "wip", "active", "ongoing", "in review", "partial"],
-    blocked: ["blocked", "on hold", "waiting"],
-    dropped: ["dropped", "cancelled", "canceled", "skipped", "shelved", "obsolete", "won't do", "wontfix", "removed"],
-    none: ["none", "nothing", "nil", "independent"],
-  },
-  de: {
-    phase: ["phase", "etappe", "abschnitt"],
-    task: ["aufgabe", "teilaufgabe"],
-    dependencies: ["abhängigkeit", "abhängigkeiten", "abhängig von", "hängt ab von", "benötigt", "voraussetzungen"],
-    criteria: ["akzeptanzkriterien", "abnahmekriterien", "fertig wenn"],
-    status: ["status", "stand"],
-    done: ["fertig", "erledigt", "abgeschlossen"],
-    pending: ["offen", "ausstehend"],
-    in_progress: ["in arbeit", "begonnen"],
-    blocked: ["blockiert"],
-    dropped: ["verworfen", "gestrichen", "entfällt"],
-    none: ["keine", "nichts"],
-  },
-  fr: {
-    phase: ["phase", "étape", "etape"],
-    task: ["tâche", "tache"],
-    dependencies: ["dépendance", "dépendances", "dépend de", "nécessite", "prérequis"],
-    criteria: ["critères d'acceptation", "critères d’acceptation", "critères de validation"],
-    status: ["statut", "état"],
-    done: ["terminé", "terminée", "fait", "faite", "achevé"],
-    pending: ["à faire", "en attente"],
-    in_progress: ["en cours"],
-    blocked: ["bloqué", "bloquée"],
-    dropped: ["annulé", "annulée", "abandonné", "abandonnée"],
-    none: ["aucun", "aucune"],
-  },
-  es: {
-    phase: ["fase", "etapa"],
-    task: ["tarea", "subtarea"],
-    dependencies: ["dependencia", "dependencias", "depende de", "requiere", "requisitos previos"],
-    criteria: ["criterios de aceptación", "criterios de aceptacion", "criterio de aceptación"],
-    status: ["estado"],
-    done: ["hecho", "hecha", "completado", "completada", "terminado", "terminada"],
-    pending: ["pendiente", "por hacer"],
-    in_progress: ["en progreso", "en curso"],
-    blocked: ["bloqueado", "bloqueada"],
-    dropped: ["cancelado", "cancelada", "descartado", "descartada"],
-    none: ["ninguno", "ninguna"],
-  },
-  pt: {
-    phase: ["fase", "etapa"],
-    task: ["tarefa", "subtarefa"],
-    dependencies: ["dependência", "dependências", "depende de", "requer", "pré-requisitos"],
-    criteria: ["critérios de aceitação", "critérios de aceite"],
-    status: ["status", "estado", "situação"],
-    done: ["concluído", "concluída", "feito", "feita", "completo", "completa"],
-    pending: ["pendente", "a fazer"],
-    in_progress: ["em andamento", "em progresso"],
-    blocked: ["bloqueado", "bloqueada"],
-    dropped: ["cancelado", "cancelada", "descartado", "descartada"],
-    none: ["nenhum", "nenhuma"],
-  },
-  it: {
-    phase: ["fase", "tappa"],
-    task: ["compito", "attività", "sottoattività"],
-    dependencies: ["dipendenza", "dipendenze", "dipende da", "richiede", "prerequisiti"],
-    criteria: ["criteri di accettazione"],
-    status: ["stato"],
-    done: ["fatto", "fatta", "completato", "completata", "finito", "finita"],
-    pending: ["da fare", "in attesa", "aperto"],
-    in_progress: ["in corso"],
-    blocked: ["bloccato", "bloccata"],
-    dropped: ["annullato", "annullata", "scartato"],
-    none: ["nessuno", "nessuna"],
-  },
-  ru: {
-    phase: ["фаза", "этап", "стадия"],
-    task: ["задача", "подзадача", "задание"],
-    dependencies: ["зависимость", "зависимости", "зависит от", "требует", "требуется"],
-    criteria: ["критерии приёмки", "критерии приемки", "критерии готовности"],
-    status: ["статус", "состояние"],
-    done: ["готово", "сделано", "выполнено", "выполнена", "завершено", "завершена"],
-    pending: ["не начато", "ожидает", "открыто"],
-    in_progress: ["в работе", "в процессе"],
-    blocked: ["заблокировано", "заблокирована"],
-    dropped: ["отменено", "отменена"],
-    none: ["нет", "отсутствуют"],
-  },
-  zh: {
-    phase: ["阶段", "階段"],
-    task: ["任务", "任務", "子任务"],
-    dependencies: ["依赖", "依賴", "依赖于", "前置条件", "前置任务", "依赖任务", "依赖项"],
-    criteria: ["验收标准", "驗收標準", "验收条件", "完成标准"],
-    status: ["状态", "狀態"],
-    done: ["已完成", "完成"],
-    pending: ["待办", "未开始", "待开始", "未完成", "待完成"],
-    in_progress: ["进行中", "進行中"],
-    blocked: ["阻塞", "受阻", "已阻塞"],
-    dropped: ["已取消", "取消", "已放弃"],
-    none: ["无", "無", "没有"],
-  },
-  ja: {
-    phase: ["フェーズ", "フェイズ", "段階"],
-    task: ["タスク", "サブタスク", "作業"],
-    dependencies: ["依存", "依存関係", "依存タスク", "前提条件", "前提"],
-    criteria: ["受け入れ基準", "受入基準", "受け入れ条件", "完了条件"],
-    status: ["ステータス", "状態", "状況"],
-    done: ["完了", "完了済み", "済"],
-    pending: ["未着手", "未完了", "未対応"],
-    in_progress: ["進行中", "作業中", "着手中"],
-    blocked: ["ブロック中", "保留"],
-    dropped: ["中止", "取消", "キャンセル"],
-    none: ["なし", "無し"],
-  },
-  ko: {
-    phase: ["단계", "페이즈"],
-    task: ["작업", "태스크", "과제"],
-    dependencies: ["의존성", "의존", "선행 작업", "선행 조건"],
-    criteria: ["인수 기준", "수용 기준", "완료 기준", "완료 조건"],
-    status: ["상태"],
-    done: ["완료", "완료됨"],
-    pending: ["대기", "미완료", "시작 전"],
-    in_progress: ["진행 중", "진행중"],
-    blocked: ["차단됨", "보류"],
-    dropped: ["취소", "취소됨"],
-    none: ["없음"],
-  },
+/**
+ * The built-in words, in English, German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese and Korean:
+ * commas separate words, slashes languages. In a word, a blank stands for any number of blanks.
+ */
+const TABLE: Readonly<Record<Concept, readonly string[]>> = {
+  phase: [
+    "phase / phase, etappe, abschnitt / phase, étape, etape / fase, etapa / fase, etapa / fase, tappa / ",
+    "фаза, этап, стадия / 阶段, 階段 / フェーズ, フェイズ, 段階 / 단계, 페이즈",
+  ],
+  task: [
+    "task, subtask, sub-task / aufgabe, teilaufgabe / tâche, tache / tarea, subtarea / tarefa, subtarefa / ",
+    "compito, attività, sottoattività / задача, подзадача, задание / 任务, 任務, 子任务 / タスク, サブタスク, 作業 / ",
+    "작업, 태스크, 과제",
+  ],
+  dependencies: [
+    "dependency, dependencies, deps, depends, depends on, requires, blocked by, prerequisite, ",
+    "prerequisites / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von, benötigt, voraussetzungen / ",
+    "dépendance, dépendances, dépend de, nécessite, prérequis / ",
+    "dependencia, dependencias, depende de, requiere, requisitos previos / ",
+    "dependência, dependências, depende de, requer, pré-requisitos / ",
+    "dipendenza, dipendenze, dipende da, richiede, prerequisiti / ",
+    "зависимость, зависимости, зависит от, требует, требуется / 依赖, 依賴, 依赖于, 前置条件, 前置任务, 依赖任务, 依赖项 / ",
+    "依存, 依存関係, 依存タスク, 前提条件, 前提 / 의존성, 의존, 선행 작업, 선행 조건",
+  ],
+  criteria: [
+    "acceptance, acceptance criteria, acceptance test, acceptance tests, criteria, done when, ",
+    "validation criteria, verification criteria, completion criteria, done criteria, definition of done, ",
+    "subtasks, sub-tasks / akzeptanzkriterien, abnahmekriterien, fertig wenn / ",
+    "critères d'acceptation, critères d’acceptation, critères de validation / ",
+    "criterios de aceptación, criterios de aceptacion, criterio de aceptación / ",
+    "critérios de aceitação, critérios de aceite / criteri di accettazione / ",
+    "критерии приёмки, критерии приемки, критерии готовности / 验收标准, 驗收標準, 验收条件, 完成标准 / ",
+    "受け入れ基準, 受入基準, 受け入れ条件, 完了条件 / 인수 기준, 수용 기준, 완료 기준, 완료 조건",
+  ],
+  status: [
+    "status, state / status, stand / statut, état / estado / status, estado, situação / stato / ",
+    "статус, состояние / 状态, 狀態 / ステータス, 状態, 状況 / 상태",
+  ],
+  done: [
+    "done, complete, completed, finished, implemented, shipped, merged, closed / ",
+    "fertig, erledigt, abgeschlossen / terminé, terminée, fait, faite, achevé / ",
+    "hecho, hecha, completado, completada, terminado, terminada / ",
+    "concluído, concluída, feito, feita, completo, completa / ",
+    "fatto, fatta, completato, completata, finito, finita / ",
+    "готово, сделано, выполнено, выполнена, завершено, завершена / 已完成, 完成 / 完了, 完了済み, 済 / 완료, 완료됨",
+  ],
+  pending: [
+    "pending, todo, to do, open, not started, planned, incomplete / offen, ausstehend / ",
+    "à faire, en attente / pendiente, por hacer / pendente, a fazer / da fare, in attesa, aperto / ",
+    "не начато, ожидает, открыто / 待办, 未开始, 待开始, 未完成, 待完成 / 未着手, 未完了, 未対応 / 대기, 미완료, 시작 전",
+  ],
+  in_progress: [
+    "in progress, in-progress, started, wip, active, ongoing, in review, partial / in arbeit, begonnen / ",
+    "en cours / en progreso, en curso / em andamento, em progresso / in corso / в работе, в процессе / ",
+    "进行中, 進行中 / 進行中, 作業中, 着手中 / 진행 중, 진행중",
+  ],
+  blocked: [
+    "blocked, on hold, waiting / blockiert / bloqué, bloquée / bloqueado, bloqueada / bloqueado, bloqueada / ",
+    "bloccato, bloccata / заблокировано, заблокирована / 阻塞, 受阻, 已阻塞 / ブロック中, 保留 / 차단됨, 보류",
+  ],
+  dropped: [
+    "dropped, cancelled, canceled, skipped, shelved, obsolete, won't do, wontfix, removed / ",
+    "verworfen, gestrichen, entfällt / annulé, annulée, abandonné, abandonnée / ",
+    "cancelado, cancelada, descartado, descartada / cancelado, cancelada, descartado, descartada / ",
+    "annullato, annullata, scartato / отменено, отменена / 已取消, 取消, 已放弃 / 中止, 取消, キャンセル / 취소, 취소됨",
+  ],
+  none: [
+    "none, nothing, nil, independent / keine, nichts / aucun, aucune / ninguno, ninguna / nenhum, nenhuma / ",
+    "nessuno, nessuna / нет, отсутствуют / 无, 無, 没有 / なし, 無し / 없음",
+  ],
 };
+
+/** Returns the words of a concept in each language, and last those of the host. */
+function wordsOf(concept: Concept, extra: PlanWords | undefined): string[][] {
+  const languages = TABLE[concept].join("").split("/");
+  const built = languages.map((words) => words.split(",").flatMap((word) => word.trim() || []));
+  return [...built, (extra?.[concept] ?? []).map((word) => word.toLowerCase())];
+}
 
 /** A state that a word can say. */
 export type SaidState = "done" | "pending" | "in_progress" | "blocked" | "dropped";
@@ -196,19 +134,19 @@ let builtIn: Vocabulary | undefined;
 
 /** Returns the built-in words, with those of the host. */
 export function vocabularyOf(extra?: PlanWords): Vocabulary {
-  if (extra !== undefined) return compile([...Object.values(LANGUAGES), extra]);
-  builtIn ??= compile(Object.values(LANGUAGES));
+  if (extra !== undefined) return compile(extra);
+  builtIn ??= compile();
   return builtIn;
 }
 
-function compile(languages: readonly PlanWords[]): Vocabulary {
-  const of = (concept: Concept) => [...new Set(languages.flatMap((words) => words[concept] ?? []))];
+function compile(extra?: PlanWords): Vocabulary {
+  const of = (concept: Concept) => [...new Set(wordsOf(concept, extra).flat())];
   const labels = {
-    dependencies: new Set(of("dependencies").map(lower)),
-    criteria: new Set(of("criteria").map(lower)),
-    status: new Set(of("status").map(lower)),
+    dependencies: new Set(of("dependencies")),
+    criteria: new Set(of("criteria")),
+    status: new Set(of("status")),
   };
-  const states = SAID.flatMap((state) => of(state).map((word) => [lower(word), state] as const));
+  const states = SAID.flatMap((state) => of(state).map((word) => [word, state] as const));
   const stateOf = new Map(states);
   const stateWord = starting(states.map(([word]) => word));
   const none = starting(of("none"));
@@ -224,8 +162,10 @@ function compile(languages: readonly PlanWords[]): Vocabulary {
     },
     wordFor: (state, like) => {
       const said = lower(like).replace(/\s+/g, " ");
-      const language = languages.find((words) => SAID.some((one) => words[one]?.some((word) => lower(word) === said)));
-      return language?.[state]?.[0] ?? state;
+      const language = wordsOf("done", extra).findIndex((_, at) =>
+        SAID.some((one) => wordsOf(one, extra)[at]?.includes(said)),
+      );
+      return wordsOf(state, extra)[language]?.[0] ?? state;
     },
     saysNone: (text) => none.test(text),
     phaseTitle: phasePattern(phase),
