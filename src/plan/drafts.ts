@@ -276,7 +276,7 @@ export function isLegend(line: string, words: Vocabulary): boolean {
 }
 
 function legendEntries(line: string, words: Vocabulary): (readonly [string, TaskState])[] {
-  if (line.indexOf("[") === line.lastIndexOf("[")) return [];
+  if (line.indexOf("[") === line.lastIndexOf("[") || line.trimStart().startsWith("|")) return [];
   const entries = [...line.matchAll(LEGEND_ENTRY)].flatMap(([, mark = "", said = ""]) => {
     const state = words.stateIn(said)?.state;
     return state === undefined ? [] : [[mark.trim(), state] as const];

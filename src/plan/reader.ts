@@ -136,7 +136,8 @@ export class PlanReader {
     }
     const field = fieldOf(row.text, this.words);
     const inTask = task?.level !== undefined && row.depth > task.level;
-    if (inTask || (task !== undefined && field === "criteria" && phase !== undefined && row.depth > phase.level)) {
+    const isBehind = task !== undefined && this.outline.identified && field === "criteria";
+    if (inTask || (isBehind && phase !== undefined && row.depth > phase.level)) {
       return this.#readLabel({ field, name: row.text, text: "" }, row);
     }
     if (phase !== undefined && row.depth <= phase.level) this.#endPhase(row.line);
@@ -330,8 +331,19 @@ export class PlanReader {
         return this.#open({ kind: "criteria", owner: row, section: false, text: item, done });
       }
       default:
-        return this.#openOther(label, row);
+        return this.#readBoxBehind(task, label, row) ? undefined : this.#openOther(label, row);
     }
+  }
+
+  /** Reads a box right behind a label: `Done: [x]` is the task's own, `Tests: [x] pass` a criterion. */
+  #readBoxBehind(task: TaskDraft, { name, text }: Label, row: Row): boolean {
+    const checkbox = checkboxAt(this.source.text(row.line), row.column + row.text.lastIndexOf(text), true);
+    if (text === "" || checkbox === undefined || row.checkbox !== undefined) return false;
+    const isOwn = task.checkbox === undefined && this.words.stateIn(name)?.state === "done";
+    if (isOwn) task.checkbox = this.#checkbox({ ...row, checkbox });
+    else task.criteria.push(this.#item({ ...row, checkbox }));
+    this.#tell(row);
+    return true;
   }
 
   /** Reads a status line. A checkbox at its start is the task's own; the word is what a tick changes where there is none. */

@@ -155,7 +155,7 @@ const WORDED = ["dependencies", "criteria", "status"] as const;
 export function fieldOf(name: string, words: Vocabulary): Field {
   const said = plain(name);
   if (/\bphase\b/i.test(name)) {
-    if (said === "completion criteria") return "gate";
+    if (/^(?:completion criteria|(?:is )?(?:complete|done) when)$/.test(said)) return "gate";
     if (/criteria$/.test(said) && !/gate|exit/.test(said)) return "success";
   }
   const found = FIELDS.find(([, pattern]) => pattern.test(said))?.[0];
