@@ -363,6 +363,9 @@ function sectionBeside(row: Row, level: number, idOf: ReadonlyMap<Row, string>):
   return nearest;
 }
 
+/** A plan has few words for its parts; each that is tried takes time for all rows. */
+const WORDS_TRIED = 5;
+
 /** Words before a number that name something else than a part of the work. */
 const NO_PART = /^(?:option|example|appendix|figure|table|requirement|version|question|note)$/;
 
@@ -374,12 +377,14 @@ function wordedPhases(rows: readonly Row[], weight: Weight, words: Vocabulary): 
   const all = rows.filter(
     (row) => weight(row) !== undefined && !NO_TASKS_HEADING.test(sectionOf(row)?.text ?? ""),
   ).length;
-  const known = new Set<string>();
+  const counts = new Map<string, number>();
   for (const { kind, text } of rows) {
     const word = kind === "heading" ? wordAndNumber(text)?.word : undefined;
-    if (word !== undefined && !NO_PART.test(word) && !words.taskWord.test(`${word} 1`)) known.add(word);
+    if (word === undefined || NO_PART.test(word) || words.taskWord.test(`${word} 1`)) continue;
+    counts.set(word, (counts.get(word) ?? 0) + 1);
   }
-  for (const word of known) {
+  const frequent = [...counts].sort(([, one], [, other]) => other - one).slice(0, WORDS_TRIED);
+  for (const [word] of frequent) {
     const found = candidates(rows, weight, ({ kind, depth, text }) => {
       const title = kind === "heading" ? wordAndNumber(text) : undefined;
       return title?.word === word
@@ -438,11 +443,12 @@ function chosen(all: readonly Candidate[]): Candidate[] {
       keys.add(key);
       return isFirst;
     });
-  const taken = [...fresh, ...firstOf(full(all).filter((candidate) => !fresh.includes(candidate)))];
-  const beside = (candidate: Candidate) =>
-    taken.some(({ level, row }) => level === candidate.level && row.parent === candidate.row.parent);
-  const empty = firstOf(all.filter((one) => one.key !== undefined && (taken.length === 0 || beside(one))));
-  return [...taken, ...empty];
+  const own = new Set(fresh);
+  const taken = [...fresh, ...firstOf(full(all).filter((candidate) => !own.has(candidate)))];
+  const places = new Map<Row | undefined, Set<number>>();
+  for (const { level, row } of taken) places.set(row.parent, (places.get(row.parent) ?? new Set()).add(level));
+  const beside = ({ level, row }: Candidate) => taken.length === 0 || places.get(row.parent)?.has(level) === true;
+  return [...taken, ...firstOf(all.filter((one) => one.key !== undefined && beside(one)))];
 }
 
 function full(all: readonly Candidate[]): Candidate[] {
