@@ -18,7 +18,7 @@ import {
 import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";
 import type { PlanReader } from "./reader.js";
-import type { Row } from "./rows.js";
+import { isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { durationIn } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
@@ -114,6 +114,7 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: PlanRead
       else if (isPhase || level <= (title?.level ?? 0)) title = undefined;
     } else if (title !== undefined && row.checkbox !== undefined) {
       const { key, row: at } = title;
+      if (at.kind === "item" && !isWithin(row, at)) continue;
       const message = `'${at.text}' is not read as a phase, and the plan has no phase ${key}`;
       const place = { line: at.line + 1, column: at.column + 1 };
       report.warn("PHASE_UNREAD", place, message, `If it is one, write it like the others: '## Phase ${key}: Name'.`);
@@ -143,10 +144,11 @@ export function reportMarked(rows: readonly Row[], { phases, dialect, outline }:
   }
 }
 
-/** Returns the level of a heading, or of a phase in bold below all headings. */
-function levelOf({ kind, depth, text }: Row): number | undefined {
+/** Returns the level of a heading, or of a phase in bold below all headings: a line, or an item of a list. */
+function levelOf({ kind, depth, text, checkbox }: Row): number | undefined {
   if (kind === "heading") return depth;
-  return kind === "text" && depth === -1 && /^\*\*phase\b/i.test(text) ? 7 : undefined;
+  const alone = kind === "text" ? depth === -1 : kind === "item" && depth === 0 && checkbox === undefined;
+  return alone && /^\*\*phase\b/i.test(text) ? 7 : undefined;
 }
 
 const HINT =
