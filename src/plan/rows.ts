@@ -258,5 +258,5 @@ function markerLength(text: string): number {
 
 /** Returns a heading's text without the marks, emoji and boxes before its words. */
 export function titleOf({ text }: Row): string {
-  return withoutLeadingMarks(text);
+  return withoutLeadingMarks(text.replace(/^(?:\*\*|__)(?=[\p{Extended_Pictographic}\p{So}])/u, ""));
 }
