@@ -17,12 +17,17 @@ export interface FoundCheckbox {
 }
 
 /** Boxes in one character: open, and ticked. */
-export const BALLOTS: ReadonlyMap<string, string> = new Map([
+const BALLOTS: ReadonlyMap<string, string> = new Map([
   ["☐", "☑"],
-  ["⬜", "✅"],
-  ["🔲", "✅"],
   ["🗆", "🗹"],
 ]);
+
+/** Returns the mark of a ticked or an open box that is written like another one. */
+export function markLike(mark: string, done: boolean): string {
+  if (!new RegExp(`^${BALLOT}$`, "u").test(mark)) return done ? "x" : " ";
+  for (const [open, ticked] of BALLOTS) if (mark === open || mark === ticked) return done ? ticked : open;
+  return done ? "☑" : "☐";
+}
 
 const TICK = /^(?:[xX]|[✓✔☑✅🗹☒]\uFE0F?)$/u;
 
@@ -40,7 +45,7 @@ const BLANK = String.raw`[^\S\r\n]`;
 /** Any one sign, also escaped. A letter is one only at the start of an item: `[P]` means parallel. */
 const SIGN = String.raw`\\?(?:[^\s[\]\\\p{L}\p{N}]\uFE0F?|[xX])`;
 const LETTER = String.raw`\p{L}`;
-const BALLOT = String.raw`[☐☑☒🗆🗹]`;
+const BALLOT = "[☐☑☒🗆🗹]";
 
 function brackets(sign: string): string {
   return String.raw`\\?\[(${BLANK}*)(?:(${sign})(${BLANK}*))?\\?\]`;
@@ -83,9 +88,9 @@ function found(match: RegExpExecArray | RegExpMatchArray): FoundCheckbox {
   }
   const closing = whole.endsWith("\\]") ? 2 : 1;
   const inside = end - closing - before.length - mark.length - after.length;
-  const escape = mark.startsWith("\\") ? 1 : 0;
+  const escaped = mark.startsWith("\\") ? 1 : 0;
   const start = index + whole.indexOf("[") - (whole.includes("\\[") ? 1 : 0);
-  return { mark: mark.slice(escape), column: inside + (mark === "" ? 0 : before.length + escape), start, end };
+  return { mark: mark.slice(escaped), column: inside + (mark === "" ? 0 : before.length + escaped), start, end };
 }
 
 /** Returns a line with backticks in place of its code spans. */

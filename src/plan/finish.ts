@@ -196,13 +196,13 @@ export function reportUnplaced(
     const where = hidden.get(line);
     if (where === "code") continue;
     const columns = new Set(checkboxesIn(text).map(({ column }) => column));
-    const first = starts.get(line);
+    const first = where === undefined ? starts.get(line) : firstBox(text)?.column;
     if (first !== undefined) columns.add(first);
     if (columns.size === 0 || signs.has(line) || isLegend(text, words)) continue;
     for (const column of columns) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
-      const isStart = column === first || isFirst(text, column);
+      const isStart = column === first || firstBox(text)?.column === column;
       if (!isStart && ABOUT_SIGN.test(text.slice(0, Math.max(0, text.lastIndexOf("[", column))))) continue;
       const title = headings[heading];
       const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
@@ -350,7 +350,8 @@ function hiddenLines(regions: readonly Region[]): Map<number, string> {
   return hidden;
 }
 
-function isFirst(text: string, column: number): boolean {
-  const start = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]))*[ \t]*(?:#{1,6}[ \t])?/.exec(text)?.[0].length ?? 0;
-  return checkboxAt(text, start)?.column === column;
+/** Returns the checkbox at the start of a line, an item or a heading. */
+function firstBox(text: string) {
+  const before = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]))*[ \t]*(?:#{1,6}[ \t])?/.exec(text)?.[0] ?? "";
+  return checkboxAt(text, before.length, /[-*+.)]/.test(before));
 }

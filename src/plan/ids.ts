@@ -28,7 +28,7 @@ export interface TaskTitle {
 const OPENING = String.raw`^[*_~\s]*(?:\[(?=[A-Z0-9.-]+\]))?`;
 const CLOSING = String.raw`(?=[\s:：.)\]、*_~(–—-]|$)`;
 const NAMED = new RegExp(String.raw`^(${NUMBER}|${CODE}|[a-z]+\d+)(?!\.?[\w–-]*\d)${CLOSING}`, "u");
-const CODED = new RegExp(String.raw`${OPENING}(${CODE})${CLOSING}`, "u");
+const CODED = new RegExp(`${OPENING}(${CODE})${CLOSING}`, "u");
 /** A whole number needs a dot or bracket after it; `9a` and `1.2` may stand alone. */
 const NUMBERED = new RegExp(
   String.raw`${OPENING}(\d+(?:\.\d+)+(?:\.?[a-z](?![\p{L}\p{N}]))?|\d+\.[a-z](?=[\s:.)])|\d+(?=[.)、](?!\d))|\d+[a-z](?=[.):：]))${CLOSING}`,

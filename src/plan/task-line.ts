@@ -21,7 +21,7 @@ export interface TaskLine {
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
 /** The marks before a heading's words: emoji, boxes, emphasis around them. */
-const BEFORE_NAME = /^[\p{Extended_Pictographic}\p{So}\uFE0F\u200D \t*_]+(?=\S)/u;
+const BEFORE_NAME = /^(?:[\p{Extended_Pictographic}\p{So}*_]|\uFE0F|\u200D|[ \t])+(?=\S)/u;
 
 /** Reads the text of a task. */
 export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdReader): TaskLine {
