@@ -17,12 +17,17 @@ export interface FoundCheckbox {
 }
 
 /** Boxes in one character: open, and ticked. */
-export const BALLOTS: ReadonlyMap<string, string> = new Map([
+const BALLOTS: ReadonlyMap<string, string> = new Map([
   ["☐", "☑"],
-  ["⬜", "✅"],
-  ["🔲", "✅"],
   ["🗆", "🗹"],
 ]);
+
+/** Returns the mark of a ticked or an open box that is written like another one. */
+export function markLike(mark: string, done: boolean): string {
+  if (!new RegExp(`^${BALLOT}$`, "u").test(mark)) return done ? "x" : " ";
+  for (const [open, ticked] of BALLOTS) if (mark === open || mark === ticked) return done ? ticked : open;
+  return done ? "☑" : "☐";
+}
 
 const TICK = /^(?:[xX]|[✓✔☑✅🗹☒]\uFE0F?)$/u;
 

@@ -52,7 +52,8 @@ export function readDependencies(text: string, words: Vocabulary, isId: (word: s
   const phases: string[] = [];
   const tooLong: string[] = [];
   rest = rest.replace(words.phaseList, (_, after?: string, ordinal?: string) => {
-    phases.push(...numbersIn(after ?? ordinal ?? "", tooLong).map(keyOf));
+    const list = (after ?? ordinal ?? "").replace(/[a-z]{3,6}/gi, keyOf);
+    phases.push(...numbersIn(list, tooLong).map(keyOf));
     return " ";
   });
   rest = rest.replace(LETTERED, (_, list: string) => {

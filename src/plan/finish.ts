@@ -18,7 +18,7 @@ import {
 import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";
 import type { PlanReader } from "./reader.js";
-import type { Row } from "./rows.js";
+import { isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { durationIn } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
@@ -114,6 +114,7 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: PlanRead
       else if (isPhase || level <= (title?.level ?? 0)) title = undefined;
     } else if (title !== undefined && row.checkbox !== undefined) {
       const { key, row: at } = title;
+      if (at.kind === "item" && !isWithin(row, at)) continue;
       const message = `'${at.text}' is not read as a phase, and the plan has no phase ${key}`;
       const place = { line: at.line + 1, column: at.column + 1 };
       report.warn("PHASE_UNREAD", place, message, `If it is one, write it like the others: '## Phase ${key}: Name'.`);
@@ -159,10 +160,11 @@ export function reportListed({ listed, words }: PlanReader, plan: Plan, report: 
   }
 }
 
-/** Returns the level of a heading, or of a phase in bold below all headings. */
-function levelOf({ kind, depth, text }: Row): number | undefined {
+/** Returns the level of a heading, or of a phase in bold below all headings: a line, or an item of a list. */
+function levelOf({ kind, depth, text, checkbox }: Row): number | undefined {
   if (kind === "heading") return depth;
-  return kind === "text" && depth === -1 && /^\*\*phase\b/i.test(text) ? 7 : undefined;
+  const alone = kind === "text" ? depth === -1 : kind === "item" && depth === 0 && checkbox === undefined;
+  return alone && /^\*\*phase\b/i.test(text) ? 7 : undefined;
 }
 
 const HINT =
@@ -226,13 +228,13 @@ export function reportUnplaced(
     const where = hidden.get(line);
     if (where === "code") continue;
     const columns = new Set(checkboxesIn(text).map(({ column }) => column));
-    const first = starts.get(line);
+    const first = where === undefined ? starts.get(line) : firstBox(text)?.column;
     if (first !== undefined) columns.add(first);
     if (columns.size === 0 || signs.has(line) || isLegend(text, words)) continue;
     for (const column of columns) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
-      const isStart = column === first || isFirst(text, column);
+      const isStart = column === first || firstBox(text)?.column === column;
       if (!isStart && ABOUT_SIGN.test(text.slice(0, Math.max(0, text.lastIndexOf("[", column))))) continue;
       const title = headings[heading];
       const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
@@ -383,7 +385,8 @@ function hiddenLines(regions: readonly Region[]): Map<number, string> {
   return hidden;
 }
 
-function isFirst(text: string, column: number): boolean {
-  const start = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]))*[ \t]*(?:#{1,6}[ \t])?/.exec(text)?.[0].length ?? 0;
-  return checkboxAt(text, start)?.column === column;
+/** Returns the checkbox at the start of a line, an item or a heading. */
+function firstBox(text: string) {
+  const before = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]))*[ \t]*(?:#{1,6}[ \t])?/.exec(text)?.[0] ?? "";
+  return checkboxAt(text, before.length, /[-*+.)]/.test(before));
 }

@@ -47,7 +47,7 @@ export class IdReader {
   readonly #taskWord: RegExp;
 
   /** `codes` comes from {@link codePrefixes}. */
-  constructor(taskWord: RegExp, codes: ReadonlySet<string> = new Set()) {
+  constructor(taskWord: RegExp, codes: ReadonlySet<string>) {
     this.#taskWord = taskWord;
     this.#codes = codes;
   }

@@ -127,7 +127,7 @@ class RowReader {
       } else if (item !== undefined && line === first) {
         around = this.#addItem(text, line, depth, parent, item);
       } else {
-        const isOwn = OWN_PHASE.test(text) || (around !== undefined && isLazyLabel(text));
+        const isOwn = OWN_PHASE.test(text) || (around !== undefined && this.#isLazyLabel(text));
         this.#addLine(text, line, isOwn ? -1 : depth, isOwn ? undefined : (around ?? parent));
       }
     }
@@ -217,6 +217,11 @@ class RowReader {
     return last === first && (TITLE.test(this.#source.text(first)) || (!this.#isMarked && this.#isTitle(first)));
   }
 
+  /** Checks for a label in bold that is not indented: alone in its line, or that of a gate. */
+  #isLazyLabel(text: string): boolean {
+    return LAZY_LABEL.test(text) || (text.startsWith("**") && labelOf(text, this.#words)?.field === "gate");
+  }
+
   #isTitle(line: number): boolean {
     const text = this.#source.text(line).trimEnd();
     if (this.#source.text(line - 1).trim() !== "") return false;
@@ -244,11 +249,8 @@ function firstLine(block: Block): number | undefined {
  * joined: titles of the plan that are underlined, phases in bold, and labels in bold that are not indented.
  */
 const OWN_TITLE = /^(?:phase|task)[ \t]+\d/i;
+const LAZY_LABEL = /^\*\*[^*]+(?::\*\*|\*\*:)[ \t]*$/;
 const OWN_PHASE = /^\*\*phase[ \t]+\w/i;
-
-function isLazyLabel(text: string): boolean {
-  return /^\*\*[^*]+(?::\*\*|\*\*:)[ \t]*$/.test(text);
-}
 
 function levelOf(underline: string): number {
   return underline.includes("=") ? 1 : 2;
@@ -273,5 +275,5 @@ function markerLength(text: string): number {
 
 /** Returns a heading's text without the marks, emoji and boxes before its words. */
 export function titleOf({ text }: Row): string {
-  return withoutLeadingMarks(text);
+  return withoutLeadingMarks(text.replace(/^(?:\*\*|__)(?=[\p{Extended_Pictographic}\p{So}])/u, ""));
 }

@@ -21,7 +21,7 @@ export interface TaskLine {
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
 /** The marks before a heading's words: emoji, boxes, emphasis around them. */
-const BEFORE_NAME = /^(?:\p{Extended_Pictographic}|\p{So}|\uFE0F|\u200D|[ \t])+(?=\S)/u;
+const BEFORE_NAME = /^(?:[\p{Extended_Pictographic}\p{So}*_]|\uFE0F|\u200D|[ \t])+(?=\S)/u;
 
 /** Reads the text of a task. */
 export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdReader): TaskLine {
@@ -29,9 +29,10 @@ export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdRea
   const body = withoutComments(optional ? text.slice(1) : text).trim();
   const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
-  // The mark before a struck name is gone with the id's, so that an odd one is left.
-  const struck = /^[*_\s]*~~/.test(body) || rest.startsWith("~~") || rest.split("~~").length % 2 === 0;
-  const clean = struck ? rest.replaceAll("~~", "") : rest;
+  const lead = title === undefined ? "" : body.slice(0, body.length - title.rest.length);
+  const said = /^[^~]*~~[*_\s]*$/.test(lead) ? `~~${rest}` : rest;
+  const struck = /^[*_\s]*~~/.test(lead) || isStruck(said);
+  const clean = struck ? said.replaceAll("~~", "") : said;
   const { others, dependencies = dependenciesAtEnd(clean) } = takeDependencies(clean);
   const criteria = CRITERIA.exec(clean)?.[1];
   const { name, time } = splitTime(bare(others.replace(CRITERIA, "")));
@@ -48,6 +49,15 @@ export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdRea
       criteria === undefined ? [] : readReferences(criteria.replace(/:|\bACs?\b/gi, "").trim()).map(criterionId),
     files: filesIn(clean),
   };
+}
+
+/** What may follow a struck name: a remark, not another name as in `~~Use Redis~~ Use SQLite`. */
+const AFTER_STRUCK = /^[*_\s]*(?:$|[^\s\p{L}\p{N}`"'[]|(?:not|no|moved|replaced|superseded|merged|dropped|see)\b)/iu;
+
+/** Checks whether a text is struck out, except for a remark at its end. */
+function isStruck(text: string): boolean {
+  const end = text.lastIndexOf("~~");
+  return /^[*_\s]*~~/.test(text) && text.indexOf("~~") < end && AFTER_STRUCK.test(text.slice(end + 2));
 }
 
 /** Parentheses at the end of a name, and what may follow them. */

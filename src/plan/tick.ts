@@ -1,7 +1,7 @@
 /** Writes ticks into a tasks.md: the character between the brackets changes, and nothing else. */
 import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
-import { isTicked } from "./boxes.js";
+import { isTicked, markLike } from "./boxes.js";
 import type { Checkbox, Plan, PlanItem, PlanTask } from "./plan.js";
 
 /** The options of {@link tickTask}. */
@@ -75,11 +75,11 @@ function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID
 function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
   const { offset } = position;
   const found = markdown.charAt(offset);
-  const known = mark === "" ? /[ \t\]]/.test(found) : markdown.startsWith(mark, offset);
+  const known = mark === "" ? /[^\S\r\n]|[\]\\]/.test(found) : markdown.startsWith(mark, offset);
   if (!known) throw otherText(position.line);
   if (isTicked(mark) === done) return undefined;
-  const length = found === "]" ? 0 : Math.max(mark.length, 1);
-  return { offset, length, text: done ? "x" : " " };
+  const length = /[\]\\]/.test(found) ? 0 : Math.max(mark.length, 1);
+  return { offset, length, text: markLike(mark, done) };
 }
 
 function otherText(line: number): PhasegateError<"INVALID_INPUT"> {

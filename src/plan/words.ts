@@ -186,7 +186,7 @@ const KEY = String.raw`\d+\.\d+|\d+[a-z]?|${NUMBERS.join("|")}|[${CHINESE}]{1,3}
 const REST = String.raw`\s*((?:(?:\([^()]*\)|（[^（）]*）|\[[^[\]]*\])\s*)?)(?:[:：.)|、–—-]+(?!\d)\s*(.*)|(\(.*\)))?$`;
 
 /** The number of a phase in a list, and what joins two. */
-const NUMBER = String.raw`(?:\d+(?:\.\d+)?(?:[a-z](?![\p{L}\p{N}_]))?|[${CHINESE}]{1,3}(?!\p{L}))`;
+const NUMBER = String.raw`(?:\d+(?:\.\d+)?(?:[a-z](?![\p{L}\p{N}_]))?|(?:${NUMBERS.join("|")}|[${CHINESE}]{1,3})(?!\p{L}))`;
 const JOIN = String.raw`\s*(?:[-–—~～]|to|through|,(?:\s*and)?|、|，|&|and|和|und|et|y|e|и)\s*`;
 
 /** A title: any marks, a number of its own, then `Phase 1` or `第1阶段`, or the word and a name without a number. */

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
-const PLACE = "../shared/corpus";
+/** Beside the repository, or beside the folder of a worktree. */
+const PLACE =
+  ["../shared/corpus", "../../shared/corpus"].find((place) => existsSync(join(REPOSITORY, place))) ??
+  "../shared/corpus";
+
+/** The folder of the corpus, which is no part of the repository. */
+export const CORPUS = join(REPOSITORY, PLACE);
 
 /** The eight plans of praxis-os, with the counts of a human reader. */
 export const PRAXIS_PLANS = [

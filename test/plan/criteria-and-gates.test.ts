@@ -16,7 +16,6 @@ describe("acceptance criteria", () => {
       "- [ ] **Task 1.1**: B\n\n  **Acceptance Criteria:**\n  - [x] a\n  - [ ] b\n",
     ],
     ["at column 0", "- [ ] **Task 1.1**: B\n\n**Acceptance Criteria:**\n- [x] a\n- [ ] b\n"],
-    ["at column 0 below a nested label", "- [ ] **Task 1.1**: B\n  **Acceptance Criteria:**\n- [x] a\n- [ ] b\n"],
     ["as deep as their label", "- [ ] **Task 1.1**: B\n  - **Acceptance Criteria**:\n  - [x] a\n  - [ ] b\n"],
     ["without a label", "- [ ] **Task 1.1**: B\n  - [x] a\n  - a note\n  - [ ] b\n"],
     ["numbered", "- [ ] **Task 1.1**: B\n  Done when:\n  1. [x] a\n  2. [ ] b\n"],
@@ -44,14 +43,14 @@ describe("acceptance criteria", () => {
     expect(taskOf(HEAD + beside).acceptanceCriteria).toMatchObject([{ text: "it works", checked: false }]);
   });
 
-  it("may be in groups, if the first label is in the place of the first criterion", () => {
+  it("may be in groups, and below other labels", () => {
     const group = "### Task 1.1: B\n\n**Acceptance Criteria:**\n\n*Functional:*\n- [x] a\n\n**Speed**\n- [ ] b\n";
     expect(outline(`${HEAD}${group}`)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2"]);
     const other = "### Task 1.1: B\n\n**Acceptance Criteria:**\n- [x] a\n\n**Checklist**\n- [ ] b\n";
-    expect(outline(`${HEAD}${other}`)).toEqual(["1 A @1", "[x] 1.1 B @3 1/1", "! CHECKBOX_UNPLACED 9"]);
+    expect(outline(`${HEAD}${other}`)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2"]);
   });
 
-  it("end at the next task or another label", () => {
+  it("end at the next task", () => {
     const text = `${HEAD}- [ ] **Task 1.1**: B
 
 **Acceptance Criteria:**
@@ -63,12 +62,17 @@ describe("acceptance criteria", () => {
   - **Notes**:
     - [ ] none
 `;
-    expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2", "[ ] 1.2 C @8 0/1", "! CHECKBOX_UNPLACED 12"]);
+    expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2", "[ ] 1.2 C @8 0/2"]);
   });
 
   it("of a phase do not belong to its last task", () => {
     const text = `${HEAD}### Task 1.1: B\n- [ ] a\n\n**Phase 1 Success Criteria:**\n- [ ] b\n`;
-    expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3 0/1", "! CHECKBOX_UNPLACED 7"]);
+    expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3 0/1", "gate b"]);
+  });
+
+  it("are inside their task: the items beside it are tasks, also below a label in it", () => {
+    const text = `${HEAD}- [ ] **Task 1.1**: B\n  **Acceptance Criteria:**\n- [x] a\n- [ ] **Task 1.2**: C\n`;
+    expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3", "[x] 1.2-2 a @5", "[ ] 1.2 C @6", "! TASK_WITHOUT_ID 5"]);
   });
 });
 

@@ -85,7 +85,7 @@ describe("labels, lists and lines of a phase and of its task", () => {
     ],
     [
       "## Phase 1: A\n### Task 1.1: b\n**Success Criteria**:\n- [ ] one\n**Risks**:\n- [ ] two\n",
-      { criteria: ["one"], text: "**Risks**:\n- [ ] two" },
+      { criteria: ["one", "two"], text: "**Risks**:" },
     ],
     ["## Phase 1: A\n### Task 1.1: b\n- one\n- [x] two\nwords\n", { criteria: ["two!"], text: "- one\nwords" }],
     ["## Phase 1: A\n### Task 1.1: b\n#### Acceptance Criteria\none\n- two\n", { criteria: ["two°"], text: "one" }],
@@ -132,7 +132,10 @@ describe("labels, lists and lines of a phase and of its task", () => {
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  **Status**: done\n  words\n  **Dependencies**: None\n  more\n",
       { text: "words\nmore" },
     ],
-    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n  - **Note**: x\n    - [ ] y\n", { text: "- **Note**: x\n  - [ ] y" }],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n  - **Note**: x\n    - [ ] y\n",
+      { criteria: ["y"], text: "- **Note**: x" },
+    ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n  **Purpose**: x\n", { text: "**Purpose**: x" }],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n  **Description**: x\n  y\n", { text: "x\ny" }],
     ["## Phase 1: A\n### Task 1.1: b\nwords\n\n#### Steps\nwords\n", { text: "words\n\n#### Steps\nwords" }],

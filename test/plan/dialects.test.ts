@@ -262,9 +262,8 @@ describe("bmad", () => {
       "[ ] 1 Create the form @9 1/2",
       "[x] 2 Task 2 @12",
       "[ ] 1.3 Write tests @13",
-      "! CHECKBOX_UNPLACED 5",
+      "gate two, a note",
       "! TASK_WITHOUT_ID 13",
-      "! CHECKBOX_UNPLACED 16",
     ]);
     expect(taskOf(text, "1").requirements).toEqual(["AC 1", "AC 2"]);
   });

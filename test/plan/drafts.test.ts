@@ -79,7 +79,7 @@ describe("the dialect of a plan", () => {
     const [task, t, number] = ["[ ] 1 a @2", "[ ] T1 a @2", "[ ] 1.1 a @2"];
     expect(forms("plain")).toEqual([task, t, number]);
     expect(forms("openspec")).toEqual([task, t, number]);
-    expect(forms("kiro")).toEqual([task, "[ ] 1.1 T1 a @2", number]);
+    expect(forms("kiro")).toEqual([task, t, number]);
     expect(forms("bmad")).toEqual([task, "[ ] 1.1 T1 a @2", number]);
     expect(forms("praxis-os")).toEqual([task, "[ ] 1.1 T1 a @2", "[ ] 1.1 1.1 a @2"]);
   });

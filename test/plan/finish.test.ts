@@ -47,7 +47,7 @@ describe("durations in overviews", () => {
     ["| The | plan |\n|---|---|\n| Phase | Time |\n| 1 | 2 days |", ["2 days", NONE, NONE]],
     ["| Phase | plan |\n| Phase | Time |\n| 1 | 2 days |", ["2 days", NONE, NONE]],
     ["| Who | Time |\n| Phase | Time |\n| 1 | 2 days |", ["2 days", NONE, NONE]],
-    ["Phase | Time\n---|---\n1 | 2 days", [NONE, NONE, NONE]],
+    ["Phase | Time\n---|---\n1 | 2 days", ["2 days", NONE, NONE]],
     ["| The phase | Time |\n|---|---|\n| 1 | 2 days |", [NONE, NONE, NONE]],
     ["| Phases | Time |\n|---|---|\n| 1 | 2 days |", [NONE, NONE, NONE]],
     ["| Phase | Who |\n|---|---|\n| 1 | 2 days |", [NONE, NONE, NONE]],
@@ -110,7 +110,6 @@ describe("a checkbox without a place", () => {
     ["```\n- [ ] a\n```\n", []],
     ["````md\n```\n- [ ] a\n```\n- [ ] b\n````\n", []],
     ["```md\n```js\n- [ ] a\n```\n- [ ] b\n```\n- [ ] **Task 1.2**: c\n", ["8:4 in a sample in a sample"]],
-    ["note\n      ```\n      - [ ] x\n      ```\n", ["6:10 in code that strict Markdown reads as text"]],
   ])("is reported with its place and the reason: %j", (text, expected) => {
     expect(unplaced(HEAD + text)).toEqual(expected);
   });
@@ -193,7 +192,8 @@ describe("numbers and names of phases", () => {
     expect(of("0", "3", "999999")).toEqual(["0 3 999999"]);
     expect(of("1", "1000000")).toEqual(["1 2", "3 'P1000000' (1000000) is phase 2"]);
     expect(of("2", "1a")).toEqual(["2 3", "3 'P1a' (1a) is phase 3"]);
-    expect(of("a", "1")).toEqual(["1 2", "1 'Pa' (a) is phase 1", "3 'P1' (1) is phase 2"]);
+    expect(of("a", "1")).toEqual(["1 2"]);
+    expect(of("1", "1.5", "2", "3")).toEqual(["1 2 3 4", "3 'P1.5' (1.5) is phase 2"]);
   });
 
   it.each([

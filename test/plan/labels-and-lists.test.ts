@@ -14,7 +14,7 @@ describe("labels, lists and lines of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  **Acceptance Criteria**:\n  - [ ] one\n- **Files**: x\n  - [ ] two\n",
-      ["1 A @1", "[ ] 1.1 b @2 0/2"],
+      ["1 A @1", "[ ] 1.1 b @2 0/1", "[ ] 1.2 two @6", "! TASK_WITHOUT_ID 6"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  - **Acceptance Criteria**:\n    - [ ] one\n    - **Files**: x\n    - [ ] two\n",
@@ -83,13 +83,10 @@ describe("labels, lists and lines of a plan", () => {
     ],
     [
       "## Phase 1: A\n\n**Acceptance Criteria**:\n- [ ] b\n\n**Tasks**:\n- [ ] c\n",
-      ["1 A @1", "[ ] 1.1 c @7", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 c @7", "gate b"],
     ],
     ["## Phase 1: A\n\n**Acceptance Criteria**: all of it\n- [ ] b\n", ["1 A @1", "[ ] 1.1 b @4"]],
-    [
-      "## Phase 1: A\n\n**Success Criteria**:\n- [ ] b\n- [ ] **Task 1.1**: c\n",
-      ["1 A @1", "[ ] 1.1 c @5", "! CHECKBOX_UNPLACED 4"],
-    ],
+    ["## Phase 1: A\n\n**Success Criteria**:\n- [ ] b\n- [ ] **Task 1.1**: c\n", ["1 A @1", "[ ] 1.1 c @5", "gate b"]],
     [
       "## Phase 1: A\n\n**Dependencies**:\n- [ ] **Task 1.1**: c\n- [ ] d\n",
       ["1 A @1", "[ ] 1.1 c @4", "[ ] 1.2 d @5", "! TASK_WITHOUT_ID 5"],
@@ -120,7 +117,7 @@ describe("labels, lists and lines of a plan", () => {
     ],
     [
       "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n- [ ] a\n**Size**:\n- [ ] c\n",
-      ["1 A @1", "[ ] 1.1 b @2 0/1", "! CHECKBOX_UNPLACED 6"],
+      ["1 A @1", "[ ] 1.1 b @2 0/2"],
     ],
     [
       "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n**Speed**:\n- [ ] a\n**Files**: x\n- [ ] c\n",
@@ -200,20 +197,17 @@ describe("labels, lists and lines of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  - **Success Criteria**:\n    - [ ] a\n  - **Phase Success Criteria**:\n    - [ ] c\n",
-      ["1 A @1", "[ ] 1.1 b @2 0/1", "! CHECKBOX_UNPLACED 6"],
+      ["1 A @1", "[ ] 1.1 b @2 0/2"],
     ],
-    [
-      "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Success Criteria**:\n- [ ] a\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
-    ],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Success Criteria**:\n- [ ] a\n", ["1 A @1", "[ ] 1.1 b @2", "gate a"]],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n  **Success Criteria**:\n  - [ ] a\n", ["1 A @1", "[ ] 1.1 b @2 0/1"]],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  - [ ] **Task 1.2**: c\n\n  **Success Criteria**:\n  - [ ] a\n",
-      ["1 A @1", "[ ] 1.1 b @2", "[ ] 1.2 c @3", "! CHECKBOX_UNPLACED 6"],
+      ["1 A @1", "[ ] 1.1 b @2 0/1", "[ ] 1.2 c @3"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n- **Success Criteria**:\n  - [ ] a\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 b @2", "gate a"],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Acceptance Criteria**:\n- [ ] a\n", ["1 A @1", "[ ] 1.1 b @2 0/1"]],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Status**: done\n", ["1 A @1", "[ ] 1.1 b @2"]],
@@ -257,7 +251,7 @@ describe("labels, lists and lines of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] 1.1 a\n  - [ ] 1.2 b\n    - [ ] c\n  - [ ] d\n",
-      ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3 0/1", "[ ] 1.3 d @5", "! TASK_WITHOUT_ID 5"],
+      ["1 A @1", "[ ] 1.1 a @2 0/1", "[ ] 1.2 b @3 0/1"],
     ],
     [
       "## Phase 1: A\n- [ ] 1.1 a\n- [ ] b\n### Notes\n- [ ] c\n- [ ] 1.2 d\n",
@@ -269,12 +263,12 @@ describe("labels, lists and lines of a plan", () => {
     ],
     [
       "## Phase 1: A\n### Task 1.1: a\n- [ ] c\n- [ ] Task 1.2: d\n- [ ] e\n",
-      ["1 A @1", "[ ] 1.1 a @2 0/1", "[ ] 1.2 d @4", "[ ] 1.3 e @5", "! TASK_WITHOUT_ID 5"],
+      ["1 A @1", "[ ] 1.1 a @2 0/2", "[ ] 1.2 d @4"],
     ],
     ["- [ ] c\n## Phase 1: A\n- [ ] Task 1.1: d\n", ["1 A @2", "[ ] 1.1 d @3", "! CHECKBOX_UNPLACED 1"]],
     [
       "## Phase 1: A\n- [ ] Task 1.1: d\n# Other\n- [ ] e\n- [ ] Task 1.2: f\n",
-      ["1 A @1", "[ ] 1.1 d @2", "! CHECKBOX_UNPLACED 4", "! CHECKBOX_UNPLACED 5"],
+      ["1 A @1", "[ ] 1.1 d @2", "2 Other @3", "[ ] 2.1 e @4", "[ ] 1.2 f @5", "! TASK_WITHOUT_ID 4"],
     ],
     [
       "## Phase 1: A\n- [ ] Task 1.1: d\n---\n- [ ] e\n",
@@ -294,13 +288,10 @@ describe("labels, lists and lines of a plan", () => {
       ["1 A @1", "[ ] 1.1 b @2", "gate **Task 1.2**: c"],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Validation Gate\n**One**: x\n", ["1 A @1", "[ ] 1.1 b @2"]],
-    [
-      "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n**Files**:\n- [ ] c\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
-    ],
+    ["## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n**Files**:\n- [ ] c\n", ["1 A @1", "[ ] 1.1 b @2 0/1"]],
     [
       "## Phase 1: A\n### Task 1.1: b\n**Acceptance Criteria**:\n**Speed**: fast\n- [ ] c\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+      ["1 A @1", "[ ] 1.1 b @2 0/1"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n### Gate\nAll of these**:**\nmore\n",
@@ -323,7 +314,7 @@ describe("labels, lists and lines of a plan", () => {
     ["## Phase 1: A\n- [ ] a\n## Notes\n## Validation Gate\n- [ ] g\n", ["1 A @1", "[ ] 1.1 a @2", "gate g"]],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n# Other\n## Task 1.2: c\n- [ ] d\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+      ["1 A @1", "[ ] 1.1 b @2", "2 Other @3", "[ ] 1.2 c @4 0/1"],
     ],
   ])("of %j belong where they say", (text, expected) => {
     expect(outline(text)).toEqual(expected);

@@ -102,9 +102,8 @@ describe("a text that is not a plan", () => {
   });
 
   it.each([
-    ["words\n\n1. **Setup**\n   - [ ] a\n", 4],
     ["# A\n## Acceptance Criteria\n- [ ] a\n", 3],
-    ["- **Phase 1: A**\n  - [ ] a\n- Later\n  - [ ] b\n", 2],
+    ["## Phase 1 Exit Gate\n- [ ] a\n", 2],
   ])("is refused with a hint, and the first of its checkboxes: %j", (text, line) => {
     expect(refusal(text)).toEqual({
       ...{ file: "specs/tasks.md", line },
@@ -121,28 +120,9 @@ describe("a text that is not a plan", () => {
     });
   });
 
-  it("has more than 64 KiB between two headings, code excluded", () => {
+  it("is read however long the text between two headings is", () => {
     const long = `${"words ".repeat(20)}\n`.repeat(600);
-    expect(refusal(`${PHASE}\n## Phase 2: B\n\n${long}`)).toMatchObject({
-      ...{ file: "specs/tasks.md", line: 4 },
-      message: expect.stringContaining("between two headings"),
-      remedy: "Add headings, or split the file.",
-    });
-    expect(parsePlan(`${PHASE}\n\`\`\`\n${long}\`\`\`\n`).plan.phases).toHaveLength(1);
-  });
-
-  it("is measured from heading to heading, with the ends of lines", () => {
-    const words = (length: number) => `${"words ".repeat(60)}\n\n`.repeat(200).slice(0, length);
-    const most = 64 * 1024 - 1;
-    const plan = (text: string) => parsePlan(text).plan.phases.length;
-    expect(plan(PHASE + words(most - PHASE.length))).toBe(1);
-    expect(refusal(PHASE + words(most + 1 - PHASE.length))).toMatchObject({ line: 1 });
-    const parts = ["# x", "#", "######\tx"].flatMap((heading) => [words(33_000), heading]);
-    expect(plan([PHASE, ...parts, words(33_000)].join("\n"))).toBe(1);
-    for (const line of ["#x", "####### x", "a # x", "    # x"])
-      expect(refusal(`${PHASE}${words(40_000)}\n${line}\n${words(40_000)}`)).toMatchObject({ line: 1 });
-    const last = `# x\n${words(40_000)}\n\n## y\n${words(most)}`;
-    expect(refusal(PHASE + last)).toMatchObject({ line: PHASE.split("\n").length + last.split("\n").indexOf("## y") });
+    expect(parsePlan(`${PHASE}\n${long}\n- [ ] **Task 1.2**: c\n`).plan.phases[0]?.tasks).toHaveLength(2);
   });
 
   it("is nested too deep in one line", () => {

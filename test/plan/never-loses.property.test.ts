@@ -6,9 +6,8 @@ import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { Plan, PlanReading, PlanTask } from "../../src/plan/plan.js";
 import { tickTask } from "../../src/plan/tick.js";
 import { howOften } from "../support/how-often.js";
-import { accounted, placedCheckboxes } from "./found-checkboxes.js";
+import { accounted, lostCheckboxes, placedCheckboxes } from "./found-checkboxes.js";
 import { arbitraryPlan } from "./random-plans.js";
-import { scanCheckboxes } from "./scan-checkboxes.js";
 
 const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(50, 20_000));
 const LIMIT = { timeout: Math.max(20_000, RUNS * 40) };
@@ -60,19 +59,7 @@ describe("parsePlan, on random plans", () => {
         if (reading === undefined) return;
         const found = accounted(reading);
         expect(new Set(found).size).toBe(found.length);
-        // A found position is that of the character in the brackets; only spaces may come before it.
-        const places = new Set(placedCheckboxes(reading.plan).map(({ position }) => position.offset));
-        const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
-        const reported = new Set(reading.diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`));
-        for (const { line, offset } of scanCheckboxes(text)) {
-          const inside = /^\[[ \t]*/.exec(text.slice(offset))?.[0].length ?? 1;
-          const column = columnOf(text, offset);
-          const candidates = Array.from({ length: inside }, (_, step) => step + 1);
-          const there = candidates.some(
-            (step) => places.has(offset + step) || reported.has(`CHECKBOX_UNPLACED ${line}:${column + step}`),
-          );
-          if (!there) expect.fail(`lost: line ${line}: ${lines[line - 1]}`);
-        }
+        for (const { line, text: lost } of lostCheckboxes(text, reading)) expect.fail(`lost: line ${line}: ${lost}`);
       }),
       { numRuns: RUNS },
     );
@@ -93,7 +80,7 @@ describe("parsePlan, on random plans", () => {
         for (const { mark, position } of placedCheckboxes(plan)) {
           agrees(text, position);
           if (mark !== "") expect(text.slice(position.offset).startsWith(mark)).toBe(true);
-          else expect(text.charAt(position.offset)).toMatch(/[ \t\]]/);
+          else expect(text.charAt(position.offset)).toMatch(/[^\S\r\n]|\]|\\/);
         }
         for (const { position } of [...plan.phases, ...tasks]) agrees(text, position);
         for (const { id, dependencies } of tasks) {
@@ -131,12 +118,4 @@ describe("parsePlan, on random plans", () => {
 /** An untick writes a space, even if there was a tab. */
 function spaced(text: string, offset: number): string {
   return `${text.slice(0, offset)} ${text.slice(offset + 1)}`;
-}
-
-/** Returns the column of an offset, from 1. */
-function columnOf(text: string, offset: number): number {
-  const before = text.slice(0, offset).replace(/^\uFEFF/, "");
-  return Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) === -1
-    ? before.length + 1
-    : before.length - Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r"));
 }

@@ -1,7 +1,7 @@
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { PlanReading, PlanTask } from "../../src/plan/plan.js";
 
-const MARKS = { pending: " ", in_progress: "-", queued: "~", blocked: "!", done: "x" } as const;
+const MARKS = { pending: " ", in_progress: "-", queued: "~", blocked: "!", done: "x", dropped: "~~" } as const;
 
 /**
  * Returns a plan as lines that a test can compare: `1 Setup @3` is phase 1 in line 3, `[x] 1.1 Name @5 1/2 < 1.2` a

@@ -7,7 +7,7 @@ describe("the phases and tasks of a plan", () => {
     ["## Phase 1: A\n- [ ] Task 1.1: b\n## More\n- Task 1.1: more\n  - x\n", ["1 A @1", "[ ] 1.1 b @2"]],
     [
       "## Phase 1: A\n- Task 1.1: more\n  - x\n## Check\n- [ ] Task 1.1: b\n- [ ] Task 1.2: c\n",
-      ["1 A @1", "[ ] 1.1 more @2", "! CHECKBOX_UNPLACED 5", "! CHECKBOX_UNPLACED 6"],
+      ["1 A @1", "[ ] 1.1 more @2", "2 Check @4", "[ ] 1.1-2 b @5", "[ ] 1.2 c @6", "! TASK_ID_REPEATED 5"],
     ],
     [
       "## Phase 1: A\n- Task 1.1: a\n  - x\n- [ ] Task 1.1: b\n- [ ] Task 1.1: c\n  - y\n",
@@ -41,7 +41,7 @@ describe("the phases and tasks of a plan", () => {
       "## Phase 1: A\n### 1.1 a\n- [ ] 1.2 b\n- [ ] c\n",
       ["1 A @1", "[ ] 1.2 b @3", "[ ] 1.2-2 c @4", "! TASK_WITHOUT_ID 4"],
     ],
-    ["## Phase 1: A\n### 1.1 a\n- [ ] T1 b\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] T1 b @3"]],
+    ["## Phase 1: A\n### 1.1 a\n- [ ] T1 b\n", ["1 A @1", "[ ] T1 b @3"]],
     ["## Phase 1: A\n### 1.1 a\n1.2 b [ ]\n- [ ] c\n", ["1 A @1", "[ ] 1.1 a @2 0/1", "! CHECKBOX_UNPLACED 3"]],
     ["# Plan\n### 1.1 a\n- [ ] c\n", ["1 1.1 a @2", "[ ] 1.1 c @3"]],
     ["## Phase 1: A\n- a\n  - [ ] b\n- [ ] c\n", ["1 A @1", "[ ] 1.1 b @3", "[ ] 1.2 c @4"]],
@@ -111,7 +111,10 @@ describe("the phases and tasks of a plan", () => {
       "- **Phase 1: A**\n  - [ ] a\n    - [ ] deep\n- **Phase 2: B**\n  - b\n",
       ["1 A @1", "[ ] 1.1 a @2 0/1", "2 B @4", "! PHASE_EMPTY 4"],
     ],
-    ["- [ ] other\n- **Phase 1: A**\n  - [ ] a\n", ["1 Tasks @1", "[ ] 1.1 other @1 0/1"]],
+    [
+      "- [ ] other\n- **Phase 1: A**\n  - [ ] a\n",
+      ["1 Tasks @1", "[ ] 1.1 other @1", "[ ] 1.2 a @3", "! PHASE_UNREAD 2"],
+    ],
     [
       "- **Phase 1: A**\n  - [ ] 1.1 a\n  - [ ] b\n- **Phase 2: B**\n  - [ ] 2.1 c\n",
       ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "2 B @4", "[ ] 2.1 c @5", "! TASK_WITHOUT_ID 3"],
@@ -233,7 +236,7 @@ describe("the phases and tasks of a plan", () => {
     ["- Task 1.1: a\n- Task 2.1: b\n", ["1 Tasks @1", "[ ] 1.1 a @1", "2 Phase 2 @2", "[ ] 2.1 b @2"]],
     [
       "## Phase 1 Build it\n- [ ] a\n## 1. One\n- [ ] b\n- [ ] c\n",
-      ["1 Phase 1 Build it @1", "[ ] 1.1 a @2", "2 One @3", "[ ] 2.1 b @4", "[ ] 2.2 c @5", "! PHASE_RENUMBERED 3"],
+      ["1 Phase 1 Build it @1", "[ ] 1.1 a @2", "2 One @3", "[ ] 2.1 b @4", "[ ] 2.2 c @5"],
     ],
     [
       "## Phase 1 Build it\n- [ ] a\n- [ ] b\n## 1. One\n- [ ] c\n",
@@ -296,6 +299,12 @@ describe("the phases and tasks of a plan", () => {
         "! TASK_WITHOUT_ID 5",
       ],
     ],
+    ["- **Phase 1: A**\n  - [ ] a\n- other\n", ["1 Tasks @2", "[ ] 1.1 a @2", "! PHASE_UNREAD 1"]],
+    [
+      "- **Phase 1: A**\n  - [ ] a\n- other\n- **Phase 2: B**\n  - [ ] b\n",
+      ["1 Tasks @2", "[ ] 1.1 a @2", "[ ] 1.2 b @5", "! PHASE_UNREAD 1", "! PHASE_UNREAD 4"],
+    ],
+    ["# Later\nwords\n\nmore\n- x\n  - [ ] a\n", ["1 Later @1", "[ ] 1.1 a @6"]],
     ["- [ ] 10.1 a\n- [ ] 11.1 b\n", ["10 Tasks @1", "[ ] 10.1 a @1", "11 Phase 11 @2", "[ ] 11.1 b @2"]],
   ])("of %j are found", (text, expected) => {
     expect(outline(text)).toEqual(expected);
@@ -306,10 +315,7 @@ describe("the phases and tasks of a plan", () => {
     ["## Phase A Gate: x\n- [ ] a\n", "no heading above them is a phase"],
     ["## Phase 1 Exit Gate\n- [ ] a\n", "no heading above them is a phase"],
     ["## My Phase 2: Quality Gate\n- [ ] a\n", "no heading above them is a phase"],
-    ["- **Phase 1: A**\n  - [ ] a\n- other\n", "no heading above them is a phase"],
-    ["- **Phase 1: A**\n  - [ ] a\n- other\n- **Phase 2: B**\n  - [ ] b\n", "no heading above them is a phase"],
     ["- **Phase 1: A**\n- **Phase 2: B**\n", "no phase and no task"],
-    ["# Later\nwords\n\nmore\n- x\n  - [ ] a\n", "no heading above them is a phase"],
   ])("can't be found in %j: it has %s", (text, reason) => {
     expect(() => outline(text)).toThrowError(
       expect.objectContaining({ code: "PLAN_PARSE", message: expect.stringContaining(reason) }),

@@ -1,7 +1,30 @@
 /** Plans of lines that people write, and of lines that nobody should write. */
 import fc from "fast-check";
 
-const MARKS = [" ", "x", "X", "-", "~", "", "  ", "\t", "!", "?", "/", "✓", " x", "x "];
+const MARKS = [
+  "o",
+  "D",
+  "х",
+  "\u3000",
+  "\u00a0",
+  "*",
+  "✔️",
+  ">",
+  " ",
+  "x",
+  "X",
+  "-",
+  "~",
+  "",
+  "  ",
+  "\t",
+  "!",
+  "?",
+  "/",
+  "✓",
+  " x",
+  "x ",
+];
 const MARKERS = ["- ", "* ", "+ ", "1. ", "2) ", "10. ", "", "> - ", "-", "-\t", "> "];
 const INDENTS = ["", "", "", "  ", "    ", "\t", "   ", "      ", "  \t"];
 const AFTER = [" ", " ", " ", "* ", "", "\t", "(link) ", ": "];
@@ -21,7 +44,15 @@ const WORDS = [
   "",
   "**Acceptance Criteria:**",
   "`code` [ ]",
+  "~~T003~~ [P] ~~Drop it~~",
+  "~~all of it~~",
+  "9a. Name",
+  "FE-01: Name (after T001)",
+  "Types",
 ];
+
+/** Boxes that are not brackets, or escaped ones. */
+const BOXES = ["☐", "☑", "☒", "\\[ \\]", "\\[x\\]", "\\[ ]", "**[x]**", "**[ ]", "~~[ ]~~", "_[x]_"];
 
 const BLOCKS = [
   "# Plan",
@@ -30,6 +61,37 @@ const BLOCKS = [
   "## Phase 2) Two",
   "## Phase 2: Test the task reader",
   "## Phase N: Last",
+  "## Phase: Without a number",
+  "## Phase 1.5: Between",
+  "## PHASE TWO: Words",
+  "## Fase 1: Uno",
+  "## Completion Checklist",
+  "## Summary",
+  "- [ ] Task 1.1: Name",
+  "- [x] 1.2",
+  "- [ ] T001 Create a model",
+  "### 1.1 Section",
+  "### ✅ Task 1.5: Marked",
+  "### T-001: With a hyphen",
+  "### ~~Task 1.6: Struck~~",
+  "**Status**: [x] completed",
+  "- **Status:** [ ] pending",
+  "**Status:** in progress",
+  "Status: ☑ done",
+  "  - **Status**: done",
+  "**Part A: words**",
+  "**Priority:** High",
+  "- **Files:**",
+  "  - Steps:",
+  "    - **Note:**",
+  "      - Checks:",
+  "  **Verification:**",
+  "  - Acceptance: all is read",
+  "    - *Note: as it is*",
+  "| Step | State |",
+  "| ---- | ----- |",
+  "| a | [ ] |",
+  "| b | ☑ |",
   "**Phase 3: Bold**",
   "## 1. Setup",
   "## 2. Build",
@@ -135,7 +197,17 @@ const usualLine = fc
   .tuple(fc.constantFrom("", "", "  ", "    "), fc.constantFrom(" ", " ", "x"), fc.constantFrom(...WORDS))
   .map(([indent, mark, words]) => `${indent}- [${mark}] ${words}`);
 
+const boxLine = fc
+  .tuple(
+    fc.constantFrom(...INDENTS),
+    fc.constantFrom("- ", "* ", "1. ", "", "> ", "### "),
+    fc.constantFrom(...BOXES),
+    fc.constantFrom(...WORDS),
+  )
+  .map(([indent, marker, box, words]) => `${indent}${marker}${box} ${words}`);
+
 const line = fc.oneof(
+  { weight: 1, arbitrary: boxLine },
   { weight: 4, arbitrary: fc.constantFrom(...BLOCKS) },
   { weight: 3, arbitrary: usualLine },
   { weight: 2, arbitrary: checkboxLine },

@@ -1,32 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { parseSections, strictTextLines } from "../../src/plan/blocks.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { readRows } from "../../src/plan/rows.js";
 import { findRegions, SourceText } from "../../src/plan/source.js";
+import { parseTree } from "../../src/plan/tree.js";
+import { vocabularyOf } from "../../src/plan/words.js";
 
-const LONG = "x".repeat(450);
 const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
 
 /** Returns the rows of a text as `item 0 2:4 text [x]5`: kind, depth, place, text and checkbox with its column. */
 function rowsOf(text: string): string[] {
   const source = new SourceText(text);
-  const rows = readRows(source, parseSections(source, findRegions(source), "f"));
+  const rows = readRows(source, parseTree(source, findRegions(source), "f"), vocabularyOf());
   return rows.map(({ kind, depth, line, column, text: words, checkbox }) => {
     const box = checkbox === undefined ? "" : ` [${checkbox.mark}]${checkbox.column}`;
     return `${kind} ${depth} ${line}:${column} ${words}${box}`;
   });
-}
-
-/** Returns the pieces in which a text is parsed, as `3 with 2`: the first line, and how many blocks it has. */
-function piecesOf(text: string): string[] {
-  const source = new SourceText(text);
-  const pieces = [...parseSections(source, findRegions(source), "f")];
-  return pieces.map(({ base, blocks }) => `${base + 1} with ${blocks.length}`);
-}
-
-function strictLines(text: string): number[] {
-  const source = new SourceText(text);
-  return [...strictTextLines(source, findRegions(source))];
 }
 
 describe("the rows of a source", () => {
@@ -235,7 +223,7 @@ describe("the rows of a source", () => {
     ["- a\n**Phase 1: b**", ["item 0 0:2 a", "text -1 1:0 **Phase 1: b**"]],
     ["- a\n**phase  two**", ["item 0 0:2 a", "text -1 1:0 **phase  two**"]],
     ["- a\n**Phased 1**", ["item 0 0:2 a", "text 0 1:0 **Phased 1**"]],
-    ["- a\n**Phase:**", ["item 0 0:2 a", "text 0 1:0 **Phase:**"]],
+    ["- a\n**Phase:**", ["item 0 0:2 a", "text -1 1:0 **Phase:**"]],
     [
       "a\nb\nPhase 1\n---\nc",
       ["text -1 0:0 a", "text -1 1:0 b", "heading 2 2:0 Phase 1", "rule -1 3:0 ", "text -1 4:0 c"],
@@ -330,77 +318,6 @@ describe("the rows of a source", () => {
     expect(rowsOf(text)).toEqual(rows);
   });
 
-  it.each([
-    ["- L\n  - b", ["item 0 0:2 L", "item 1 1:4 b"]],
-    ["- L\n\n  b", ["item 0 0:2 L", "text 0 2:2 b"]],
-    ["- L\n\nb", ["item 0 0:2 L", "text -1 2:0 b"]],
-    ["- L\nb", ["item 0 0:2 L", "text 0 1:0 b"]],
-    ["- L\n- b\n  c", ["item 0 0:2 L", "item 0 1:2 b", "text 0 2:2 c"]],
-    ["- L\n# b\n  c", ["item 0 0:2 L", "heading 1 1:2 b", "text -1 2:2 c"]],
-    ["1. L\n2. b", ["item 0 0:3 L", "item 0 1:3 b"]],
-    ["L\n2. b", ["text -1 0:0 L", "text -1 1:0 2. b"]],
-    ["L\n\n# b\n\nc\n---", ["text -1 0:0 L", "heading 1 2:2 b", "text -1 4:0 c", "rule -1 5:0 "]],
-    ["```\nL\n\n# b\n```\nc", ["text -1 5:0 c"]],
-  ])("go on after a long line as after a short one: %j", (text, rows) => {
-    const said = rows.map((row) => row.replace("L", LONG));
-    expect(rowsOf(text.replace("L", LONG))).toEqual(said);
-    expect(rowsOf(text)).toEqual(rows);
-  });
-
-  it("are the same in a long source, which is parsed in pieces", () => {
-    const parts = [
-      "## a [x]",
-      "- b\n  - c\n\n    d\n\n      e",
-      "f\ng\n===",
-      "1. h\n   more\n\n2. i",
-      "> j\n> - k",
-      "l\n",
-    ];
-    const once = parts.map((part) => rowsOf(`${part}\n`));
-    let [text, line] = ["", 0];
-    const expected: string[] = [];
-    for (let round = 0; round < 60; round += 1) {
-      for (const [index, part] of parts.entries()) {
-        const moved = (once[index] ?? []).map((row) => row.replace(/\d+(?=:)/, (at) => `${Number(at) + line}`));
-        expected.push(...moved);
-        text += `${part}\n\n# ${"x".repeat(round)}.\n\n`;
-        line += part.split("\n").length + 1;
-        expected.push(`heading 1 ${line}:2 ${"x".repeat(round)}.`);
-        line += 2;
-      }
-    }
-    expect(rowsOf(text)).toEqual(expected);
-  });
-
-  // A piece begins where no block continues; a cut costs nothing but the time of a start.
-  it.each<readonly [string, string[]]>([
-    ["", ["0 with 0"]],
-    ["\n\n", ["0 with 0"]],
-    ["a\n# b\n- c\n\nd", ["0 with 4"]],
-    ["L\n# b", ["0 with 1", "1 with 1"]],
-    ["L\n#", ["0 with 1", "1 with 1"]],
-    ["L\n#b", ["0 with 1"]],
-    ["L\n- b", ["0 with 1", "1 with 1"]],
-    ["L\n-  b", ["0 with 1", "1 with 1"]],
-    ["L\n- ", ["0 with 1"]],
-    ["L\n  - b", ["0 with 2"]],
-    ["L\n1. b", ["0 with 2"]],
-    ["L\nb", ["0 with 1"]],
-    ["L\n\nb", ["0 with 1", "2 with 1"]],
-    ["L\n \nb", ["0 with 1", "2 with 1"]],
-    ["L\n\n b", ["0 with 2"]],
-    ["L\n# b\n# c\nL\n# d", ["0 with 1", "1 with 3", "4 with 1"]],
-  ])("come from the pieces and blocks of %j as %j", (text, pieces) => {
-    expect(piecesOf(text.replaceAll("L", LONG))).toEqual(pieces);
-  });
-
-  it("come from pieces of more than 400 characters", () => {
-    expect(piecesOf(`${"x".repeat(399)}\n# b`)).toEqual(["0 with 2"]);
-    expect(piecesOf(`${"x".repeat(400)}\n# b`)).toEqual(["0 with 1", "1 with 1"]);
-    expect(piecesOf(`${"x\n".repeat(199)}xx\n# b`)).toEqual(["0 with 1", "200 with 1"]);
-    expect(piecesOf(`${"x\n".repeat(199)}x\n# b`)).toEqual(["0 with 2"]);
-  });
-
   it("may not be too many for their length", () => {
     const details = { file: "tasks.md", line: 1 };
     expect(() => parsePlan(`${PHASE}${"\n".repeat(30_000)}`)).toThrowError(
@@ -410,68 +327,5 @@ describe("the rows of a source", () => {
     const deep = (lines: number) => `${PHASE}${`${" ".repeat(40)}- a\n`.repeat(lines)}`;
     expect(() => parsePlan(deep(2000))).toThrow("too many for its length and nesting");
     expect(parsePlan(deep(500)).plan.phases).toHaveLength(1);
-  });
-});
-
-describe("lines in code that strict Markdown reads as text", () => {
-  const CASES: readonly (readonly [string, number[]])[] = [
-    ["```\n- [ ] a\n```", []],
-    ["- ```\n- [ ] a\n```", []],
-    ["- a\n  ```\n- [ ] b\n  ```", []],
-    ["- ```\n  a\n[ ] b\n  ```", [2]],
-    ["1. ```\na [ ]\nb\n   ```", [1]],
-    ["<pre>\n\n[ ] a\n</pre>", []],
-    ["<pre>\n[ ] a\n\n[ ] b\n</pre>", []],
-    ["a\n<pre>\n[ ] a\n</pre>", []],
-    ["- <pre>\n  [ ] a\n  </pre>", []],
-    ["<!-- [ ] -->", []],
-    ["    <pre>\n    [ ] a\n    </pre>", []],
-    ["- a\n  <script>\n  [ ] a\n  </script>", []],
-    ["a\n```\nb\n```\n[ ] c", []],
-    ["<div>\n<pre>\n[ ] a\n</pre>\n</div>", [2]],
-    ["<pre\n>\n[ ] a\n</pre>", []],
-    // Strict Markdown begins code where this reader ends it: it has the second sample in it.
-    ["- ```\n  a\n[ ] b\n  ```\n# c\n- ```\n[ ] d\n  ```\n", [2]],
-  ];
-
-  it.each(CASES)("in %j are %j", (text, expected) => {
-    expect(strictLines(text)).toEqual(expected);
-  });
-
-  it("are the same in a long source, which is parsed between headings", () => {
-    const before = `${"words ".repeat(900)}\n# x\n`.repeat(60);
-    const lines = before.split("\n").length - 1;
-    const text = `${before}- \`\`\`\n  a\n[ ] b\n  \`\`\`\n\n# y\n- \`\`\`md\n# z\n  a\n`;
-    expect(before.length).toBeGreaterThan(256 * 1024);
-    expect(strictLines(text)).toEqual([lines + 2]);
-  });
-
-  // In a long source no code goes on below a heading that is no code, so the second sample is read by itself.
-  it.each<readonly [string, number[]]>([
-    ["# c", [2, 6]],
-    ["###### c", [2, 6]],
-    ["#\tc", [2, 6]],
-    ["####### c", [2]],
-    ["#c", [2]],
-    ["c # d", [2]],
-  ])("are those between headings in a long source, with %j between two samples: %j", (between, found) => {
-    const sample = (words: string) => `- \`\`\`\n${words}\n  \`\`\`\n`;
-    const text = `${sample("  a\n[ ] b")}${between}\n${sample("[ ] d")}`;
-    const before = `${"words ".repeat(900)}\n# x\n`.repeat(60);
-    const first = before.split("\n").length - 1;
-    expect(strictLines(before + text).map((line) => line - first)).toEqual(found);
-  });
-
-  it("are none below a heading in a sample of a long source", () => {
-    const before = `${"words ".repeat(900)}\n# x\n`.repeat(60);
-    expect(strictLines(`${before}\`\`\`\n# c\n[ ] d\n\`\`\`\n`)).toEqual([]);
-  });
-
-  it("are those of the whole source up to 256 Ki characters before its last line", () => {
-    const text = "- ```\n  a\n[ ] b\n  ```\n# c\n- ```\n[ ] d\n  ```\n# e\n";
-    const lines = `${"x".repeat(1000)}\n`.repeat(250);
-    const padded = (length: number) => `${`${text}${lines}`.padEnd(length - 1, ".")}\n.`;
-    expect(strictLines(padded(256 * 1024))).toEqual([2]);
-    expect(strictLines(padded(256 * 1024 + 1))).toEqual([2, 6]);
   });
 });

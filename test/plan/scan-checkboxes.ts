@@ -9,20 +9,36 @@ import { fromMarkdown } from "mdast-util-from-markdown";
 export interface ScannedCheckbox {
   readonly line: number;
   readonly offset: number;
+  /** Length of the brackets, or of the character. */
+  readonly length: number;
 }
 
-/** Not a link, and not the end of a name such as `list[-]`. */
-const BOX = /(?<![\p{L}\p{N}_\])[])\[(?:[ \t]+|[xX~-])\](?![([])/gu;
+/** Between escaped or plain brackets; not a link, a definition, or the end of a name such as `list[-]`. */
+const BOX = /(?<![\p{L}\p{N}_\])\\[])\\?\[(?:[^\S\r\n]+|[^\S\r\n]*\\?[xX~✓✔/-]\uFE0F?[^\S\r\n]*)\\?\](?![([:])/gu;
+/** Any one letter counts at the start of an item; `[P]` means parallel. */
+const LETTERED = /(?<=^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[(?!P)\p{L}\](?![([:])/gmu;
+/** An item that only explains a sign, in a legend. */
+const SIGN = /^[ \t]*[-*+][ \t]+\[.?\][ \t]+(?:not started|pending|in progress|completed|done|blocked)[ \t]*$/gim;
+const BALLOT = /[☐☑☒🗆🗹]/gu;
 /** Code within a line. To CommonMark, backticks in two lines may be a pair; to a parser of lines they are not. */
 const SPAN = /(?<!`)(`+)(?!`)[^\r\n]*?(?<!`)\1(?!`)/g;
 
 /** Returns all checkboxes outside of code and comments, with the offsets of their opening brackets. */
 export function scanCheckboxes(markdown: string): ScannedCheckbox[] {
   const spans = [...markdown.matchAll(SPAN)].map(({ 0: span, index }) => [index, index + span.length] as const);
-  const hidden = [...codeAndComments(markdown), ...spans];
-  return [...markdown.matchAll(BOX)]
-    .filter(({ index }) => !hidden.some(([start, end]) => start <= index && index < end))
-    .map(({ index }) => ({ offset: index, line: markdown.slice(0, index).split(/\r\n|\n|\r/).length }));
+  const signs = [...markdown.matchAll(SIGN)].map(({ 0: sign, index }) => [index, index + sign.length] as const);
+  const hidden = [...codeAndComments(markdown), ...spans, ...signs].sort(([one], [other]) => one - other);
+  const found = [BOX, LETTERED, BALLOT].flatMap((pattern) => [...markdown.matchAll(pattern)]);
+  const boxes = new Map(found.map(({ 0: box, index }) => [index, box.length]));
+  const starts = lineStarts(markdown);
+  return [...boxes]
+    .filter(([index]) => !hidden.some(([start, end]) => start <= index && index < end))
+    .sort(([one], [other]) => one - other)
+    .map(([offset, length]) => ({ offset, length, line: starts.findLastIndex((start) => start <= offset) + 1 }));
+}
+
+function lineStarts(markdown: string): number[] {
+  return [0, ...[...markdown.matchAll(/\r\n|\n|\r/g)].map(({ 0: end, index }) => index + end.length)];
 }
 
 function codeAndComments(markdown: string): (readonly [number, number])[] {

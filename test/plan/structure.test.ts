@@ -58,15 +58,12 @@ describe("the structure of a plan", () => {
     ],
     [
       "## **Setup**\n- [ ] a\n### Success Criteria\n- [ ] b\n### Validation Gate\n- [ ] c\n",
-      ["1 Setup @1", "[ ] 1.1 a @2", "gate c", "! CHECKBOX_UNPLACED 4"],
+      ["1 Setup @1", "[ ] 1.1 a @2", "gate b, c"],
     ],
     ["## Phase 1: A\n- Task 1.1: a\n  - more\n- Task 1.2: b\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4"]],
     ["## Phase 1: A\n__Task 1.1__: a\n- [ ] c\n", ["1 A @1", "[ ] 1.1 a @2 0/1"]],
     ["## Phase 1: A\nTask 1.1: a\n- [ ] **Task 1.1**: b\n", ["1 A @1", "[ ] 1.1 b @3"]],
-    [
-      "## Phase 1: A\n- **Task 1.1**: a\n  - [ ] c\n## Checklist\n- [ ] Task 1.1\n",
-      ["1 A @1", "[ ] 1.1 a @2 0/1", "! CHECKBOX_UNPLACED 5"],
-    ],
+    ["## Phase 1: A\n- **Task 1.1**: a\n  - [ ] c\n## Checklist\n- [ ] Task 1.1\n", ["1 A @1", "[ ] 1.1 a @2 0/1"]],
     [
       "## Phase 1: A\n- **Task 1.1**: a\n## Checklist\n- [ ] Task 1.1\n",
       ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 4"],
@@ -183,15 +180,15 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Story\n- [ ] 1.1 a\n## Tasks / Subtasks\n- [ ] Task 1: a\n  - [ ] Sub 1.1\n",
-      ["1 Tasks / Subtasks @3", "[ ] 1 a @4 0/1", "! CHECKBOX_UNPLACED 2"],
+      ["1 Tasks / Subtasks @3", "[ ] 1 a @4 0/1", "gate 1.1 a"],
     ],
     [
       "## Tasks / Subtasks\n- [ ] Task 1: a\n## Other\n- [ ] Task 2: b\n",
-      ["1 Tasks / Subtasks @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 4"],
+      ["1 Tasks / Subtasks @1", "[ ] 1 a @2", "gate Task 2: b"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  - **Notes**:\n    - [ ] n\n- [ ] **Task 1.2**: c\n",
-      ["1 A @1", "[ ] 1.1 b @2", "[ ] 1.2 c @5", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 b @2 0/1", "[ ] 1.2 c @5"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n  - **Files**:\n    - `a/b.ts`\n    - c\n  - **Dependencies**:\n    - None\n",
@@ -207,12 +204,12 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n### Task 1.1: b\n#### Steps\n- [ ] a\n#### Acceptance Criteria\n- [ ] b\n### Notes\n- [ ] c\n",
-      ["1 A @1", "[ ] 1.1 b @2 0/1", "! CHECKBOX_UNPLACED 4", "! CHECKBOX_UNPLACED 8"],
+      ["1 A @1", "[ ] 1.1 b @2 0/2", "! CHECKBOX_UNPLACED 8"],
     ],
     ["## Phase 1: A\n### Task 1.1: b\n- [ ] a\n\n---\n- [ ] b\n", ["1 A @1", "[ ] 1.1 b @2 0/2"]],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Validation Gate:**\n**Exit Criteria:** now\n- [ ] a\n**Note**: x\n- [ ] b\n",
-      ["1 A @1", "[ ] 1.1 b @2", "gate a", "! CHECKBOX_UNPLACED 8"],
+      ["1 A @1", "[ ] 1.1 b @2", "gate a, b"],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Validation Gate:**\nAll done.\n", ["1 A @1", "[ ] 1.1 b @2"]],
     [
@@ -289,17 +286,14 @@ describe("the structure of a plan", () => {
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n**Phase Completion Criteria**\n- [ ] c\n",
       ["1 A @1", "[ ] 1.1 b @2", "gate c"],
     ],
-    [
-      "## Phase 1: A\n### Task 1.1: b\n**Phase 1 Success Criteria**: x\n- [ ] c\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
-    ],
+    ["## Phase 1: A\n### Task 1.1: b\n**Phase 1 Success Criteria**: x\n- [ ] c\n", ["1 A @1", "[ ] 1.1 b @2 0/1"]],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\nDepends on: Task 1.2\n- [ ] **Task 1.2**: c\n",
       ["1 A @1", "[ ] 1.1 b @2 < 1.2", "[ ] 1.2 c @4"],
     ],
     [
       "## Tasks/Subtasks\n- [ ] Task 1: a\n## My Tasks / Subtasks\n- [ ] Task 2: b\n",
-      ["1 Tasks/Subtasks @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 4"],
+      ["1 Tasks/Subtasks @1", "[ ] 1 a @2", "gate Task 2: b"],
     ],
     ["# A\n## Phase 1: x\n- [ ] **Task 1.1**: b\n# B\n## Phase 2: y\n", ["1 x @2", "[ ] 1.1 b @3"]],
     [
@@ -344,7 +338,7 @@ describe("the structure of a plan", () => {
       "### 1. A\n- [ ] 1.1 a\n## 2. B\n- [ ] 2.1 b\n## Notes\n- [ ] 9.1 x\n",
       ["2 B @3", "[ ] 2.1 b @4", "! CHECKBOX_UNPLACED 2", "! CHECKBOX_UNPLACED 6"],
     ],
-    ["## Phase 1: A\n### 1.1 a\n### 1.2 b\n- [ ] 3. c\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "[ ] 3 c @4"]],
+    ["## Phase 1: A\n### 1.1 a\n### 1.2 b\n- [ ] 3. c\n", ["1 A @1", "[ ] 3 c @4"]],
     ["## Phase 1: A\n### 2.1 a\n- [ ] c\n### 1.2 b\n", ["1 A @1", "[ ] 1.2 b @4", "! CHECKBOX_UNPLACED 3"]],
     ["### 1.1 a\n- [ ] c\n", ["1 1.1 a @1", "[ ] 1.1 c @2"]],
     ["## Phase 1: A\n### T1 a\n- [ ] c\n### T2\n", ["1 A @1", "[ ] T1 a @2 0/1", "[ ] T2 Task T2 @4"]],
@@ -379,23 +373,17 @@ describe("the structure of a plan", () => {
       ["1 Phase 1 @1", "[ ] 1.1 b @2", "gate g", "2 Gate: x @5", "[ ] 2.1 c @6"],
     ],
     ["## ⚙ Phase 1) Exit Gate\n- [ ] **Task 1.1**: b\n", ["1 Exit Gate @1", "[ ] 1.1 b @2"]],
-    ["## Phase one: Exit Gate\n- [ ] **Task 1.1**: b\n", ["1 Tasks @2", "[ ] 1.1 b @2"]],
+    ["## Phase one: Exit Gate\n- [ ] **Task 1.1**: b\n", ["1 Exit Gate @1", "[ ] 1.1 b @2"]],
     [
       "## Phase 1: A\n- **Task 1.1**: a\n  - x\n- **Task 1.1**: b\n  - y\n  - z\n## Phase 2: B\n- **Task 2.1**: c\n",
       ["1 A @1", "[ ] 1.1 b @4", "2 B @7", "[ ] 2.1 c @8"],
     ],
-    [
-      "## Phase 1: A\n- **Task 1.1**: a\n  - x\n## Done\n- [ ] **Task 1.1**: a\n",
-      ["1 A @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 5"],
-    ],
+    ["## Phase 1: A\n- **Task 1.1**: a\n  - x\n## Done\n- [ ] **Task 1.1**: a\n", ["1 A @1", "[ ] 1.1 a @2"]],
     [
       "## Phase 1: A\n- **Task 1.1**: a\n  - x\n## Done\n- [ ] **Task 1.1**: a\n  - y\n",
-      ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 5"],
+      ["1 A @1", "2 Done @4", "[ ] 1.1 a @5", "! PHASE_EMPTY 1"],
     ],
-    [
-      "## Phase 1: A\n### Task 1.1: a\nwords\n## Done\n- [x] **Task 1.1**: a\n",
-      ["1 A @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 5"],
-    ],
+    ["## Phase 1: A\n### Task 1.1: a\nwords\n## Done\n- [x] **Task 1.1**: a\n", ["1 A @1", "[x] 1.1 a @2"]],
     [
       "## Phase 1: A\n- [ ] Task 1.1: a\n- Task 1.2: b\n- task 1.3 c\n- Taskless 1.4\n",
       ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "[ ] 1.3 c @4"],
@@ -466,11 +454,8 @@ describe("the structure of a plan", () => {
       ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
     ],
     ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Acceptance Criteria\n- [ ] x\n", ["1 A @1", "[ ] 1.1 b @2 0/1"]],
-    [
-      "## Phase 1: A\n### Acceptance Criteria\n- [ ] b\n### Work\n- [ ] a\n",
-      ["1 A @1", "[ ] 1.1 a @5", "! CHECKBOX_UNPLACED 3"],
-    ],
-    ["## Phase 1: A\n- [ ] a\n### Success Criteria\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 4"]],
+    ["## Phase 1: A\n### Acceptance Criteria\n- [ ] b\n### Work\n- [ ] a\n", ["1 A @1", "[ ] 1.1 a @5", "gate b"]],
+    ["## Phase 1: A\n- [ ] a\n### Success Criteria\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "gate b"]],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Phase 1 Validation Gates\n- [ ] a\n",
       ["1 A @1", "[ ] 1.1 b @2", "gate a"],
@@ -486,11 +471,11 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n### Success Criteria\n- Speed: fast\n- [ ] b\n### Work\n- [ ] a\n",
-      ["1 A @1", "[ ] 1.1 a @6", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 a @6", "gate b"],
     ],
     [
       "## Phase 1: A\n### Success Criteria\n- **Speed**: fast\n- [ ] b\n### Work\n- [ ] a\n",
-      ["1 A @1", "[ ] 1.1 a @6", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 a @6", "gate b"],
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n### Phase 1 Gate\n- [ ] a\n### Phase 7 Gate\n- [ ] b\n",

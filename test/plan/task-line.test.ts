@@ -1,21 +1,29 @@
 import { describe, expect, it } from "vitest";
+import { checkboxAt, checkboxesIn, isTicked } from "../../src/plan/boxes.js";
 import { readDependencies } from "../../src/plan/dependency-text.js";
+import { codePrefixes, IdReader } from "../../src/plan/ids.js";
 import {
   bare,
-  checkboxAt,
-  checkboxesIn,
   durationIn,
   filesIn,
-  isTicked,
   readReferences,
   readTaskLine,
   splitTime,
   withoutComments,
 } from "../../src/plan/task-line.js";
+import { vocabularyOf } from "../../src/plan/words.js";
+
+const WORDS = vocabularyOf();
+const IDS = new IdReader(WORDS.taskWord, codePrefixes([]));
+
+/** Returns what a text names, in a plan with the task `US1-T03`. */
+function named(text: string) {
+  return readDependencies(text, WORDS, (word) => word === "US1-T03");
+}
 
 /** Returns the parts of a line that say something. */
 function parts(text: string): object {
-  const line = Object.entries(readTaskLine(text, ["task", "T", "number"]));
+  const line = Object.entries(readTaskLine(text, ["task", "T", "number"], IDS));
   return Object.fromEntries(
     line.filter(([, part]) => part !== undefined && part !== false && !(Array.isArray(part) && part.length === 0)),
   );
@@ -40,6 +48,16 @@ describe("a task's line", () => {
     ["(optional) Name", { name: "(optional) Name", optional: true }],
     ["1.1", { id: "1.1", name: "Task 1.1" }],
     ["", { name: "" }],
+    ["T001 ~~Name~~", { id: "T001", name: "Name", struck: true }],
+    ["~~T001 Name~~", { id: "T001", name: "Name", struck: true }],
+    ["~~T001~~ [P] ~~Name~~ later", { id: "T001", name: "Name later", parallel: true, struck: true }],
+    ["~~Name~~", { name: "Name", struck: true }],
+    ["~~Name~~ (moved to 2.1)", { name: "Name (moved to 2.1)", struck: true }],
+    ["~~Name~~ no longer needed", { name: "Name no longer needed", struck: true }],
+    ["~~Use this~~ Use that", { name: "~~Use this~~ Use that" }],
+    ["T001 ~~Use this~~ Use that", { id: "T001", name: "~~Use this~~ Use that" }],
+    ["~~Name", { name: "~~Name" }],
+    ["Name with ~~old~~ words", { name: "Name with ~~old~~ words" }],
     ["[P] Name", { name: "Name", parallel: true }],
     ["[P] [US12] Name", { name: "Name", parallel: true, story: "US12" }],
     ["T1 [us1][p]  Name", { id: "T1", name: "Name", parallel: true, story: "US1" }],
@@ -98,8 +116,8 @@ describe("a task's line", () => {
   });
 
   it("has all of its parts, also those that say nothing", () => {
-    expect(readTaskLine("Name", [])).toEqual({
-      ...{ name: "Name", optional: false, parallel: false, requirements: [], files: [] },
+    expect(readTaskLine("Name", [], IDS)).toEqual({
+      ...{ name: "Name", optional: false, parallel: false, struck: false, requirements: [], files: [] },
     });
     const end = (count: number) => `${"x".repeat(count)} depends on 1.1`;
     expect(parts(`(${end(400)}`)).toMatchObject({ dependencies: "1.1" });
@@ -214,24 +232,25 @@ describe("a checkbox", () => {
   });
 
   it.each([
-    ["[ ] a", "", 1, 1, 3],
-    ["[x]", "x", 1, 1, 3],
-    [" \t[X]", "X", 3, 1, 5],
-    ["**[x] a**", "x", 3, 1, 5],
-    ["__[ ]", "", 3, 1, 5],
-    ["~~ [ ]", "", 4, 1, 6],
-    ["*[-]", "-", 2, 1, 4],
-    ["_[~]", "~", 2, 1, 4],
-    ["[]", "", 1, 0, 2],
-    ["[ \t]", "", 1, 2, 4],
-    ["[  x ]", "x", 3, 4, 6],
-    ["[✔️]", "✔️", 1, 2, 4],
-  ])("is at the start of %j", (text, mark, column, width, end) => {
-    expect(checkboxAt(text, 0)).toEqual({ mark, column, width, end });
-    expect(checkboxAt(`[x] ${text}`, 4)).toEqual({ mark, column: column + 4, width, end: end + 4 });
+    ["[ ] a", "", 1, 3],
+    ["[x]", "x", 1, 3],
+    [" \t[X]", "X", 3, 5],
+    ["**[x] a**", "x", 3, 5],
+    ["__[ ]", "", 3, 5],
+    ["~~ [ ]", "", 4, 6],
+    ["*[-]", "-", 2, 4],
+    ["_[~]", "~", 2, 4],
+    ["[]", "", 1, 2],
+    ["[ \t]", "", 1, 4],
+    ["[  x ]", "x", 3, 6],
+    ["[✔️]", "✔️", 1, 4],
+  ])("is at the start of %j", (text, mark, column, end) => {
+    const start = text.indexOf("[");
+    expect(checkboxAt(text, 0)).toEqual({ mark, column, start, end });
+    expect(checkboxAt(`[x] ${text}`, 4)).toEqual({ mark, column: column + 4, start: start + 4, end: end + 4 });
   });
 
-  it.each(["[P]", "[1]", "[a]", "[x](b)", "[ ](b)", "a [x]", "[xx]", "[\\]", "[[]", "***[x]", "", "[x"])(
+  it.each(["[P]", "[1]", "[a]", "[x](b)", "[ ](b)", "a [x]", "[xx]", "[[]", "***[x]", "", "[x"])(
     "is not at the start of %j",
     (text) => expect(checkboxAt(text, 0)).toBeUndefined(),
   );
@@ -303,15 +322,27 @@ describe("a text about dependencies", () => {
       "**None**",
     ],
   ])("names nothing in %j", (text) => {
-    expect(readDependencies(text)).toEqual({ tasks: [], phases: [] });
+    expect(named(text)).toEqual({ tasks: [], phases: [] });
   });
 
-  it.each(["no", "nope", "all of it", "v1.2", "1 2", "a (1.1) b", "- x", "x 1", "1 x", "09-11", "1, 2x"])(
-    "can't be read: %j",
-    (text) => {
-      expect(readDependencies(text)).toEqual({ tasks: [], phases: [], unread: text });
-    },
-  );
+  it.each(["no", "nope", "all of it", "a (1.1) b", "- x"])("can't be read: %j", (text) => {
+    expect(named(text)).toEqual({ tasks: [], phases: [], unread: text });
+  });
+
+  it.each([
+    ["v1.2", ["v1.2"]],
+    ["1 2", ["1", "2"]],
+    ["x 1", ["1"]],
+    ["1 x", ["1"]],
+    ["09-11", ["09-11"]],
+  ])("can't be read, and says which words may be ids: %j", (text, unsure) => {
+    expect(named(text)).toEqual({ tasks: [], phases: [], unread: text, unsure });
+  });
+
+  it("names some tasks, and says which other words may be ids", () => {
+    expect(named("1, 2x")).toEqual({ tasks: ["2x"], phases: [], unsure: ["1"] });
+    expect(named("1.1 and v2")).toEqual({ tasks: ["1.1"], phases: [], unsure: ["v2"] });
+  });
 
   it.each([
     ["1.1", ["1.1"]],
@@ -326,6 +357,10 @@ describe("a text about dependencies", () => {
     ["1.3-1.1", ["1.3", "1.1"]],
     ["1.1a-1.2a", ["1.1a", "1.2a"]],
     ["T1a, t2", ["T1a", "t2"]],
+    ["US1-T03", ["US1-T03"]],
+    ["T-001, FE-02 and T-HF01", ["T-001", "FE-02", "T-HF01"]],
+    ["9a, 1.2b, 1.a and WP02", ["9a", "1.2b", "1.a", "WP02"]],
+    ["依赖 1.1、1.2 和 T003", ["1.1", "1.2", "T003"]],
     ["Task 1 and 2", ["1", "2"]],
     ["tasks  #1, #2 & 3,and 4", ["1", "2", "3", "4"]],
     ["subtask 33", ["33"]],
@@ -338,7 +373,7 @@ describe("a text about dependencies", () => {
     ["**1.1**, `1.2`", ["1.1", "1.2"]],
     ["1.1-1.100", Array.from({ length: 100 }, (_, at) => `1.${at + 1}`)],
   ])("names the tasks in %j", (text, tasks) => {
-    expect(readDependencies(text)).toEqual({ tasks, phases: [] });
+    expect(named(text)).toEqual({ tasks, phases: [] });
   });
 
   it.each([
@@ -353,11 +388,11 @@ describe("a text about dependencies", () => {
     ["Phase 1 and 1.2 and phase 22", ["1", "22"], ["1.2"]],
     ["Phase 1 and 2 and task 3", ["1", "2"], ["3"]],
   ])("names the phases in %j", (text, phases, tasks) => {
-    expect(readDependencies(text)).toEqual({ tasks, phases });
+    expect(named(text)).toEqual({ tasks, phases });
   });
 
   it("may have a range that is too long", () => {
-    expect(readDependencies("1.1-1.101")).toEqual({ tasks: ["1.1", "1.101"], phases: [], tooLong: ["1.1-1.101"] });
-    expect(readDependencies("Phase 1 to 300")).toEqual({ tasks: [], phases: ["1", "300"], tooLong: ["1-300"] });
+    expect(named("1.1-1.101")).toEqual({ tasks: ["1.1", "1.101"], phases: [], tooLong: ["1.1-1.101"] });
+    expect(named("Phase 1 to 300")).toEqual({ tasks: [], phases: ["1", "300"], tooLong: ["1-300"] });
   });
 });

@@ -50,7 +50,13 @@ describe("tasks", () => {
 
   it("without ids get ids of their phase", () => {
     const text = "## Phase 2: A\n- [ ] do this\n- [x] do that\n  - [ ] as follows\n\n**Deliverables:**\n- [ ] a file\n";
-    expect(outline(text)).toEqual(["2 A @1", "[ ] 2.1 do this @2", "[x] 2.2 do that @3 0/1", "! CHECKBOX_UNPLACED 7"]);
+    expect(outline(text)).toEqual([
+      "2 A @1",
+      "[ ] 2.1 do this @2",
+      "[x] 2.2 do that @3 0/1",
+      "! TASK_TICKED_OPEN 3",
+      "! CHECKBOX_UNPLACED 7",
+    ]);
   });
 
   it("with missing or repeated ids get unique ones", () => {

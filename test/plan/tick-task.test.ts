@@ -96,8 +96,8 @@ describe("built-in parsers", () => {
   it("read a source in their dialect, with its name in errors", () => {
     const text = "## Phase 1: A\n- [ ] T001 a\n";
     const id = (parser: string) => builtInParsers[parser]?.parse(text, "f").plan.phases[0]?.tasks[0]?.id;
-    expect(["spec_tasks_parser", "spec_tasks_md", "markdown", "spec-kit", "kiro"].map(id)).toEqual([
-      ...["T001", "T001", "T001", "T001", "1.1"],
+    expect(["spec_tasks_parser", "spec_tasks_md", "markdown", "spec-kit", "kiro", "praxis-os"].map(id)).toEqual([
+      ...["T001", "T001", "T001", "T001", "T001", "1.1"],
     ]);
     const tasks = '{"tasks": [{"id": 1, "title": "A"}]}';
     expect(builtInParsers["task-master"]?.parse(tasks, "f").plan.dialect).toBe("task-master");
