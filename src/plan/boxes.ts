@@ -36,6 +36,18 @@ export function isOpen(mark: string): boolean {
   return mark === "" || BALLOTS.has(mark);
 }
 
+/** The empty ballot boxes, by those that are ticked; one with a tick in brackets gets a blank. */
+const EMPTY: ReadonlyMap<string, string> = new Map([
+  ["☑", "☐"],
+  ["☒", "☐"],
+  ["🗹", "🗆"],
+]);
+
+/** Returns the mark that takes the place of another one: a ballot box stays one. */
+export function markFor(done: boolean, mark: string): string {
+  return done ? (BALLOTS.get(mark) ?? "x") : (EMPTY.get(mark) ?? " ");
+}
+
 const BLANK = String.raw`[^\S\r\n]`;
 /** Any one sign, also escaped. A letter is one only at the start of an item: `[P]` means parallel. */
 const SIGN = String.raw`\\?(?:[^\s[\]\\\p{L}\p{N}]\uFE0F?|[xX])`;
