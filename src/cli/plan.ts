@@ -115,7 +115,14 @@ function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOp
   for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
 }
 
-const MARKS = { pending: "[ ]", in_progress: "[-]", queued: "[>]", blocked: "[!]", done: "[x]", dropped: "[~]" } as const;
+const MARKS = {
+  pending: "[ ]",
+  in_progress: "[-]",
+  queued: "[>]",
+  blocked: "[!]",
+  done: "[x]",
+  dropped: "[~]",
+} as const;
 
 /** Returns a plan as lines. */
 function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string[] {

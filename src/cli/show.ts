@@ -219,11 +219,11 @@ function age({ beforeDecision }: { readonly beforeDecision?: true | undefined })
   return beforeDecision ? " (before the decision on the waiver)" : "";
 }
 
-/** Returns which tasks of the current phase are done, given up or waived; undefined if none is. */
+/** Returns which tasks of the current phase are done, given up, waived or dropped; undefined if none is. */
 function tasksText(tasks: StateView["tasks"]): string | undefined {
   const numbers = (chosen: StateView["tasks"]) => chosen.map(({ number }) => number).join(", ");
   const done = tasks.filter((task) => task.done);
-  const closed = (how: "given_up" | "waived", label: string) => {
+  const closed = (how: "given_up" | "waived" | "dropped", label: string) => {
     const chosen = tasks.filter((task) => task.closed === how);
     return chosen.length === 0 ? [] : [`${label}: ${numbers(chosen)}`];
   };
@@ -231,6 +231,7 @@ function tasksText(tasks: StateView["tasks"]): string | undefined {
     ...(done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`]),
     ...closed("given_up", "given up"),
     ...closed("waived", "waived"),
+    ...closed("dropped", "dropped"),
   ];
   if (parts.length === 0) return undefined;
   const next = tasks.find(({ ready }) => ready) ?? tasks.find((task) => !task.done && task.closed === undefined);

@@ -86,8 +86,8 @@ function boxEdit(markdown: string, { mark, position }: Checkbox, done: boolean):
   const text = markFor(done, mark);
   if (mark === "") return { offset, length: /\s/.test(found) ? 1 : 0, text };
   // `[\~]`: the mark is escaped, and the new one needs no escape.
-  const escape = markdown.charAt(offset - 1) === "\\" ? 1 : 0;
-  return { offset: offset - escape, length: mark.length + escape, text };
+  const extra = markdown.charAt(offset - 1) === "\\" ? 1 : 0;
+  return { offset: offset - extra, length: mark.length + extra, text };
 }
 
 /** An emoji before a status word, and the blanks between them. */
