@@ -15,13 +15,16 @@ import {
   planError,
   type SourceParser,
 } from "../plan/plan.js";
+import { planRoles } from "../plan/roles.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
 import { hasErrors } from "../workflow/diagnostic.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { explainedLines } from "./explain.js";
 import { jsonOption, logLevelOption } from "./options.js";
 import {
   counted,
   diagnosticLines,
+  phaseTitle,
   print,
   printable,
   printJson,
@@ -34,6 +37,7 @@ import {
 interface PlanOptions {
   readonly json?: true;
   readonly mermaid?: true;
+  readonly explain?: true;
   readonly dialect?: string;
 }
 
@@ -51,6 +55,7 @@ export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")
     .addOption(jsonOption())
     .option("--mermaid", "print a graph of phases and dependencies, as Mermaid")
+    .addOption(new Option("--explain", "print the file, with what became of each line").conflicts(["json", "mermaid"]))
     .addOption(dialect)
     .addOption(logLevelOption())
     .addHelpText("after", "\nThe exit code is 1 if there are errors. A plan with warnings only can be used.")
@@ -95,15 +100,20 @@ function printFailure(
   for (const shown of diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout)) print(terminal, shown);
 }
 
-function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOptions, terminal: Terminal): void {
+function printPlan(reading: PlanReading, text: string, options: PlanOptions, terminal: Terminal): void {
+  const { json, mermaid, explain } = options;
   const { plan, diagnostics } = reading;
   const graph = mermaid ? planMermaid(plan) : undefined;
   if (json) {
-    printJson(terminal, { ...planJson(reading), ...(graph === undefined ? {} : { mermaid: graph }) });
+    printJson(terminal, { ...planJson(reading, text), ...(graph === undefined ? {} : { mermaid: graph }) });
     return;
   }
   if (graph !== undefined) {
     print(terminal, printable(graph, { lines: true }));
+    return;
+  }
+  if (explain) {
+    for (const line of explainedLines(text, reading, columnsOf(terminal.stdout))) print(terminal, line);
     return;
   }
   const source = sourceLines(text);
@@ -115,21 +125,36 @@ function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOp
   for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
 }
 
-const MARKS = { pending: "[ ]", in_progress: "[-]", queued: "[>]", blocked: "[!]", done: "[x]", dropped: "[~]" } as const;
+/** The columns of a terminal; of one that is usual where the output is a pipe. */
+function columnsOf(stream: Writable): number {
+  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : 80;
+}
+
+const MARKS = {
+  pending: "[ ]",
+  in_progress: "[-]",
+  queued: "[~]",
+  blocked: "[!]",
+  done: "[x]",
+  dropped: "~~~",
+} as const;
 
 /** Returns a plan as lines. */
 function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string[] {
   const { waves } = planOrder(plan);
   const tasks = plan.phases.flatMap((phase) => phase.tasks);
   const done = tasks.filter(({ state }) => state === "done").length;
-  const lines = plan.phases.flatMap(({ number, name, estimatedDuration, tasks: own, validationGate }) => {
+  const dropped = tasks.filter(({ state }) => state === "dropped").length;
+  const lines = plan.phases.flatMap(({ number, written, name, estimatedDuration, tasks: own, validationGate }) => {
     const here = new Set(own.map(({ id }) => id));
     const side = waves.filter((wave) => wave.some((id) => here.has(id)));
     return [
       styled(
         stream,
         "bold",
-        printable(`Phase ${number}: ${name}${estimatedDuration === undefined ? "" : ` (${estimatedDuration})`}`),
+        printable(
+          `${phaseTitle(number, name, written)}${estimatedDuration === undefined ? "" : ` (${estimatedDuration})`}`,
+        ),
       ),
       ...own.map((task) => `  ${taskLine(task)}`),
       ...(validationGate.length === 0 ? [] : [`  gate: ${counted(validationGate.length, "item")}`]),
@@ -139,7 +164,7 @@ function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string
   });
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
   const warnings = counted(diagnostics.length - errors, "warning");
-  const summary = `${counted(plan.phases.length, "phase")}, ${counted(tasks.length, "task")}, ${done} done`;
+  const summary = `${counted(plan.phases.length, "phase")}, ${counted(tasks.length, "task")}, ${done} done${dropped === 0 ? "" : `, ${dropped} dropped`}`;
   return [...lines, `${plan.dialect}: ${summary}; ${counted(errors, "error")}, ${warnings}`];
 }
 
@@ -147,16 +172,19 @@ function taskLine({ id, name, state, dependencies, optional, acceptanceCriteria 
   const after = dependencies.length === 0 ? "" : ` (after ${dependencies.join(", ")})`;
   const criteria =
     acceptanceCriteria.length === 0 ? "" : ` · ${counted(acceptanceCriteria.length, "criterion", "criteria")}`;
-  return printable(`${MARKS[state]} ${id} ${name}${optional ? " (optional)" : ""}${after}${criteria}`);
+  const about = `${optional ? " (optional)" : ""}${state === "dropped" ? " (dropped)" : ""}`;
+  return printable(`${MARKS[state]} ${id} ${name}${about}${after}${criteria}`);
 }
 
 /** Returns a plan as JSON. */
-function planJson({ plan, diagnostics }: PlanReading) {
+function planJson(reading: PlanReading, text: string) {
+  const { plan, diagnostics } = reading;
   const { waves } = planOrder(plan);
   return {
     dialect: plan.dialect,
-    phases: plan.phases.map(({ number, name, goal, estimatedDuration, tasks, validationGate, position }) => ({
+    phases: plan.phases.map(({ number, written, name, goal, estimatedDuration, tasks, validationGate, position }) => ({
       number,
+      written,
       name,
       goal,
       estimatedDuration,
@@ -165,6 +193,7 @@ function planJson({ plan, diagnostics }: PlanReading) {
       validationGate: validationGate.map(itemJson),
     })),
     waves,
+    checkboxes: planRoles(text, reading).filter(({ mark }) => mark !== undefined),
     diagnostics: diagnostics.map(({ code, severity, message, line, column, hint }) => ({
       code,
       severity,
@@ -176,7 +205,7 @@ function planJson({ plan, diagnostics }: PlanReading) {
   };
 }
 
-function taskJson({ position, acceptanceCriteria, checkbox: _, ...task }: PlanTask) {
+function taskJson({ position, acceptanceCriteria, checkbox: _, status: __, ...task }: PlanTask) {
   return { ...task, line: position.line, acceptanceCriteria: acceptanceCriteria.map(itemJson) };
 }
 

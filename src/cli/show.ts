@@ -16,12 +16,14 @@ import type { RoutedStatus } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
+import { optional } from "../workflow/json.js";
+import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, stateOption } from "./options.js";
 import { type OpenedSession, openSession } from "./state.js";
-import { print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
+import { phaseTitle, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 interface ShowOptions extends TrustOptions {
@@ -172,11 +174,12 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   const { workflowType, revision, target, owner, status, phase, createdAt } = head;
   const tasks = status === "completed" ? [] : view.tasks;
   const note = head.status === "paused" ? head.note : undefined;
-  const phases = structure.phases.map(({ number, name }) => ({
-    number,
-    name,
-    status: phaseStatus(view, number),
-    attempts: history.filter((attempt) => attempt.phase === number),
+  const phases = structure.phases.map((one) => ({
+    number: one.number,
+    ...optional("phaseInPlan", numberInPlan(one)),
+    name: one.name,
+    status: phaseStatus(view, one.number),
+    attempts: history.filter((attempt) => attempt.phase === one.number),
   }));
   const json = {
     ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
@@ -219,11 +222,11 @@ function age({ beforeDecision }: { readonly beforeDecision?: true | undefined })
   return beforeDecision ? " (before the decision on the waiver)" : "";
 }
 
-/** Returns which tasks of the current phase are done, given up or waived; undefined if none is. */
+/** Returns which tasks of the current phase are done, given up, waived or dropped; undefined if none is. */
 function tasksText(tasks: StateView["tasks"]): string | undefined {
   const numbers = (chosen: StateView["tasks"]) => chosen.map(({ number }) => number).join(", ");
   const done = tasks.filter((task) => task.done);
-  const closed = (how: "given_up" | "waived", label: string) => {
+  const closed = (how: "given_up" | "waived" | "dropped", label: string) => {
     const chosen = tasks.filter((task) => task.closed === how);
     return chosen.length === 0 ? [] : [`${label}: ${numbers(chosen)}`];
   };
@@ -231,6 +234,7 @@ function tasksText(tasks: StateView["tasks"]): string | undefined {
     ...(done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`]),
     ...closed("given_up", "given up"),
     ...closed("waived", "waived"),
+    ...closed("dropped", "dropped"),
   ];
   if (parts.length === 0) return undefined;
   const next = tasks.find(({ ready }) => ready) ?? tasks.find((task) => !task.done && task.closed === undefined);
@@ -256,15 +260,18 @@ function phaseStatus({ head, completedPhases, skippedPhases }: StateView, number
 
 interface PhaseReport {
   readonly number: number;
+  /** The number in the plan's file, where it differs. */
+  readonly phaseInPlan?: string;
   readonly name: string;
   readonly status: PhaseStatus;
   readonly attempts: readonly PhaseAttempt[];
 }
 
-function phaseLines({ number, name, status, attempts }: PhaseReport, isLast: boolean, shown: Shown): string[] {
+function phaseLines(phase: PhaseReport, isLast: boolean, shown: Shown): string[] {
+  const { number, phaseInPlan, name, status, attempts } = phase;
   const { stream, full } = shown;
   const [style, mark] = MARKS[status];
-  const title = `${styled(stream, style, mark)} Phase ${number}: ${printable(name)}`;
+  const title = `${styled(stream, style, mark)} ${printable(phaseTitle(number, name, phaseInPlan))}`;
   const indent = isLast ? "   " : "│  ";
   const lines = attempts.flatMap((attempt) => attemptLines(attempt, stream, full));
   return [`${isLast ? "└─ " : "├─ "}${title}`, ...lines.map((line) => `${indent}  ${line}`)];

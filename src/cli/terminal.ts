@@ -79,6 +79,11 @@ export function counted(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
+/** Returns the title of a phase, with its number in the plan where that differs. */
+export function phaseTitle(number: number, name: string, inPlan?: string): string {
+  return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
+}
+
 /**
  * Returns rows as lines in which each column is as wide as its widest cell; those in `numbers` are aligned to the right. All
  * rows have as many cells as the first one. `style` gets cells that have their width.

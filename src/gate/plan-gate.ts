@@ -1,11 +1,12 @@
 /**
  * Checks evidence for a phase that comes from a plan: every required task must be claimed by its id, and
  * every item of the validation gate by its number or its text. A checkbox that is ticked in the plan's file
- * is not a claim. A claim of a task that is noted as given up is refused.
+ * is not a claim. A claim of a task that is noted as given up is refused; one of a task that the plan has dropped counts for
+ * nothing.
  */
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
-import type { PlanGate } from "../workflow/structure.js";
+import type { PhaseDefinition, PlanGate } from "../workflow/structure.js";
 import type { Problem } from "./verdict.js";
 
 /** Returns a problem for each required task and each validation item that is not claimed. */
@@ -56,6 +57,11 @@ export function givenUpProblems({ tasks }: PlanGate, evidence: JsonObject, given
     const message = `Task ${id} is in '${TASKS_FIELD}', but is noted as given up: ${way}`;
     return { field: TASKS_FIELD, problem: "invalid", message, got: shown(id), ...(optional ? {} : { example: id }) };
   });
+}
+
+/** Returns the ids of the tasks of a phase that its plan had dropped when it was pinned: no gate requires them. */
+export function droppedIds({ tasks }: PhaseDefinition): string[] {
+  return tasks.flatMap(({ plan }) => (plan?.state === "dropped" ? [plan.id] : []));
 }
 
 /** The field of evidence that names the completed tasks. */

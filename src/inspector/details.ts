@@ -138,9 +138,10 @@ function taskState(
   { number, plan }: TaskDefinition,
   passed: PhaseAttempt | undefined,
 ): PhaseLine["tasks"][number]["state"] {
-  if (passed === undefined) return "open";
-  const { tasks, evidence = {}, waived = [] } = passed;
-  if (tasks?.done.includes(number) || (plan && claimedIds(evidence).includes(plan.id))) return "done";
+  const { tasks, evidence = {}, waived = [] }: Partial<PhaseAttempt> = passed ?? {};
+  if (tasks?.done.includes(number)) return "done";
+  if (plan?.state === "dropped") return "dropped";
+  if (plan && claimedIds(evidence).includes(plan.id)) return "done";
   if (plan && waived.some(({ fields }) => fields.includes(`${TASKS_FIELD}.${plan.id}`))) return "waived";
   return tasks?.givenUp.includes(number) ? "given_up" : "open";
 }

@@ -5,6 +5,7 @@
 import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
+import { droppedIds } from "../gate/plan-gate.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
 import { unaskedFields, waivableProblems, waivedNames } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
@@ -32,6 +33,8 @@ export type CompleteResult = {
   readonly version: number;
   /** True if an earlier call led to this answer: the session may have changed since. */
   readonly replayed: boolean;
+  /** Ids of the phase's tasks that the plan had dropped: they were not required. Missing if there are none. */
+  readonly dropped?: readonly string[];
   /** The results of the gate's verifiers, if any were run. */
   readonly verification?: readonly Verification[];
   /** How much of this the gate shows to agents; hosts get everything. */
@@ -195,9 +198,11 @@ function answered(
   structure: WorkflowStructure,
   { phase, attempt, verification }: GateEvent,
 ) {
-  const { gate } = requirePhase(structure, phase);
+  const asked = requirePhase(structure, phase);
+  const dropped = droppedIds(asked);
   const verified = verification === undefined ? {} : { verification };
-  return { sessionId, phase, attempt, version, replayed, ...verified, reveal: revealOf(gate) };
+  const left = dropped.length === 0 ? {} : { dropped };
+  return { sessionId, phase, attempt, version, replayed, ...left, ...verified, reveal: revealOf(asked.gate) };
 }
 
 function leftFor(head: SessionHead, limits: AttemptLimits): number {

@@ -22,13 +22,6 @@ const BALLOTS: ReadonlyMap<string, string> = new Map([
   ["🗆", "🗹"],
 ]);
 
-/** Returns the mark of a ticked or an open box that is written like another one. */
-export function markLike(mark: string, done: boolean): string {
-  if (!new RegExp(`^${BALLOT}$`, "u").test(mark)) return done ? "x" : " ";
-  for (const [open, ticked] of BALLOTS) if (mark === open || mark === ticked) return done ? ticked : open;
-  return done ? "☑" : "☐";
-}
-
 const TICK = /^(?:[xX]|[✓✔☑✅🗹☒]\uFE0F?)$/u;
 
 /** Checks whether a mark means done. */
@@ -39,6 +32,18 @@ export function isTicked(mark: string): boolean {
 /** Checks whether a mark means open: nothing, or an empty ballot box. */
 export function isOpen(mark: string): boolean {
   return mark === "" || BALLOTS.has(mark);
+}
+
+/** The empty ballot boxes, by those that are ticked; one with a tick in brackets gets a blank. */
+const EMPTY: ReadonlyMap<string, string> = new Map([
+  ["☑", "☐"],
+  ["☒", "☐"],
+  ["🗹", "🗆"],
+]);
+
+/** Returns the mark that takes the place of another one: a ballot box stays one. */
+export function markFor(done: boolean, mark: string): string {
+  return done ? (BALLOTS.get(mark) ?? "x") : (EMPTY.get(mark) ?? " ");
 }
 
 const BLANK = String.raw`[^\S\r\n]`;

@@ -335,7 +335,7 @@ function finishTask(
   report: PlanReport,
 ): PlanTask {
   const description = descriptionOf(draft, source, told, words);
-  const { time, checkbox, story, status } = draft;
+  const { time, checkbox, story, status: { word } = {} } = draft;
   return {
     id,
     name: draft.name,
@@ -344,7 +344,8 @@ function finishTask(
     dependencies,
     acceptanceCriteria: [...draft.criteria].sort((one, other) => one.position.offset - other.position.offset),
     state: stateOf(draft, dialect, legend, report),
-    ...(checkbox === undefined ? status?.word && { status: status.word } : { checkbox }),
+    ...(checkbox && { checkbox }),
+    ...(word !== undefined && (checkbox?.position ?? word.position).line === word.position.line && { status: word }),
     optional: draft.optional,
     parallel: draft.marked ?? draft.parallel,
     ...(story === undefined ? {} : { story }),

@@ -19,6 +19,7 @@
  * - order.ts: which tasks are linked, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
+ * - roles.ts: what became of each checkbox
  * - plan.ts: the types of plans, and their report
  */
 import type { Root } from "mdast";

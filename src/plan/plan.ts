@@ -69,7 +69,7 @@ export interface PlanTask {
   readonly state: TaskState;
   /** The task's own checkbox; headings usually have none. */
   readonly checkbox?: Checkbox;
-  /** Without a checkbox: the word of its status line, which a tick changes. */
+  /** The word of its status line, which a tick changes; missing if its checkbox is in another line. */
   readonly status?: StatusWord;
   /** True if the plan marks it as optional. */
   readonly optional: boolean;

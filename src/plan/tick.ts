@@ -1,8 +1,9 @@
-/** Writes ticks into a tasks.md: the character between the brackets changes, and nothing else. */
+/** Writes ticks into a tasks.md: the mark of a checkbox or the word of a status line changes, and nothing else. */
 import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
-import { isTicked, markLike } from "./boxes.js";
-import type { Checkbox, Plan, PlanItem, PlanTask } from "./plan.js";
+import { isTicked, markFor } from "./boxes.js";
+import type { Checkbox, Plan, PlanItem, PlanTask, StatusWord } from "./plan.js";
+import { type PlanWords, type Vocabulary, vocabularyOf } from "./words.js";
 
 /** The options of {@link tickTask}. */
 export interface TickOptions {
@@ -10,11 +11,14 @@ export interface TickOptions {
   readonly criteria?: boolean;
   /** `false` removes the ticks. Default true. */
   readonly done?: boolean;
+  /** The words that the plan was read with, beside the built-in ones. */
+  readonly words?: PlanWords;
 }
 
 /**
  * Returns the source with a task ticked; every other character stays as it was. `plan` must be the result of reading
- * this text. A task without a checkbox, usually a heading, changes only its criteria.
+ * this text. Where the state of a task is a status line, its word changes: `Pending` becomes `Done`. A task without both,
+ * usually a heading, changes only its criteria.
  *
  * @throws {PhasegateError} `INVALID_INPUT` when the plan has no task with that id, or was read from another text.
  */
@@ -33,15 +37,16 @@ export function tickTasks(
   items: readonly PlanItem[] = [],
 ): string {
   const { criteria = false, done = true } = options;
+  const words = vocabularyOf(options.words);
   const ofTasks = tasks.flatMap((task) => [
     ...(task.checkbox === undefined ? [] : [task.checkbox]),
     ...(criteria ? task.acceptanceCriteria.flatMap((item) => item.checkbox ?? []) : []),
   ]);
   const boxes = [...ofTasks, ...items.flatMap((item) => item.checkbox ?? [])];
-  return withEdits(
-    markdown,
-    boxes.flatMap((box) => editOf(markdown, box, done) ?? []),
-  );
+  return withEdits(markdown, [
+    ...boxes.flatMap((box) => boxEdit(markdown, box, done) ?? []),
+    ...tasks.flatMap(({ status }) => (status && statusEdit(markdown, status, done, words)) ?? []),
+  ]);
 }
 
 /** A piece of a text, and its replacement. */
@@ -72,14 +77,42 @@ function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID
 }
 
 /** Returns the edit for a checkbox; undefined if it is right already. `[]` becomes one character longer. */
-function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
+function boxEdit(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
   const { offset } = position;
   const found = markdown.charAt(offset);
   const known = mark === "" ? /[^\S\r\n]|[\]\\]/.test(found) : markdown.startsWith(mark, offset);
   if (!known) throw otherText(position.line);
   if (isTicked(mark) === done) return undefined;
-  const length = /[\]\\]/.test(found) ? 0 : Math.max(mark.length, 1);
-  return { offset, length, text: markLike(mark, done) };
+  const text = markFor(done, mark);
+  if (mark === "") return { offset, length: /\s/.test(found) ? 1 : 0, text };
+  // `[\~]`: the mark is escaped, and the new one needs no escape.
+  const extra = markdown.charAt(offset - 1) === "\\" ? 1 : 0;
+  return { offset: offset - extra, length: mark.length + extra, text };
+}
+
+/** An emoji before a status word, and the blanks between them. */
+const EMOJI = /\p{Extended_Pictographic}\uFE0F?([ \t]*)$/u;
+
+/** Returns the edit for a status word, with the emoji before it; undefined if it says the same already. */
+function statusEdit(
+  markdown: string,
+  { text, position: { offset, line } }: StatusWord,
+  done: boolean,
+  words: Vocabulary,
+): Edit | undefined {
+  if (!markdown.startsWith(text, offset)) throw otherText(line);
+  if ((words.stateIn(text)?.state === "done") === done) return undefined;
+  const word = inCaseOf(text, words.wordFor(done ? "done" : "pending", text));
+  const [emoji = "", blanks = ""] = EMOJI.exec(markdown.slice(Math.max(0, offset - 10), offset)) ?? [];
+  const before = emoji === "" ? "" : `${done ? "✅" : "⏳"}${blanks}`;
+  return { offset: offset - emoji.length, length: emoji.length + text.length, text: before + word };
+}
+
+/** Returns a word in capitals, or with a capital, if the other one is. */
+function inCaseOf(like: string, word: string): string {
+  const [first = "", ...rest] = word;
+  if (like.length > 1 && like !== like.toLowerCase() && like === like.toUpperCase()) return word.toUpperCase();
+  return /^\p{Lu}/u.test(like) ? first.toUpperCase() + rest.join("") : word;
 }
 
 function otherText(line: number): PhasegateError<"INVALID_INPUT"> {

@@ -13,7 +13,7 @@ import {
   type TextValues,
   textValue,
 } from "../workflow/placeholders.js";
-import type { PhaseDefinition, TaskDefinition } from "../workflow/structure.js";
+import { numberInPlan, type PhaseDefinition, type TaskDefinition } from "../workflow/structure.js";
 
 /** Values by the names of placeholders. A list becomes a checklist. */
 export type TemplateValues = Readonly<Record<string, string | number | readonly string[]>>;
@@ -128,6 +128,7 @@ export function phaseValues(phase: PhaseDefinition, next: number | undefined): V
   const { number, name, plan, tasks, gate } = phase;
   return {
     PHASE_NUMBER: number,
+    PHASE_IN_PLAN: numberInPlan(phase) ?? number,
     PHASE_NAME: name,
     PHASE_DESCRIPTION: plan?.goal ?? phase.purpose,
     ESTIMATED_DURATION: plan?.estimatedDuration ?? phase.estimatedEffort,
@@ -144,6 +145,7 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
     TASK_ID: plan?.id ?? String(number),
     TASK_NAME: name,
     PHASE_NUMBER: phase.number,
+    PHASE_IN_PLAN: numberInPlan(phase) ?? phase.number,
     PHASE_NAME: phase.name,
     TASK_DESCRIPTION: plan?.description ?? task.purpose,
     ESTIMATED_TIME: plan?.estimatedTime,

@@ -6,6 +6,7 @@
 /** The placeholders of a phase template. */
 export const PHASE_PLACEHOLDERS = [
   "PHASE_NUMBER",
+  "PHASE_IN_PLAN",
   "PHASE_NAME",
   "PHASE_DESCRIPTION",
   "ESTIMATED_DURATION",
@@ -19,6 +20,7 @@ export const TASK_PLACEHOLDERS = [
   "TASK_ID",
   "TASK_NAME",
   "PHASE_NUMBER",
+  "PHASE_IN_PLAN",
   "PHASE_NAME",
   "TASK_DESCRIPTION",
   "ESTIMATED_TIME",

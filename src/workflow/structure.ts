@@ -162,6 +162,8 @@ export interface PhaseDefinition {
     | {
         /** The number in the plan; it differs from the session's number where phases were shifted. */
         number: number;
+        /** The number as the plan's file has it, where it differs: `1.5`, `A`. */
+        written?: string | undefined;
         /** The phase's goal. */
         goal?: string | undefined;
         /** How long it takes, in the plan's words. */
@@ -199,7 +201,7 @@ export interface TaskDefinition {
         acceptanceCriteria: string[];
         /** The requirements that the task serves, if the plan names them. */
         requirements?: string[] | undefined;
-        /** The task's state when the plan was pinned. */
+        /** The task's state when the plan was pinned. The gate does not require a task that was dropped. */
         state: "pending" | "in_progress" | "queued" | "blocked" | "done" | "dropped";
         /** True if the phase can pass without it. */
         optional: boolean;
@@ -209,6 +211,12 @@ export interface TaskDefinition {
     | undefined;
   /** Keys of the source that this version doesn't know, kept. */
   extra?: JsonObject | undefined;
+}
+
+/** Returns the number of a phase as its plan's file has it, where the session has another one. */
+export function numberInPlan({ number, plan }: PhaseDefinition): string | undefined {
+  const written = plan && (plan.written ?? `${plan.number}`);
+  return written === `${number}` ? undefined : written;
 }
 
 /** How the phases after the static ones are read from a plan. */
@@ -255,7 +263,7 @@ const phaseSchema = z.object({
   tasks: z.array(taskSchema),
   gate: gateSchema,
   textRevision: text,
-  plan: z.optional(z.object({ number, goal: text, estimatedDuration: text })),
+  plan: z.optional(z.object({ number, written: text, goal: text, estimatedDuration: text })),
   extra: z.optional(storedObjectSchema),
 });
 

@@ -91,6 +91,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
         expect.objectContaining({ number: 2, line: 17, validationGate: [] }),
       ],
       waves: [["1.1"], ["1.2"], ["2.1"]],
+      checkboxes: expect.any(Array),
       diagnostics: [
         expect.objectContaining({
           code: "CHECKBOX_UNPLACED",
@@ -137,22 +138,22 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
   });
 
   it("exits with 1 for a file that is not a plan, with its line and a hint", async () => {
-    const file = await planFile(`${TEXT}\n## Phase 3: Long\n${"words ".repeat(12_000)}\n`);
+    const file = await planFile(`${TEXT}\n## Phase 3: Deep\n${"- ".repeat(51)}[ ] a\n`);
     const { code, stdout } = await run("plan", file);
     expect(code).toBe(1);
     expect(stdout).toContain(
-      `${file}:21: error: ${file} can't be read as a plan: there are more than 65536 characters`,
+      `${file}:22: error: ${file} can't be read as a plan: lists and quotes are nested more than 50 levels deep`,
     );
-    expect(stdout).toContain("hint: Add headings");
+    expect(stdout).toContain("hint: Remove some of the markers");
     const json = await run("plan", file, "--json");
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toEqual({
       error: "parse_error",
       message: expect.stringContaining("can't be read as a plan"),
-      hint: "Add headings, or split the file.",
+      hint: "Remove some of the markers of lists and quotes.",
       url: expect.stringMatching(/errors\.md#plan_parse$/),
       source_path: file,
-      line_number: 21,
+      line_number: 22,
     });
     expect((await run("plan", await planFile("# Nothing\n\nto do\n"))).stdout).toContain("> 1 | # Nothing");
   });

@@ -293,11 +293,13 @@ function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; read
           <ul class="tasks">
             {tasks.map(({ number, name, state }) => (
               <li key={number} class={`task-${state}`}>
-                <span aria-hidden="true">{{ done: "✓", given_up: "–", waived: "–", open: "○" }[state]}</span>
+                <span aria-hidden="true">
+                  {{ done: "✓", given_up: "–", waived: "–", dropped: "–", open: "○" }[state]}
+                </span>
                 {(state === "done" || state === "open") && <span class="unseen">{state}: </span>}
                 <Line text={name} />
                 {state === "given_up" && <span class="quiet"> given up</span>}
-                {state === "waived" && <span class="quiet"> waived</span>}
+                {(state === "waived" || state === "dropped") && <span class="quiet"> {state}</span>}
               </li>
             ))}
           </ul>

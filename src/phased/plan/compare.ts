@@ -164,7 +164,7 @@ function comparePhases(was: PhaseDefinition, now: PhaseDefinition, say: Say): vo
   }
   const [itemsBefore, items] = [gateItems(was), gateItems(now)];
   if (itemsBefore.join("\n") !== items.join("\n")) say("gate", { name, ...countOf(itemsBefore, items) });
-  const facts = ({ plan }: PhaseDefinition) => JSON.stringify([plan?.goal, plan?.estimatedDuration]);
+  const facts = ({ plan }: PhaseDefinition) => JSON.stringify([plan?.written, plan?.goal, plan?.estimatedDuration]);
   if (facts(was) !== facts(now)) say("other", { name });
 }
 
@@ -245,6 +245,8 @@ function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<stri
   if (listed(needed) !== listed(now.dependencies)) {
     say("dependencies", { name, from: listed(was.plan.dependencies), to: listed(now.dependencies) });
   }
+  const [wasDropped, isDropped] = [was.plan.state, now.state].map((state) => state === "dropped");
+  if (wasDropped !== isDropped) say("other", { name, ...(isDropped ? { to: "dropped" } : { from: "dropped" }) });
   const [asked, asks] = [was.plan.acceptanceCriteria, now.acceptanceCriteria.map(({ text }) => text)];
   if (asked.join("\n") !== asks.join("\n")) say("criteria", { name, ...countOf(asked, asks) });
   const facts = ({ description, estimatedTime, requirements = [], optional, parallel }: PlannedTask | PlanTask) =>

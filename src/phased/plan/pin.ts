@@ -96,19 +96,20 @@ export function buildPhases(
   revisions: TemplateRevisions,
   verify?: DynamicDefinition["verify"],
 ): PhaseDefinition[] {
-  return phases.map(({ number, name, goal, estimatedDuration, tasks, validationGate }) => ({
+  return phases.map(({ number, written, name, goal, estimatedDuration, tasks, validationGate }) => ({
     number: number + shift,
     name,
     tasks: tasks.map((task, index) => buildTask(task, index + 1, revisions)),
     gate: {
       kind: "plan",
-      tasks: tasks.map(({ id, optional }) => ({ id, optional })),
+      tasks: tasks.flatMap(({ id, optional, state }) => (state === "dropped" ? [] : [{ id, optional }])),
       items: validationGate.map(({ text }) => text),
       ...(verify === undefined ? {} : { verify }),
     },
     textRevision: revisions.phase,
     plan: {
       number,
+      ...(written === undefined ? {} : { written }),
       ...(goal === undefined ? {} : { goal }),
       ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
     },

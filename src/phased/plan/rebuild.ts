@@ -154,13 +154,13 @@ function plannedTasks({ number: phase, tasks, gate }: PhaseDefinition): AskedTas
   if (gate.kind !== "plan") return [];
   return tasks.flatMap(({ name, plan }) => {
     if (plan === undefined) return [];
-    const { id, optional, acceptanceCriteria, requirements = [], description = "" } = plan;
+    const { id, optional, state, acceptanceCriteria, requirements = [], description = "" } = plan;
     const texts = [
       ...acceptanceCriteria.map((text) => `criterion '${text}'`),
       ...requirements.map((text) => `requirement '${text}'`),
       ...linesOf(description).map((text) => `line '${text}'`),
     ];
-    return [{ phase, id, name, required: !optional, texts }];
+    return [{ phase, id, name, required: !optional && state !== "dropped", texts }];
   });
 }
 

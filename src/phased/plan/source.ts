@@ -156,6 +156,7 @@ const task = z.object({
   acceptanceCriteria: z.array(item),
   state: z.enum(["pending", "in_progress", "queued", "blocked", "done", "dropped"]),
   checkbox: z.optional(checkbox),
+  status: z.optional(z.object({ text: z.string(), position })),
   optional: z.boolean(),
   parallel: z.boolean(),
   story: z.optional(z.string()),
@@ -166,6 +167,7 @@ const task = z.object({
 
 const phase = z.object({
   number: z.int().check(z.nonnegative()),
+  written: z.optional(z.string()),
   name: z.string(),
   goal: z.optional(z.string()),
   estimatedDuration: z.optional(z.string()),

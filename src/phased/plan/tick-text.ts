@@ -3,8 +3,8 @@
  * text, which may have been edited since they were pinned. Pure.
  */
 import { isPhasegateError } from "../../errors.js";
-import type { Plan, PlanItem, PlanPhase, PlanReading, PlanTask, TickRequest } from "../../plan/plan.js";
 import { isTicked } from "../../plan/boxes.js";
+import type { Plan, PlanItem, PlanPhase, PlanReading, PlanTask, TickRequest } from "../../plan/plan.js";
 import type { PlanText, SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { grouped, matchPhases, matchTasks, type PhaseMatches, type TaskMatches } from "./match.js";
@@ -71,7 +71,7 @@ export function tickText(
   writing.tickItems(itemsIn(plan, due.untick.items), false);
   writing.tickItems(itemsIn(plan, due.tick.items), true);
   for (const [tasks, done] of [[unticked, false] as const, [ticked, true] as const]) {
-    // A task without a checkbox is shown as done by the checkboxes of its criteria.
+    // A task without a checkbox is done only if those of its criteria are ticked.
     const withCriteria = (task: PlanTask) => tickCriteria || task.checkbox === undefined;
     for (const criteria of [true, false]) {
       writing.tick(ids(tasks.filter((task) => withCriteria(task) === criteria)), criteria, done);
@@ -92,11 +92,9 @@ export function tickText(
   };
 }
 
-/** Returns true if the text shows a task as done: by its checkbox, or by those of its criteria if it has none. */
+/** Returns true if the text shows a task as done. */
 export function showsDone(task: PlanTask | undefined): boolean {
-  if (task === undefined || task.state === "done") return task !== undefined;
-  const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
-  return boxes.length > 0 && boxes.every(({ mark }) => isTicked(mark));
+  return task?.state === "done";
 }
 
 function finder(plan: Plan): (known: KnownTask) => PlanTask | undefined {

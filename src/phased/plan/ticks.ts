@@ -220,7 +220,7 @@ async function claimedParts(
   const given = event.output && (await loadValue(context, { sessionId, version }, event.output));
   const evidence = isJsonObject(given) ? given : await loadEvidence(context, { sessionId, version }, event.evidence);
   const claims = new Set(claimedIds(evidence));
-  const tasks = phase.tasks.filter(({ plan }) => plan !== undefined && claims.has(plan.id));
+  const tasks = phase.tasks.filter(({ plan }) => plan && plan.state !== "dropped" && claims.has(plan.id));
   const items = phase.gate.kind === "plan" ? claimedItems(phase.gate.items, evidence) : [];
   return { tasks: tasks.map((task) => ({ task, phases })), items: items.map((item) => ({ phase, phases, item })) };
 }

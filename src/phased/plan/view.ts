@@ -45,17 +45,17 @@ export interface TaskProgress {
   /** The task's name. */
   readonly name: string;
   /**
-   * Done if it is noted as done, or its phase has passed, unless the task is optional; otherwise what the source says
-   * now. Neither a note nor a tick is a claim at the gate.
+   * Done if it is noted as done, or its phase has passed, unless the task is optional; dropped if the pinned plan says so;
+   * otherwise what the source says now. Neither a note nor a tick is a claim at the gate.
    */
   readonly state: TaskState;
   /** Ids of the tasks that must be done first. */
   readonly dependencies: readonly string[];
-  /** The dependencies that are not done. */
+  /** The dependencies that are neither done nor dropped. */
   readonly open: readonly string[];
   /** True if it can be done now: neither it nor its phase is done, it is not closed, and no dependency is open. */
   readonly ready: boolean;
-  /** See {@link PhaseTask.closed}. A waived task blocks no other one. */
+  /** See {@link PhaseTask.closed}. A waived or dropped task blocks no other one. */
   readonly closed?: PhaseTask["closed"];
   /** True if the gate does not require it. */
   readonly optional: boolean;
@@ -248,10 +248,12 @@ function taskProgress(
   const stateOf = (id: string): TaskState => {
     const home = homes.get(id);
     if (home?.noted === true) return "done";
+    // The gate is that of the pinned plan: what is dropped since, or taken up again, counts after a sync.
+    if (home?.task.plan?.state === "dropped") return "dropped";
     // Only its tick shows if an optional task was claimed.
     if (home?.done === true && home.task.plan?.optional !== true) return "done";
-    const task = home === undefined ? undefined : now?.get(home.task);
-    return task?.state ?? home?.task.plan?.state ?? "pending";
+    const state = (home && now?.get(home.task)?.state) ?? home?.task.plan?.state ?? "pending";
+    return state === "dropped" ? "pending" : state;
   };
   const waived = new Set(phase.gate.kind === "plan" ? phase.gate.waived : []);
   const byId = new Map(phase.tasks.map((task) => [task.plan?.id, task]));
@@ -269,9 +271,11 @@ function taskProgress(
     const state = stateOf(id);
     // An optional task that was left out in a completed phase blocks no other task.
     const isOver = (other: string) => homes.get(other)?.done === true;
-    const open = dependencies.filter((needed) => !isOver(needed) && !isLeftOut(needed) && stateOf(needed) !== "done");
+    const isSettled = (other: string) => ["done", "dropped"].includes(stateOf(other));
+    const open = dependencies.filter((needed) => !isOver(needed) && !isLeftOut(needed) && !isSettled(needed));
     const isOpen = state !== "done" && !isOver(id);
-    const closed = !isOpen ? undefined : isWaived(id) ? "waived" : isGivenUp(number) ? "given_up" : undefined;
+    const isClosed = isWaived(id) ? "waived" : isGivenUp(number) ? "given_up" : undefined;
+    const closed = state === "dropped" ? state : isOpen ? isClosed : undefined;
     const ready = isOpen && closed === undefined && open.length === 0;
     const said = {
       ...(requirements === undefined ? {} : { requirements }),

@@ -46,8 +46,11 @@ export interface PhaseTask {
   readonly done: boolean;
   /** True if it can be done now: it is open, and waits for no other task. */
   readonly ready: boolean;
-  /** Why it is neither done nor left to do: it is noted as given up, or a person has waived it. Missing if it is open. */
-  readonly closed?: "given_up" | "waived";
+  /**
+   * Why it is neither done nor left to do: it is noted as given up, a person has waived it, or its plan had dropped it when
+   * it was pinned. Missing if it is open.
+   */
+  readonly closed?: "given_up" | "waived" | "dropped";
 }
 
 function withoutTask({ task: _, ...last }: LastNote, task: number | undefined): LastNote {

@@ -10,7 +10,8 @@ import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
-import { isJsonObject, type JsonValue } from "../../workflow/json.js";
+import { isJsonObject, type JsonValue, optional } from "../../workflow/json.js";
+import { numberInPlan } from "../../workflow/structure.js";
 import { verificationNotice } from "../verification-notice.js";
 import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
@@ -28,7 +29,7 @@ import {
   waitCall,
   waiverCall,
 } from "./next-call.js";
-import { tickNotice } from "./plan.js";
+import { droppedNotice, tickNotice } from "./plan.js";
 import { problemEntry, skipNotice } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
@@ -144,7 +145,7 @@ function judged(
 const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, waived, reveal } = result;
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, dropped, waived, reveal } = result;
   const done = nextPhase === null;
   const isLong = evidenceAccepted.length > NAMES_MAX;
   return {
@@ -157,10 +158,15 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     ...(isLong && { evidence_accepted_in_all: evidenceAccepted.length }),
     ...(warnings.length > 0 && { warnings: conceal(warnings, reveal).map(({ message }) => message) }),
     ...(ticks && tickNotice(ticks)),
+    ...droppedNotice(dropped),
     ...(waived && waivedNotice(waived, true)),
     ...(skipped && skipNotice(skipped)),
     ...(done && { workflow_complete: true }),
-    next_phase: nextPhase && { phase_number: nextPhase.number, title: nextPhase.name },
+    next_phase: nextPhase && {
+      phase_number: nextPhase.number,
+      ...optional("phase_in_plan", numberInPlan(nextPhase)),
+      title: nextPhase.name,
+    },
     next: done ? null : phaseCall(sessionId),
   };
 }
@@ -194,6 +200,7 @@ function failed(
     validation_errors: listed.map(({ message }) => message),
     problems: withoutClaims(listed).map(problemEntry),
     ...planClaims(result),
+    ...droppedNotice(result.dropped),
     more_problems: more === 0 ? undefined : `${more} more: see get_errors`,
     attempt,
     attempts_left: attemptsLeft,

@@ -94,6 +94,11 @@ export function planNotice({ actions }: ToolContext, sessionId: string, plan: Pl
 /** Limits the ids in an answer. */
 const IDS_MAX = 100;
 
+/** Returns the tasks that the plan has dropped: they need not be done. */
+export function droppedNotice(ids: readonly string[] = []): WireObject {
+  return ids.length === 0 ? {} : { dropped_tasks: ids.slice(0, IDS_MAX) };
+}
+
 /** Returns what was written into the plan, and what could not be. */
 export function tickNotice({ ticked, unticked, missing, unwritable, pending }: TickReport): WireObject {
   const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));

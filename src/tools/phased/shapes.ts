@@ -11,12 +11,18 @@ import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
 import { type JsonObject, optional } from "../../workflow/json.js";
-import type { GateDefinition, PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
+import {
+  type GateDefinition,
+  numberInPlan,
+  type PhaseDefinition,
+  type TaskDefinition,
+} from "../../workflow/structure.js";
 import { verificationRecord } from "../verification-notice.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import type { ToolContext } from "./actions.js";
 import { DENIAL_MAX, waivedNotice } from "./approval-notices.js";
 import { evidenceNote } from "./evidence-note.js";
+import { droppedNotice } from "./plan.js";
 
 /** What agents are given, and what texts may ask for all the same. */
 type GivenTools = Pick<ToolContext, "absentTools" | "actions">;
@@ -31,10 +37,11 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
   const duration = phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration;
   return {
     phase_number: phase.number,
+    ...optional("phase_in_plan", numberInPlan(phase)),
     title: phase.name,
     ...optional("description", phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description)),
     ...optional("estimated_duration", duration),
-    ...(phase.plan === undefined ? taskNames(phase, tasks) : optional("tasks", plan?.tasks.map(taskEntry))),
+    ...(phase.plan === undefined ? taskNames(phase, tasks) : plannedTasks(plan?.tasks)),
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
@@ -188,6 +195,13 @@ function excerpt(text: string | undefined): string | undefined {
 function taskLabel({ number, name, file }: TaskDefinition): string {
   const base = file?.slice(file.lastIndexOf("/") + 1);
   return base?.startsWith(`task-${number}-`) ? base : `${number}: ${name}`;
+}
+
+/** Returns the tasks of a phase from a plan, and which of them the plan has dropped. */
+function plannedTasks(tasks: readonly TaskProgress[] | undefined): WireObject {
+  if (tasks === undefined) return {};
+  const dropped = tasks.flatMap(({ id, closed }) => (closed === "dropped" ? [id] : []));
+  return { tasks: tasks.map(taskEntry), ...droppedNotice(dropped) };
 }
 
 /** Returns a task as the list of its phase shows it. */

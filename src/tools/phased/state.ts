@@ -160,6 +160,7 @@ export function tasksNotice(tasks: readonly PhaseTask[]): WireObject {
     tasks_done: numbers(tasks.filter(({ done }) => done)),
     tasks_given_up: closed("given_up"),
     tasks_waived: closed("waived"),
+    tasks_dropped: closed("dropped"),
     tasks_left: tasks.filter(isOpen).length,
     next_task: nextTask(tasks)?.number ?? null,
   });
