@@ -30,9 +30,11 @@ export class SourceText {
     this.lines = typeof source === "string" ? linesOf(source) : source;
   }
 
-  /** Returns the lines of a node; undefined if it has no position. */
+  /** Returns the lines of a node; undefined if it has no position. Code that its list ends may end before the next line. */
   span({ position }: Nodes): Span | undefined {
-    return position && [position.start.line - 1, position.end.line - 1];
+    if (position === undefined) return undefined;
+    const { start, end } = position;
+    return [start.line - 1, end.column === 1 && end.line > start.line ? end.line - 2 : end.line - 1];
   }
 
   /** Returns the text of a line, counted from 0; empty for a line that doesn't exist. */

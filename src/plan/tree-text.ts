@@ -3,6 +3,7 @@
  * block has the lines of the file if it is as the parser has read it, else those that its nodes say.
  */
 import type { Blockquote, Heading, List, ListItem, Nodes, Paragraph, Root, Table, TableRow } from "mdast";
+import { checkboxAt } from "./boxes.js";
 import { type Region, type SourceLine, SourceText, type Span } from "./source.js";
 
 /** Returns the lines of a tree. `parsed` is the tree before all transforms; without it, all text is that of the nodes. */
@@ -54,9 +55,11 @@ class TreeLines {
     this.#written = written;
   }
 
-  add(node: Nodes): void {
+  /** Adds a node. `hasBox` means that it begins behind a checkbox, which is no part of its text. */
+  add(node: Nodes, hasBox = false): void {
     if (isContainer(node)) {
-      for (const child of node.children) this.add(child);
+      const isTask = node.type === "listItem" && typeof node.checked === "boolean";
+      for (const [index, child] of node.children.entries()) this.add(child, isTask && index === 0);
       return;
     }
     const [first, last] = this.#file.span(node) ?? [];
@@ -70,7 +73,7 @@ class TreeLines {
     if (!isText(node) || text === undefined || this.#written.get(placeOf(node)) === text) {
       for (let line = first; line <= last; line += 1) this.#push(line, this.#file.text(line));
     } else {
-      this.#addChanged(node, text, first, last);
+      this.#addChanged(node, text, [first, last], hasBox);
     }
     this.#next = last + 1;
     const end = this.lines.length;
@@ -88,8 +91,10 @@ class TreeLines {
   }
 
   /** Adds a changed block: markers and indentation as in the file, and the text of its nodes. */
-  #addChanged(node: TextBlock, text: string, first: number, last: number): void {
-    const before = this.#file.text(first).slice(0, (node.position?.start.column ?? 1) - 1);
+  #addChanged(node: TextBlock, text: string, [first, last]: Span, hasBox: boolean): void {
+    const start = (node.position?.start.column ?? 1) - 1;
+    const box = hasBox ? checkboxAt(this.#file.text(first), start) : undefined;
+    const before = `${this.#file.text(first).slice(0, box?.end ?? start)}${box === undefined ? "" : " "}`;
     const sign = node.type === "heading" ? `${"#".repeat(node.depth)} ` : "";
     for (const [index, part] of text.split("\n").entries()) {
       const line = Math.min(first + index, last);
