@@ -22,5 +22,6 @@ export type {
   TaskState,
 } from "./plan/plan.js";
 export { type TickOptions, tickTask } from "./plan/tick.js";
+export { planToMarkdown, type WritePlanOptions } from "./plan/write.js";
 export type { PlanSource, PlanText, SourceParser, TickRequest } from "./ports/content-provider.js";
 export { renderTemplate, type TemplateValues } from "./template/template.js";

@@ -101,7 +101,7 @@ export function readDurations(rows: readonly Row[], words: Vocabulary): Duration
 }
 
 /** Reports titles with checkboxes below that name a phase, but are not read as one. The plan has no such phase. */
-export function reportUnread(rows: readonly Row[], { phases, outline }: PlanReader, report: PlanReport): void {
+export function reportUnread(rows: readonly Row[], { phases, outline, source }: PlanReader, report: PlanReport): void {
   const keys = new Set(phases.map(({ key }) => key));
   let title: { readonly row: Row; readonly key: string; readonly level: number } | undefined;
   for (const row of rows) {
@@ -116,8 +116,12 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: PlanRead
       const { key, row: at } = title;
       if (at.kind === "item" && !isWithin(row, at)) continue;
       const message = `'${at.text}' is not read as a phase, and the plan has no phase ${key}`;
-      const place = { line: at.line + 1, column: at.column + 1 };
-      report.warn("PHASE_UNREAD", place, message, `If it is one, write it like the others: '## Phase ${key}: Name'.`);
+      report.warn(
+        "PHASE_UNREAD",
+        source.position(at.line, at.column),
+        message,
+        `If it is one, write it like the others: '## Phase ${key}: Name'.`,
+      );
       title = undefined;
     }
   }
@@ -127,14 +131,18 @@ export function reportUnread(rows: readonly Row[], { phases, outline }: PlanRead
 const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
-export function reportMarked(rows: readonly Row[], { phases, dialect, outline }: PlanReader, report: PlanReport): void {
+export function reportMarked(
+  rows: readonly Row[],
+  { phases, dialect, outline, source }: PlanReader,
+  report: PlanReport,
+): void {
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
   for (const { kind, depth, checkbox, text, line, column } of rows) {
     const rest = withoutLeadingMarks(text);
     if (kind !== "item" || depth > 0 || checkbox !== undefined || rest === text || !NAMED_TASK.test(rest)) continue;
     const id = outline.ids.read(rest, dialect.ids)?.id;
     if (id === undefined || known.has(id)) continue;
-    const place = { line: line + 1, column: column + 1 };
+    const place = source.position(line, column);
     report.warn(
       "TASK_UNREAD",
       place,
@@ -190,7 +198,7 @@ export function reportOfPlan({ ofPlan, source, placed }: PlanReader, report: Pla
 export function reportRepeated(reader: PlanReader, plan: Plan, report: PlanReport): void {
   const tasks = new Map(plan.phases.flatMap((phase) => phase.tasks.map((task) => [task.position.line, task])));
   for (const { row, task: own } of reader.repeated) {
-    const task = tasks.get(own.line + 1);
+    const task = tasks.get(reader.source.position(own.line, 0).line);
     if (task === undefined || row.checkbox === undefined) continue;
     const place = reader.source.position(row.line, row.checkbox.column);
     if (reader.placed.has(place.offset)) continue;

@@ -6,6 +6,7 @@
  * - words.ts: the words of plans, by language
  * - source.ts: which lines are code or comments
  * - tree.ts: how Markdown is parsed
+ * - tree-text.ts: the lines of a tree that a remark pipeline hands over
  * - boxes.ts: which brackets are checkboxes
  * - rows.ts: headings, list items, table rows and lines of text, each with its parent
  * - titles.ts: titles of phases and gates, and labels
@@ -96,13 +97,13 @@ export function readTree(
     dialect,
     words,
   );
-  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, file);
+  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, source, file);
   const reader = new PlanReader(source, dialect, outline, words, legend);
   reader.read(rows);
   const report = new PlanReport(file);
   const overviews = { durations: readDurations(rows, words), waves: readWaves(source, regions) };
   const plan = finishPlan(reader, overviews, report);
-  reportRegions(regions, report);
+  reportRegions(regions, source, report);
   reportUnread(rows, reader, report);
   reportMarked(rows, reader, report);
   reportListed(reader, plan, report);
@@ -112,19 +113,24 @@ export function readTree(
   return { plan, diagnostics: report.sorted() };
 }
 
-function noPhase(rows: readonly Row[], file: string) {
+function noPhase(rows: readonly Row[], source: SourceText, file: string) {
   const box = rows.find(({ checkbox }) => checkbox !== undefined);
   if (box === undefined) {
     const hint = "Write '## Phase 1: Name' and below it '- [ ] **Task 1.1**: Name'.";
     return planError({ file, line: 1 }, "it has no phase and no task", hint);
   }
   const hint = "Write '## Phase 1: Name' above the tasks of each phase.";
-  return planError({ file, line: box.line + 1 }, "it has checkboxes, but no heading above them is a phase", hint);
+  return planError(
+    { file, line: source.position(box.line, 0).line },
+    "it has checkboxes, but no heading above them is a phase",
+    hint,
+  );
 }
 
-function reportRegions(regions: readonly Region[], report: PlanReport): void {
+function reportRegions(regions: readonly Region[], source: SourceText, report: PlanReport): void {
   for (const { kind, start, strictEnd, unclosed } of regions) {
-    const place = { line: start + 1 };
+    const { line } = source.position(start, 0);
+    const place = { line };
     if (unclosed) {
       const what = kind === "comment" ? "this comment" : "this code";
       report.warn("FENCE_UNCLOSED", place, `${what} is never closed: everything after it is part of it`, "Close it.");

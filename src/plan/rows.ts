@@ -1,8 +1,8 @@
 /** Reads the tree of a source as rows: one record for each heading, list item, table row and line of text, with its parent. */
-import type { BlockContent, DefinitionContent, List, ListItem, Paragraph, Root, RootContent } from "mdast";
+import type { BlockContent, DefinitionContent, List, ListItem, Root, RootContent, Table } from "mdast";
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./boxes.js";
-import type { SourceText } from "./source.js";
+import type { SourceText, Span } from "./source.js";
 import { type Label, labelOf, type PhaseTitle, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
@@ -65,20 +65,33 @@ class RowReader {
 
   addBlocks(blocks: readonly Block[], depth: number, item: Row | undefined): void {
     for (const block of blocks) {
-      const line = firstLine(block);
-      if (line === undefined) continue;
       if (block.type === "list") this.#addList(block, depth + 1, item);
       else if (block.type === "blockquote") this.addBlocks(block.children, depth, item);
-      else if (block.type === "paragraph") this.#addLines(block, line, depth, item, undefined);
-      else if (block.type === "heading") this.#addHeading(line, block.depth, depth, item);
-      else if (block.type === "table") {
-        for (const { position } of block.children) {
-          if (position !== undefined) this.#addCells(position.start.line - 1, depth, item);
-        }
-      } else if (block.type === "thematicBreak" && depth === -1) {
-        this.#add({ kind: "rule", depth, parent: this.#heading, line, column: 0, text: "" });
-      }
+      else if (block.type === "table") this.#addTable(block, depth, item);
+      else this.#addBlock(block, depth, item);
     }
+  }
+
+  #addBlock(block: Block, depth: number, item: Row | undefined): void {
+    const [line, last] = this.#source.span(block) ?? [];
+    const words = this.#wordsOf(block);
+    if (line === undefined || last === undefined) return;
+    if (words !== undefined) this.#addLines(words, depth, item, undefined);
+    else if (block.type === "heading") this.#addHeading(line, block.depth, depth, item);
+    if (block.type === "thematicBreak" || last > (words?.[1] ?? last)) this.#addRule(last, depth);
+  }
+
+  /**
+   * Returns the lines of a paragraph. The words above a line of `-` are one, too: whether that line is a rule is decided
+   * here, also for a tree in which it makes them a heading.
+   */
+  #wordsOf(block: Block): Span | undefined {
+    const span = this.#source.span(block);
+    if (span === undefined || block.type === "paragraph") return span;
+    const [first, last] = span;
+    const underline = this.#source.text(last);
+    if (block.type !== "heading" || first === last || !RULE.test(underline)) return undefined;
+    return [first, underline.includes("=") ? last : last - 1];
   }
 
   get #heading(): Row | undefined {
@@ -93,26 +106,24 @@ class RowReader {
     return added;
   }
 
+  /** Adds a line that separates sections; in a list it separates nothing. */
+  #addRule(line: number, depth: number): void {
+    if (depth === -1) this.#add({ kind: "rule", depth, parent: this.#heading, line, column: 0, text: "" });
+  }
+
   #addList(list: List, depth: number, parent: Row | undefined): void {
     for (const node of list.children) {
       const [first, ...others] = node.children;
-      const line = first === undefined ? undefined : firstLine(first);
+      const words = first && this.#wordsOf(first);
       let item: Row | undefined;
-      if (first?.type === "paragraph" && line !== undefined) item = this.#addLines(first, line, depth, parent, node);
+      if (words !== undefined) item = this.#addLines(words, depth, parent, node);
       else if (first !== undefined) this.addBlocks([first], depth, parent);
       this.addBlocks(others, depth, item ?? parent);
     }
   }
 
   /** Adds a paragraph, line by line, and returns its first row. The first line of an item is the item. */
-  #addLines(
-    paragraph: Paragraph,
-    first: number,
-    depth: number,
-    parent: Row | undefined,
-    item: ListItem | undefined,
-  ): Row | undefined {
-    const last = (paragraph.position?.end.line ?? 1) - 1;
+  #addLines([first, last]: Span, depth: number, parent: Row | undefined, item: ListItem | undefined): Row | undefined {
     if (item === undefined && depth === -1 && this.#isUnderlined(first, last)) {
       this.#addHeading(first, levelOf(this.#source.text(first + 1)), depth, parent);
       return undefined;
@@ -155,6 +166,13 @@ class RowReader {
     } else {
       const column = indent + marker;
       this.#add({ ...place, kind: "item", depth: depth + 1, column, text: afterBox(text, column, checkbox), checkbox });
+    }
+  }
+
+  #addTable({ children }: Table, depth: number, item: Row | undefined): void {
+    for (const row of children) {
+      const [line] = this.#source.span(row) ?? [];
+      if (line !== undefined) this.#addCells(line, depth, item);
     }
   }
 
@@ -238,10 +256,6 @@ function withState(box: FoundCheckbox | undefined, checked: boolean | null | und
 function afterBox(text: string, column: number, { end }: FoundCheckbox): string {
   const emphasis = /^[*_~]*/.exec(text.slice(column))?.[0] ?? "";
   return `${emphasis}${text.slice(end)}`.trim();
-}
-
-function firstLine(block: Block): number | undefined {
-  return block.position && block.position.start.line - 1;
 }
 
 /**

@@ -3,14 +3,20 @@
  * fence, so a sample in a sample turns code into text and text into code. Here a fence with a language inside another
  * one opens a new level, if both are closed and the outer one has no headings of the plan.
  */
+import type { Nodes } from "mdast";
 import type { PlanPosition } from "./plan.js";
 
 /** One line of a source, without its line end. */
-interface SourceLine {
+export interface SourceLine {
   readonly text: string;
-  /** The offset of its first character in the source. */
+  /** The offset of its first character in the file. */
   readonly offset: number;
+  /** Its number in the file, from 0, where that is not its place among the lines. */
+  readonly line?: number;
 }
+
+/** The first and the last line of a node, from 0. */
+export type Span = readonly [first: number, last: number];
 
 /**
  * A source by its lines, with any line ends. All positions are computed here, so that they are those of the file, also
@@ -20,18 +26,15 @@ export class SourceText {
   /** The lines, in order; at least one. */
   readonly lines: readonly SourceLine[];
 
-  constructor(source: string) {
-    const lines: SourceLine[] = [];
-    const start = source.startsWith("\uFEFF") ? 1 : 0;
-    const ends = /\r\n|\n|\r/g;
-    ends.lastIndex = start;
-    let offset = start;
-    for (let end = ends.exec(source); end !== null; end = ends.exec(source)) {
-      lines.push({ text: source.slice(offset, end.index), offset });
-      offset = end.index + end[0].length;
-    }
-    lines.push({ text: source.slice(offset), offset });
-    this.lines = lines;
+  constructor(source: string | readonly SourceLine[]) {
+    this.lines = typeof source === "string" ? linesOf(source) : source;
+  }
+
+  /** Returns the lines of a node; undefined if it has no position. Code that its list ends may end before the next line. */
+  span({ position }: Nodes): Span | undefined {
+    if (position === undefined) return undefined;
+    const { start, end } = position;
+    return [start.line - 1, end.column === 1 && end.line > start.line ? end.line - 2 : end.line - 1];
   }
 
   /** Returns the text of a line, counted from 0; empty for a line that doesn't exist. */
@@ -41,7 +44,8 @@ export class SourceText {
 
   /** Returns the position of a character by line and column, which count from 0 here. */
   position(line: number, column: number): PlanPosition {
-    return { line: line + 1, column: column + 1, offset: (this.lines[line]?.offset ?? 0) + column };
+    const { line: number = line, offset = 0 } = this.lines[line] ?? {};
+    return { line: number + 1, column: column + 1, offset: offset + column };
   }
 
   /** Returns the position of a character by its offset. */
@@ -54,6 +58,20 @@ export class SourceText {
     }
     return this.position(low, offset - (this.lines[low]?.offset ?? 0));
   }
+}
+
+function linesOf(source: string): SourceLine[] {
+  const lines: SourceLine[] = [];
+  const start = source.startsWith("\uFEFF") ? 1 : 0;
+  const ends = /\r\n|\n|\r/g;
+  ends.lastIndex = start;
+  let offset = start;
+  for (let end = ends.exec(source); end !== null; end = ends.exec(source)) {
+    lines.push({ text: source.slice(offset, end.index), offset });
+    offset = end.index + end[0].length;
+  }
+  lines.push({ text: source.slice(offset), offset });
+  return lines;
 }
 
 /** Lines that are not read as Markdown. */

@@ -1,5 +1,6 @@
 /**
- * Reads the tasks.json of task-master as a plan. Each tag is a phase; its tasks and their subtasks are tasks.
+ * Reads the tasks.json of task-master as a plan. Each tag is a phase, and so is a list of tasks beside the tags; tasks and
+ * their subtasks, at any depth, are tasks.
  */
 import * as z from "zod/mini";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
@@ -48,13 +49,11 @@ export const taskMasterParser: SourceParser = {
   },
 };
 
-type Subtask = z.infer<typeof subtaskSchema>;
-
 /** A task of the file, and its place. */
 interface Found extends LinkedTask {
   /** Its id in the file; `id` differs if an earlier task has the same one. */
   readonly given: string;
-  readonly task: Subtask;
+  readonly task: Task;
   readonly place: JsonPlace;
 }
 
@@ -70,7 +69,7 @@ interface Tag {
 const idSchema = z.pipe(z.union([z.string(), z.number()]), z.transform(String));
 const textSchema = z.nullish(z.string());
 
-const subtaskSchema = z.object({
+const taskSchema = z.object({
   id: idSchema,
   title: z.string(),
   description: textSchema,
@@ -78,32 +77,36 @@ const subtaskSchema = z.object({
   testStrategy: textSchema,
   status: textSchema,
   dependencies: z.nullish(z.array(idSchema)),
+  get subtasks() {
+    return z.nullish(z.array(taskSchema));
+  },
 });
-const taskSchema = z.extend(subtaskSchema, { subtasks: z.nullish(z.array(subtaskSchema)) });
+type Task = z.infer<typeof taskSchema>;
 const tagSchema = z.object({ tasks: z.array(taskSchema) });
 
 /**
- * Reads the tasks of each tag. A file without tags, of an older version, has the tasks of one. Throws `PLAN_PARSE` if the
- * file isn't JSON, is too large or has no tasks.
+ * Reads the tasks of each tag, and of a list beside them, in the order of the file. Throws `PLAN_PARSE` if the file isn't
+ * JSON, is too large or has no tasks.
  */
 function readTags(text: string, file: string): Tag[] {
   checkLength(text, file);
   const source = new SourceText(text);
   const { root, value } = readJson(text, file, source);
-  const untagged = tagSchema.safeParse(value).success;
-  const named = untagged
-    ? [["tasks", root, value] as const]
-    : [...root.entries].map(([name, place]) => [`${name}`, place, own(value, name)] as const);
-  const tags = named.filter(([, , tag]) => isTag(tag));
+  const tags = [...root.entries].flatMap(([name, { offset }]) => {
+    const key = `${name}`;
+    if (key === "tasks" && isTag(value)) return { name: key, place: root, tag: value, offset };
+    const tag = own(value, key);
+    return isTag(tag) ? { name: key, place: root.entries.get(name) ?? root, tag, offset } : [];
+  });
   if (tags.length === 0) {
     throw planError({ file, line: 1 }, "it has no list of tasks", 'Write {"tasks": [{"id": 1, "title": "…"}]}.');
   }
-  const read = tags.map(([name, place, tag], index) => {
+  const read = tags.map(({ name, place, tag, offset }, index) => {
     const parsed = tagSchema.safeParse(tag, ENGLISH);
     if (!parsed.success) throw badTask(parsed.error, place, source, file);
     const prefix = index === 0 ? "" : `${name}/`;
-    const tasks = foundTasks(parsed.data.tasks, place.entries.get("tasks") ?? place, prefix, source);
-    return { key: `${index + 1}`, name, tasks, position: source.at(place.offset) };
+    const tasks = foundTasks(parsed.data.tasks, place.entries.get("tasks") ?? place, { prefix, source });
+    return { key: `${index + 1}`, name, tasks, position: source.at(offset) };
   });
   const ids = new UniqueIds(read.flatMap(({ tasks }) => tasks.map(({ given }) => given)));
   return read.map((tag) => ({ ...tag, tasks: tag.tasks.map((task) => ({ ...task, id: ids.take(task.given) })) }));
@@ -139,37 +142,42 @@ function badTask(error: z.core.$ZodError, tag: JsonPlace, source: SourceText, fi
   return planError({ file, ...lineOf(source.at(place.offset)) }, message, 'A task has "id", "title" and "status".');
 }
 
-/** Returns tasks and subtasks in one list. */
+/**
+ * Returns tasks and their subtasks in one list. A subtask has its own number, `2`, or its full id, `1.2`; a dependency is
+ * that of a sibling or a full id. The depth of the JSON is bounded.
+ */
 function foundTasks(
-  tasks: readonly z.infer<typeof taskSchema>[],
+  tasks: readonly Task[],
   list: JsonPlace,
-  prefix: string,
-  source: SourceText,
+  tag: { readonly prefix: string; readonly source: SourceText },
+  parent?: string,
 ): Found[] {
-  return tasks.flatMap((task, index) => {
+  const { prefix, source } = tag;
+  const read = tasks.map((task, index) => {
     const place = list.entries.get(index) ?? list;
-    const subtasks = task.subtasks ?? [];
-    const siblings = new Set(subtasks.map(({ id }) => id));
-    const below = place.entries.get("subtasks") ?? place;
+    const written = asWritten(task.id, place.entries.get("id"));
+    const id = parent === undefined || written.startsWith(`${parent}.`) ? written : `${parent}.${written}`;
+    return { task, place, written, id };
+  });
+  const siblings = new Map(read.map(({ written, id }) => [written, id]));
+  return read.flatMap(({ task, place, id }) => {
+    const names = place.entries.get("dependencies");
+    const needed = (task.dependencies ?? []).map((said, index) => {
+      const name = asWritten(said, names?.entries.get(index));
+      return `${prefix}${siblings.get(name) ?? name}`;
+    });
+    const given = `${prefix}${id}`;
+    const named = () => [{ tasks: needed, phases: [] }];
     return [
-      found(task, `${prefix}${task.id}`, (id) => `${prefix}${id}`, place, source),
-      ...subtasks.map((subtask, step) => {
-        const resolve = (id: string) => `${prefix}${siblings.has(id) ? `${task.id}.${id}` : id}`;
-        return found(subtask, `${prefix}${task.id}.${subtask.id}`, resolve, below.entries.get(step) ?? below, source);
-      }),
+      { id: given, given, task, named, place, position: source.at(place.offset) },
+      ...foundTasks(task.subtasks ?? [], place.entries.get("subtasks") ?? place, tag, id),
     ];
   });
 }
 
-function found(
-  task: Subtask,
-  id: string,
-  resolve: (id: string) => string,
-  place: JsonPlace,
-  source: SourceText,
-): Found {
-  const tasks = (task.dependencies ?? []).map(resolve);
-  return { id, given: id, task, named: () => [{ tasks, phases: [] }], place, position: source.at(place.offset) };
+/** Returns an id as it is written: the number `1.10` is not 1.1. */
+function asWritten(id: string, place: JsonPlace | undefined): string {
+  return place?.number ?? id;
 }
 
 function planTask({ id, task, position }: Found, dependencies: readonly string[]): PlanTask {
@@ -195,7 +203,7 @@ function planTask({ id, task, position }: Found, dependencies: readonly string[]
 const STATES: ReadonlyMap<string, TaskState> = new Map([
   ["done", "done"],
   ["completed", "done"],
-  ["cancelled", "done"],
+  ["cancelled", "dropped"],
   ["in-progress", "in_progress"],
   ["review", "in_progress"],
   ["deferred", "queued"],

@@ -86,7 +86,7 @@ describe("task-master's tasks.json", () => {
     ["[]", 1, "list of tasks"],
     ['{"a": {"tasks": 1}}', 1, "list of tasks"],
     ['{\n"a": {"tasks": [\n{"id": 1}]}}', 3, "title"],
-    ['{\n"tasks": [\n{"id": {}, "title": "a"}]}', 1, "list of tasks"],
+    ['{\n"tasks": [\n{"id": {}, "title": "a"}]}', 3, "tasks.0.id: "],
     [
       '{"a": {"tasks": [\n{"id": 1, "title": "a", "dependencies": [null]}]}}',
       2,
@@ -108,7 +108,7 @@ describe("task-master's tasks.json", () => {
   it.each([
     ["done", "done"],
     ["completed", "done"],
-    ["cancelled", "done"],
+    ["cancelled", "dropped"],
     ["in-progress", "in_progress"],
     ["review", "in_progress"],
     ["deferred", "queued"],
@@ -139,7 +139,7 @@ describe("task-master's tasks.json", () => {
       dialect: "task-master",
       phases: [
         {
-          ...{ number: 1, name: "tasks", validationGate: [], position: { line: 1, column: 1, offset: 0 } },
+          ...{ number: 1, name: "tasks", validationGate: [], position: { line: 1, column: 3, offset: 2 } },
           tasks: [
             {
               ...{ ...common, id: "a", name: "A", description: "T", dependencies: ["b"] },
@@ -165,7 +165,7 @@ describe("task-master's tasks.json", () => {
   });
 
   it.each([
-    ['{"tasks": [{"id": 1}]}', 1, 1, "list of tasks"],
+    ['{"tasks": [{"id": 1}]}', 1, 12, "tasks.0.title: "],
     ['{"a": {"tasks": [\n {"id": 1, "title": 2}]}}', 2, 12, "tasks.0.title: "],
     ['{"a": {"tasks": [\n {"id": 1, "title": "a", "subtasks": [\n{"id": 1}]}]}}', 3, 1, "tasks.0.subtasks.0.title: "],
     ['{"a": null, "b": [], "c": {"tasks": {}}}', 1, 1, "list of tasks"],
@@ -218,7 +218,85 @@ describe("task-master's tasks.json", () => {
     expect(tick(blocked)).toBe(blocked.replace("blocked", "done"));
     const nothing = '{"tasks": [{"id": 1, "title": "A", "status": null}]}';
     expect([tick(nothing), tick(nothing, false)]).toEqual([nothing.replace("null", '"done"'), nothing]);
-    const review = nothing.replace("null", '"cancelled"');
-    expect([tick(review), tick(review, false)]).toEqual([review, nothing.replace("null", '"pending"')]);
+    const dropped = nothing.replace("null", '"cancelled"');
+    expect([tick(dropped), tick(dropped, false)]).toEqual([nothing.replace("null", '"done"'), dropped]);
+  });
+
+  const DEEP = `{ "tasks": [ { "id": 1, "title": "A", "status": "pending", "dependencies": [],
+  "subtasks": [ { "id": 1, "title": "B", "status": "done", "subtasks": [ { "id": 1, "title": "C", "status": "pending" } ] } ] } ] }`;
+
+  it.each([
+    ["three levels", DEEP, ["1 tasks @1", "[ ] 1 A @1", "[x] 1.1 B @2", "[ ] 1.1.1 C @2"]],
+    [
+      "four levels in a tag, with dependencies on siblings and by full ids",
+      `{"main": {"tasks": [{"id": 1, "title": "A", "subtasks": [
+        {"id": 1, "title": "B", "subtasks": [{"id": 1, "title": "C", "subtasks": [{"id": 1, "title": "D", "dependencies": ["1.2"]}]},
+          {"id": 2, "title": "E", "dependencies": [1]}]},
+        {"id": 2, "title": "F", "dependencies": ["1.1.2", 1]}]}]}}`,
+      [
+        ...["1 main @1", "[ ] 1 A @1", "[ ] 1.1 B @2", "[ ] 1.1.1 C @2", "[ ] 1.1.1.1 D @2 < 1.2"],
+        ...["[ ] 1.1.2 E @3 < 1.1.1", "[ ] 1.2 F @4 < 1.1.2 1.1"],
+      ],
+    ],
+    [
+      "full ids at each level, as words and numbers",
+      `{"tasks": [{"id": "2", "title": "A", "subtasks": [
+        {"id": "2.1", "title": "B", "subtasks": [{"id": "2.1.1", "title": "C"}, {"id": 2, "title": "D", "dependencies": ["2.1.1"]}]},
+        {"id": 2.10, "title": "E", "dependencies": ["2.1"]}, {"id": 3, "title": "F", "dependencies": [2.10]}]}]}`,
+      [
+        ...["1 tasks @1", "[ ] 2 A @1", "[ ] 2.1 B @2", "[ ] 2.1.1 C @2", "[ ] 2.1.2 D @2 < 2.1.1"],
+        ...["[ ] 2.10 E @3 < 2.1", "[ ] 2.3 F @3 < 2.10"],
+      ],
+    ],
+  ])("has subtasks of subtasks: %s", (_, text, expected) => {
+    expect(lines(read(text))).toEqual(expected);
+  });
+
+  it("is ticked at each level", () => {
+    const tick = (tasks: string[]) =>
+      taskMasterParser.tick?.(DEEP, read(DEEP).plan, { tasks, done: true, criteria: false });
+    expect(tick(["1.1.1"])).toBe(DEEP.replace('"C", "status": "pending"', '"C", "status": "done"'));
+    expect(tick(["1", "1.1"])).toBe(DEEP.replace('"A", "status": "pending"', '"A", "status": "done"'));
+  });
+
+  it("may be nested as deep as JSON may be, and is refused beyond", () => {
+    const text = (depth: number) =>
+      `{"tasks": [${'{"id": 1, "title": "A", "subtasks": ['.repeat(depth)}${"]}".repeat(depth)}]}`;
+    expect(read(text(30)).plan.phases[0]?.tasks.at(-1)?.id).toBe("1".padEnd(59, ".1"));
+    expect(() => read(text(10_000))).toThrowError(expect.objectContaining({ code: "PLAN_PARSE" }));
+  });
+
+  const STRAY = `{ "master": { "tasks": [ { "id": 1, "title": "A", "status": "pending" }, { "id": 2, "title": "B", "status": "pending", "dependencies": [1] } ] },
+  "tasks": [ { "id": 9, "title": "stray", "status": "done" } ] }`;
+
+  it.each([
+    [
+      "after a tag",
+      STRAY,
+      ["1 master @1", "[ ] 1 A @1", "[ ] 2 B @1 < 1", "2 tasks @2", "[x] tasks/9 stray @2"],
+      '"stray", "status": "pending"',
+    ],
+    [
+      "before the tags, with the same ids",
+      `{"tasks": [{"id": 1, "title": "A"}, {"id": 2, "title": "B", "dependencies": [1]}],
+        "metadata": {"tasks": 2},
+        "later": {"tasks": [{"id": 1, "title": "C"}, {"id": 2, "title": "D", "dependencies": [1]}]}}`,
+      [
+        ...["1 tasks @1", "[ ] 1 A @1", "[ ] 2 B @1 < 1"],
+        ...["2 later @3", "[ ] later/1 C @3", "[ ] later/2 D @3 < later/1"],
+      ],
+      undefined,
+    ],
+    [
+      "empty, between tags",
+      '{"a": {"tasks": [{"id": 1, "title": "A"}]},\n"tasks": [],\n"b": {"tasks": [{"id": 1, "title": "B"}]}}',
+      ["1 a @1", "[ ] 1 A @1", "2 tasks @2", "3 b @3", "[ ] b/1 B @3"],
+      undefined,
+    ],
+  ])("may have a list of tasks beside its tags: %s", (_, text, expected, unticked) => {
+    const { plan } = read(text);
+    expect(lines(read(text))).toEqual(expected);
+    const tick = taskMasterParser.tick?.(text, plan, { tasks: ["tasks/9"], done: false, criteria: false });
+    expect(tick).toBe(unticked === undefined ? text : text.replace('"stray", "status": "done"', unticked));
   });
 });

@@ -1,0 +1,173 @@
+/**
+ * The lines of a tree that a pipeline hands over, in its order. Transforms may have removed, moved and changed nodes: a
+ * block has the lines of the file if it is as the parser has read it, else those that its nodes say.
+ */
+import type { Blockquote, Heading, List, ListItem, Nodes, Paragraph, Root, Table, TableRow } from "mdast";
+import { checkboxAt } from "./boxes.js";
+import { type Region, type SourceLine, SourceText, type Span } from "./source.js";
+
+/** Returns the lines of a tree. `parsed` is the tree before all transforms; without it, all text is that of the nodes. */
+export function textOfTree(tree: Root, file: SourceText, parsed: Root | undefined): TreeText {
+  const lines = new TreeLines(file, parsed === undefined ? new Map() : writtenIn(parsed));
+  lines.add(tree);
+  return new TreeText(lines);
+}
+
+/** The lines of a tree as a source. Its positions are those of the file. */
+export class TreeText extends SourceText {
+  /** The lines of code and comments. */
+  readonly regions: readonly Region[];
+  /** Number of nodes without a position in the file, which are not read. */
+  readonly unread: number;
+  readonly #spans: ReadonlyMap<Nodes, Span>;
+
+  constructor({ lines, regions, unread, spans }: TreeLines) {
+    super(lines);
+    this.regions = regions;
+    this.unread = unread;
+    this.#spans = spans;
+  }
+
+  override span(node: Nodes): Span | undefined {
+    return this.#spans.get(node);
+  }
+}
+
+type TextBlock = Paragraph | Heading | TableRow;
+
+/** Lines between blocks that belong to none: blank ones, and those between the rows of a table. */
+const BETWEEN = /^[\s>|:-]*$/;
+const INDENT = /^[ \t>]*/;
+
+class TreeLines {
+  readonly lines: SourceLine[] = [];
+  readonly regions: Region[] = [];
+  readonly spans = new Map<Nodes, Span>();
+  unread = 0;
+  readonly #file: SourceText;
+  /** The text of each block before all transforms, by its place. */
+  readonly #written: ReadonlyMap<string, string>;
+  /** The line of the file after the last block. */
+  #next = 0;
+
+  constructor(file: SourceText, written: ReadonlyMap<string, string>) {
+    this.#file = file;
+    this.#written = written;
+  }
+
+  /** Adds a node. `hasBox` means that it begins behind a checkbox, which is no part of its text. */
+  add(node: Nodes, hasBox = false): void {
+    if (isContainer(node)) {
+      const isTask = node.type === "listItem" && typeof node.checked === "boolean";
+      for (const [index, child] of node.children.entries()) this.add(child, isTask && index === 0);
+      return;
+    }
+    const [first, last] = this.#file.span(node) ?? [];
+    if (first === undefined || last === undefined) {
+      this.unread += 1;
+      return;
+    }
+    this.#addBetween(first);
+    const start = this.lines.length;
+    const text = isText(node) ? markdownOf(node) : undefined;
+    if (!isText(node) || text === undefined || this.#written.get(placeOf(node)) === text) {
+      for (let line = first; line <= last; line += 1) this.#push(line, this.#file.text(line));
+    } else {
+      this.#addChanged(node, text, [first, last], hasBox);
+    }
+    this.#next = last + 1;
+    const end = this.lines.length;
+    this.spans.set(node, [start, end - 1]);
+    const kind = kindOf(node);
+    if (kind !== undefined) this.regions.push({ kind, start, end, unclosed: this.#isUnclosed(kind, start, last) });
+  }
+
+  /** Adds the lines before a block that belong to no other one; before a block that was moved up, a blank line. */
+  #addBetween(first: number): void {
+    if (first < this.#next) return this.#push(first, "");
+    let from = first;
+    while (from > this.#next && BETWEEN.test(this.#file.text(from - 1))) from -= 1;
+    for (let line = from; line < first; line += 1) this.#push(line, this.#file.text(line));
+  }
+
+  /** Adds a changed block: markers and indentation as in the file, and the text of its nodes. */
+  #addChanged(node: TextBlock, text: string, [first, last]: Span, hasBox: boolean): void {
+    const start = (node.position?.start.column ?? 1) - 1;
+    const box = hasBox ? checkboxAt(this.#file.text(first), start) : undefined;
+    const before = `${this.#file.text(first).slice(0, box?.end ?? start)}${box === undefined ? "" : " "}`;
+    const sign = node.type === "heading" ? `${"#".repeat(node.depth)} ` : "";
+    for (const [index, part] of text.split("\n").entries()) {
+      const line = Math.min(first + index, last);
+      const indent = INDENT.exec(this.#file.text(line))?.[0] ?? "";
+      this.#push(line, `${index === 0 ? `${before}${sign}` : indent}${part}`);
+    }
+  }
+
+  #push(line: number, text: string): void {
+    this.lines.push({ text, line, offset: this.#file.lines[line]?.offset ?? 0 });
+  }
+
+  /** Checks for code or a comment that ends with the file, in place of a closing line. */
+  #isUnclosed(kind: Region["kind"], start: number, last: number): boolean {
+    const lines = this.lines.slice(start);
+    if (kind === "comment") return !lines.some(({ text }) => text.includes("-->"));
+    if (lines.length > 1 && /(?:`{3}|~{3})[ \t]*$/.test(lines.at(-1)?.text ?? "")) return false;
+    const isFenced = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3}|~{3})/.test(lines[0]?.text ?? "");
+    return isFenced && this.#file.lines.slice(last + 1, last + 3).every(({ text }) => text.trim() === "");
+  }
+}
+
+/** Checks whether the text of a node is that of the blocks in it. */
+export function isContainer(node: Nodes): node is Root | List | ListItem | Blockquote | Table {
+  return ["root", "list", "listItem", "blockquote", "table"].includes(node.type);
+}
+
+function isText(node: Nodes): node is TextBlock {
+  return node.type === "paragraph" || node.type === "heading" || node.type === "tableRow";
+}
+
+/** Returns what a block is if it is not read: code or a comment. Other HTML is neither; the checkboxes in it are reported. */
+function kindOf(node: Nodes): Region["kind"] | undefined {
+  if (node.type === "code") return "code";
+  if (node.type !== "html") return undefined;
+  if (node.value.startsWith("<!--")) return "comment";
+  return /^<(?:pre|script|style|textarea)\b/i.test(node.value) ? "code" : undefined;
+}
+
+function placeOf({ type, position }: Nodes): string {
+  return `${type} ${position?.start.offset} ${position?.end.offset}`;
+}
+
+/** Returns the text of each block in a tree, by its place. */
+function writtenIn(tree: Root): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const visit = (node: Nodes): void => {
+    if (isText(node)) found.set(placeOf(node), markdownOf(node));
+    else if ("children" in node) for (const child of node.children) visit(child);
+  };
+  visit(tree);
+  return found;
+}
+
+/** Returns the text of a node with its inline marks. */
+function markdownOf(node: Nodes): string {
+  const inside = () => ("children" in node ? node.children.map(markdownOf).join("") : "");
+  switch (node.type) {
+    case "strong":
+      return `**${inside()}**`;
+    case "emphasis":
+      return `*${inside()}*`;
+    case "delete":
+      return `~~${inside()}~~`;
+    case "inlineCode":
+      return `\`${node.value}\``;
+    case "link":
+      return `[${inside()}](${node.url})`;
+    case "break":
+      return "\n";
+    case "tableRow":
+      return `| ${node.children.map(markdownOf).join(" | ")} |`;
+    default:
+      return "value" in node ? node.value : inside();
+  }
+}
