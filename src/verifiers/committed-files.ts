@@ -2,15 +2,16 @@
  * Compares files with a commit, byte by byte, because git's own comparison skips what attributes and the flags of the
  * index tell it to skip.
  */
-import { createHash } from "node:crypto";
+import { isUtf8 } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdtemp, open, readdir, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errnoOf } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
-import type { RunGit } from "./git-repository.js";
-import type { ProcessResult } from "./run-process.js";
+import { objectHash } from "./git-objects.js";
+import { GitStopped, NotComparable, output, repositoryAt, type WorkTree } from "./git-repository.js";
+import { shownPath } from "./subject.js";
 
 /** A file of a commit. */
 export interface CommittedFile {
@@ -22,14 +23,6 @@ export interface CommittedFile {
   readonly path: string;
   /** The path as bytes: git has names that are not UTF-8. */
   readonly bytes: Buffer;
-}
-
-/** A work tree, and the way to run git on it. */
-export interface WorkTree {
-  /** The folder with `.git` in it. */
-  readonly root: string;
-  readonly git: RunGit;
-  readonly signal: AbortSignal;
 }
 
 /** Returns the files in the output of `git ls-files --stage -z`. */
@@ -117,16 +110,6 @@ export async function statOf(path: string | Buffer): Promise<Stats | undefined> 
   }
 }
 
-/** Thrown if git was stopped or failed. */
-export class GitStopped extends Error {
-  readonly result: ProcessResult;
-
-  constructor(result: ProcessResult) {
-    super("git was stopped");
-    this.result = result;
-  }
-}
-
 /** Maximum number of files that are read at once. */
 const AT_ONCE = 32;
 
@@ -163,25 +146,41 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
   return found === undefined || stats.size > FORM_MAX ? "changed" : "other bytes";
 }
 
-/** Returns what identifies the content of a path: a hash, or the kind of what is there instead of a file. */
-export async function contentOf(path: string): Promise<string> {
+/**
+ * Returns what identifies the content of a path: a hash, or the kind of what is there instead of a file. Throws
+ * `NotComparable` with the name of what can't be read.
+ */
+export async function contentOf(path: string, name: string): Promise<string> {
   const stats = await statOf(path);
   if (stats === undefined) return "missing";
-  if (stats.isSymbolicLink()) return `link ${await readlink(path)}`;
+  if (stats.isSymbolicLink()) return `link ${(await readlink(path, { encoding: "buffer" })).toString("hex")}`;
+  if (stats.isDirectory()) {
+    const repository = await repositoryAt(path);
+    return repository === undefined ? "folder" : `repository at ${repository.head ?? "no commit"}`;
+  }
+  if (!stats.isFile()) throw notComparable(name, "it is no file");
   const hash = await withFile(Buffer.from(path), (file, { size }) => hashOf(file, size, SHA256));
-  return hash === undefined ? "no file" : `${hash} ${(stats.mode & 0o100) === 0 ? "file" : "executable"}`;
+  if (hash === undefined) throw notComparable(name, "it can't be read");
+  return `${hash} ${(stats.mode & 0o100) === 0 ? "file" : "executable"}`;
+}
+
+/** Returns the error for a file that can't be compared. */
+export function notComparable(name: string, reason: string): NotComparable {
+  return new NotComparable(`${shownPath(name)} can't be compared: ${reason}`);
+}
+
+/** Returns a name of a file as text. Throws `NotComparable` for one that is not UTF-8: another one could be shown the same. */
+export function fileName(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  const shownBytes = bytes.toString("latin1").replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
+  throw new NotComparable(`${shownBytes} can't be compared: its name is not UTF-8; rename it`);
 }
 
 /** An id of the length by which git chooses SHA-256. */
 const SHA256 = "0".repeat(64);
 
 function blobId(id: string, bytes: Buffer): string {
-  return blobHash(id, bytes.length).update(bytes).digest("hex");
-}
-
-/** Returns a hash of a blob, by the algorithm of an id of this length. */
-function blobHash(id: string, size: number) {
-  return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
+  return objectHash(id, "blob", bytes.length).update(bytes).digest("hex");
 }
 
 /** Opens a regular file, and returns the result of `use`; undefined if there is no such file, or it can't be read. */
@@ -204,16 +203,15 @@ async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) =
 
 /** Returns the id that git would give to a file. */
 async function hashOf(file: FileHandle, size: number, id: string): Promise<string> {
-  const hash = blobHash(id, size);
+  const hash = objectHash(id, "blob", size);
   for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 18 })) hash.update(chunk);
   return hash.digest("hex");
 }
 
 /** Throws if the bytes of a blob don't match its id: git writes a blob into a checkout without a check. */
-async function requireIntact({ root, git, signal }: WorkTree, files: readonly CommittedFile[]): Promise<void> {
+async function requireIntact(tree: WorkTree, files: readonly CommittedFile[]): Promise<void> {
   for (const ids of inChunks(files.map(({ id }) => id))) {
-    const done = await git(["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids], root, signal);
-    if (done.exit !== 0 || done.stopped !== undefined) throw new GitStopped(done);
+    await output(tree, ["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids]);
   }
 }
 

@@ -7,7 +7,8 @@
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
  * - command.ts, run-process.ts: which commands run, with which environment and limits
- * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
+ * - git.ts, committed-files.ts: commits and uncommitted files
+ * - git-repository.ts: how git is run, and what of a repository it gets; git-objects.ts: which of its objects are believed
  * - git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
