@@ -6,7 +6,8 @@
  * - markdown.ts: which headings count, and which files are plans
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
- * - command.ts, run-process.ts: which commands run, with which environment and limits
+ * - allowed-commands.ts, run-process.ts: which commands run, with which environment and limits
+ * - command.ts, command-runs.ts: when a command has ended as expected
  * - git.ts, committed-files.ts: commits and uncommitted files
  * - git-repository.ts: how git is run, and what of a repository it gets; git-objects.ts: which of its objects are believed
  * - git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
@@ -31,8 +32,9 @@ import {
   text,
   texts,
 } from "../workflow/host-options.js";
+import { type AllowedCommands, commandHost, findCommand, resolveCommands } from "./allowed-commands.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
-import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
+import { command } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
 import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";

@@ -34,6 +34,8 @@ interface ProcessRequest {
   readonly signal: AbortSignal;
   /** What it reads from stdin. Default: nothing. */
   readonly input?: string;
+  /** Called with the number of its group, once it runs. Default: not called. */
+  started?(group: number): void;
 }
 
 /**
@@ -63,6 +65,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const child = start(executable, args, { cwd, env });
   if (running.size === 0) process.once("exit", endAll);
   running.add(child);
+  if (child.pid !== undefined) request.started?.(child.pid);
   // A process that ends before it has read all of it closes the pipe; its exit code says whether that is wrong.
   child.stdin.on("error", () => child.stdin.destroy());
   child.stdin.end(request.input ?? "");
