@@ -3,6 +3,7 @@ import * as z from "zod";
 import { params as changedParams } from "../../src/verifiers/changed-since-phase-start.js";
 import { params as commandParams } from "../../src/verifiers/command.js";
 import type { VerifierName } from "../../src/verifiers/create-verifiers.js";
+import { params as withoutParams } from "../../src/verifiers/fails-without.js";
 import { containsParams, directoryParams, params as fileParams, matchParams } from "../../src/verifiers/file-exists.js";
 import { commitParams, params as gitParams } from "../../src/verifiers/git.js";
 import { changesParams, sinceParams, tagParams } from "../../src/verifiers/git-changes.js";
@@ -27,6 +28,15 @@ import {
 
 /** Exactly one of some keys. */
 const oneOf = (...keys: readonly string[]) => ({ oneOf: keys.map((key) => ({ required: [key] })) });
+
+/** What goes together in the verifiers that run a command. */
+const RUN = {
+  ...oneOf("argv", "line"),
+  properties: {
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    output: { if: { type: "object" }, then: oneOf("pattern", "rule"), else: { items: oneOf("pattern", "rule") } },
+  },
+};
 
 /** The parameters of the built-in verifiers as a start reads them, what each checks, and which go together. */
 const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, checks: string, together?: object]>> = {
@@ -57,16 +67,11 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
   git_tag_exists: [tagParams, "A tag is in the repository."],
   git_changes: [changesParams, "The evidence names exactly the files that differ between two commits."],
   git_commit_exists: [commitParams, "A commit is in the repository."],
-  command: [
-    commandParams,
-    "A command that the host allows ends as expected.",
-    {
-      ...oneOf("argv", "line"),
-      properties: {
-        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-        output: { if: { type: "object" }, then: oneOf("pattern", "rule"), else: { items: oneOf("pattern", "rule") } },
-      },
-    },
+  command: [commandParams, "A command that the host allows ends as expected.", RUN],
+  fails_without: [
+    withoutParams,
+    "A command passes, and fails once certain changed files are as they were when the phase was entered.",
+    RUN,
   ],
   http_ok: [httpParams, "A server that the host allows answers as expected."],
 };

@@ -114,7 +114,11 @@ export async function statOf(path: string | Buffer): Promise<Stats | undefined> 
 const AT_ONCE = 32;
 
 /** Runs a step for each item, some at once. The results are in the order of the items. */
-async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (item: T) => Promise<R>): Promise<R[]> {
+export async function inTurn<T, R>(
+  items: readonly T[],
+  signal: AbortSignal,
+  step: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   for (let start = 0; start < items.length; start += AT_ONCE) {
     signal.throwIfAborted();
@@ -123,9 +127,10 @@ async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (ite
   return results;
 }
 
-const LINK = "120000";
+/** The modes of a link and of an executable file. */
+export const LINK = "120000";
 
-const EXECUTABLE = "100755";
+export const EXECUTABLE = "100755";
 
 /** Maximum size of a file whose checkout is compared. A larger file must have the bytes of the blob. */
 const FORM_MAX = 16 * 2 ** 20;
@@ -260,7 +265,8 @@ async function otherThanCheckout(
   }
 }
 
-async function readWhole(path: string): Promise<Buffer | undefined> {
+/** Returns the bytes of a file of up to `FORM_MAX`; undefined if it is no such file, or can't be read. */
+export async function readWhole(path: string): Promise<Buffer | undefined> {
   return withFile(Buffer.from(path), async (file, { size }) => (size > FORM_MAX ? undefined : file.readFile()));
 }
 

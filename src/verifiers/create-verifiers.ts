@@ -10,7 +10,8 @@
  * - command.ts, command-runs.ts: when a command has ended as expected
  * - git.ts, committed-files.ts: commits and uncommitted files
  * - git-repository.ts: how git is run, and what of a repository it gets; git-objects.ts: which of its objects are believed
- * - git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
+ * - fails-without.ts, project-copy.ts: whether certain changes make the difference; products.ts: what tools write by themselves
+ * - git-state.ts: what is recorded of a repository; git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -36,6 +37,7 @@ import { type AllowedCommands, commandHost, findCommand, resolveCommands } from 
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { command } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
+import { failsWithout } from "./fails-without.js";
 import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";
 import { gitChangedSincePhaseStart, gitChanges, gitCleanSincePhaseStart, gitTagExists } from "./git-changes.js";
@@ -95,6 +97,7 @@ export const VERIFIER_NAMES = [
   "git_tag_exists",
   "git_changes",
   "command",
+  "fails_without",
   "http_ok",
 ] as const satisfies readonly VerifierName[];
 
@@ -117,6 +120,7 @@ export type VerifierName =
   | "git_tag_exists"
   | "git_changes"
   | "command"
+  | "fails_without"
   | "http_ok";
 
 const MIB = 2 ** 20;
@@ -180,6 +184,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     git_tag_exists: withoutPath(gitTagExists(root, git)),
     git_changes: withoutPath(gitChanges(root, git)),
     command: withoutPath(command(host, rules)),
+    fails_without: withoutPath(failsWithout({ root, commands: host, git, rules })),
     http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };
 }

@@ -9,9 +9,8 @@ import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
-import { contentOf } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { names, onRepository, reported, requireGit, uncommittedIn, uncommittedResult } from "./git.js";
+import { names, onRepository, reported, requireGit, uncommittedResult } from "./git.js";
 import { commitAt, requireAncestor, requireIntactTree } from "./git-objects.js";
 import {
   findRepository,
@@ -23,6 +22,15 @@ import {
   readRef,
   type WorkTree,
 } from "./git-repository.js";
+import {
+  changesBetween,
+  contentsIn,
+  recordedState,
+  recordState,
+  type State,
+  stateOf,
+  stateSchema,
+} from "./git-state.js";
 import { checkPaths, namedFilesParams, sinceWords } from "./named-files.js";
 import { shownPath } from "./subject.js";
 
@@ -185,20 +193,6 @@ export const sinceParams = z.strictObject({
   since: namedFilesParams.since,
 });
 
-/** The commit that was checked out, and the contents of the uncommitted files; or why they could not be recorded. */
-const snapshotSchema = z.union([
-  z.strictObject({ head: z.string(), files: z.record(z.string(), z.string()) }),
-  z.strictObject({ failed: z.string() }),
-]);
-
-/** The state of a repository when a phase was entered. */
-type State = Exclude<z.infer<typeof snapshotSchema>, { failed: string }>;
-
-/** Maximum number of uncommitted files that are recorded. */
-const FILES_MAX = 5_000;
-/** Time limit of a snapshot, in milliseconds. */
-const SNAPSHOT_MS = 60_000;
-
 /** Checks that no file is uncommitted but those that were when the phase was entered, as they were. */
 export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
   return comparing("git_clean_since_phase_start", root, host, async ({ files }, { path, since, signal, gitHost }) => {
@@ -257,53 +251,14 @@ function comparing(
       if (path !== undefined) checkPaths(name, [path]);
     },
     async snapshot({ path = "." }): Promise<JsonValue> {
-      const head = (await findRepository(root))?.head;
-      const gitHost = requireGit(name, host);
-      let files: Readonly<Record<string, string>> = {};
-      const done = await reported(gitHost, async () => {
-        files = await contentsIn(root, path, { host: gitHost, signal: AbortSignal.timeout(SNAPSHOT_MS) }, head);
-        return { ok: true, message: "" };
-      });
-      if (!done.ok) return { failed: done.message };
-      return head === undefined ? { failed: "the repository has no commit" } : { head, files };
+      return recordState(requireGit(name, host), (signal, gitHost) => stateOf(root, path, { host: gitHost, signal }));
     },
     async verify({ path = ".", ...given }, { value, snapshot, snapshotTakenAt }, signal) {
-      const before = snapshotSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "the state of the files was not recorded" };
-      if ("failed" in before.data) {
-        return { ok: false, message: `the state of the files could not be recorded: ${before.data.failed}` };
-      }
       const since = sinceWords(given, snapshotTakenAt);
       const gitHost = requireGit(name, host);
-      const { data } = before;
-      return reported(gitHost, () => compare(data, { path, since, value, gitHost, signal }));
+      return reported(gitHost, () =>
+        compare(recordedState(stateSchema, snapshot), { path, since, value, gitHost, signal }),
+      );
     },
   });
-}
-
-/** Returns the names whose contents differ. */
-function changesBetween(
-  before: Readonly<Record<string, string>>,
-  now: Readonly<Record<string, string>>,
-): readonly string[] {
-  const all = new Set([...Object.keys(before), ...Object.keys(now)]);
-  return [...all].filter((file) => before[file] !== now[file]);
-}
-
-/**
- * Returns the contents of the files that differ from a commit, by their names. Throws `GitStopped`, and `NotComparable` for
- * what can't be read.
- */
-async function contentsIn(
-  root: string,
-  path: string,
-  looking: { readonly host: GitHost; readonly signal: AbortSignal },
-  head?: string,
-): Promise<Readonly<Record<string, string>>> {
-  const found = await uncommittedIn(root, path, { ...looking, untracked: true }, head);
-  if (found.size > FILES_MAX)
-    throw new NotComparable(`there are ${found.size} uncommitted files, at most ${FILES_MAX} are compared`);
-  const contents: [string, string][] = [];
-  for (const [name, place] of found) contents.push([name, await contentOf(place, name)]);
-  return Object.fromEntries(contents);
 }

@@ -16,7 +16,7 @@ interface GitObject {
 const AT_ONCE = 10_000;
 
 /** Returns the objects of these names, in their order; undefined for a name that has none. Throws `NotComparable`. */
-async function objectsAt(tree: WorkTree, names: readonly string[]): Promise<(GitObject | undefined)[]> {
+export async function objectsAt(tree: WorkTree, names: readonly string[]): Promise<(GitObject | undefined)[]> {
   const found: (GitObject | undefined)[] = [];
   for (let start = 0; start < names.length; start += AT_ONCE) {
     const asked = names.slice(start, start + AT_ONCE);
