@@ -91,7 +91,8 @@ export async function withProjectCopy<T>(
 function guardOf(folder: string) {
   // Windows has no process groups, and may not have this shell.
   if (process.platform === "win32") return { started: () => undefined, end: () => undefined };
-  const script = 'while read -r group; do last=$group; done; [ -z "$last" ] || kill -s KILL -- "-$last"; rm -rf -- "$0"';
+  const script =
+    'while read -r group; do last=$group; done; [ -z "$last" ] || kill -s KILL -- "-$last"; rm -rf -- "$0"';
   const child = spawn("/bin/sh", ["-c", script, folder], {
     detached: true,
     env: { PATH: "/usr/bin:/bin" },

@@ -324,6 +324,14 @@ describe("fails_without", () => {
       ok: true,
       message: expect.stringContaining("each of 1 changed files makes a difference"),
     });
+    await write("greet.sh", "echo hell\n");
+    expect(await without(undefined)).toMatchObject({
+      ok: true,
+      message: expect.stringContaining(
+        "WARNING: not tried: in a copy of the project with all changes, sh test.sh: exit code 1",
+      ),
+    });
+    await write("greet.sh", FIXED);
     await write("idle.sh", "exit 1\n");
     expect(await without(undefined)).toMatchObject({
       ok: true,
