@@ -40,6 +40,15 @@ export function committedFiles(stdout: Buffer): CommittedFile[] {
   return files;
 }
 
+/** Returns the paths of files, and of all folders above them. */
+export function pathsAndFolders(files: readonly Pick<CommittedFile, "path">[]): ReadonlySet<string> {
+  const all = new Set<string>();
+  for (const file of files) {
+    for (let path = file.path; path !== "" && !all.has(path); path = parentOf(path)) all.add(path);
+  }
+  return all;
+}
+
 const SUBMODULE = "160000";
 
 /** Checks whether an entry is the commit of a submodule. */

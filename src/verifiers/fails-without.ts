@@ -10,9 +10,9 @@ import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath } from "../workflow/names.js";
 import type { CommandHost } from "./allowed-commands.js";
 import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command-runs.js";
-import { EXECUTABLE, LINK, parentOf, readWhole, statOf } from "./committed-files.js";
+import { committedFiles, EXECUTABLE, LINK, parentOf, pathsAndFolders, readWhole, statOf } from "./committed-files.js";
 import { defineVerifier, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
-import { names, onRepository, requireGit } from "./git.js";
+import { onRepository, requireGit } from "./git.js";
 import { objectsAt, requireIntactTree } from "./git-objects.js";
 import {
   findRepository,
@@ -173,10 +173,7 @@ async function inCopy(
 ): Promise<VerifyResult> {
   const { tree, repository, signal } = run;
   await output(tree, ["read-tree", repository.head ?? "HEAD"]);
-  const committed = new Set<string>();
-  for (const name of names(await output(tree, ["ls-files", "-z"]))) {
-    for (let path = name; path !== "" && !committed.has(path); path = parentOf(path)) committed.add(path);
-  }
+  const committed = pathsAndFolders(committedFiles(await output(tree, ["ls-files", "--stage", "-z"])));
   return withProjectCopy(
     repository.workTree,
     (path) => committed.has(path),

@@ -18,6 +18,7 @@ import {
   isSubmodule,
   notComparable,
   parentOf,
+  pathsAndFolders,
   statOf,
 } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
@@ -33,6 +34,7 @@ import {
   type WorkTree,
   withGitView,
 } from "./git-repository.js";
+import { withoutProducts } from "./products.js";
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
@@ -215,12 +217,14 @@ async function uncommitted(
     for (const submodule of wanted.filter(isSubmodule))
       found.push(...(await inSubmodule(looking, workTree, submodule, join(workTree, submodule.path), depth)));
     if (!looking.untracked) return found;
-    for (const name of names(await output(tree, [...UNTRACKED, below === "" ? "." : below]))) {
+    const others = names(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
+    for (const name of await withoutProducts(workTree, others, pathsAndFolders(files))) {
       // Git doesn't look into a repository in this one.
       if (name.endsWith("/")) found.push(...(await inNested(looking, workTree, name.slice(0, -1), depth)));
       else found.push(name);
     }
-    return [...found, ...hidingIn(await output(tree, IGNORED_RULES, { cwd: folder }))];
+    const hiding = hidingIn(await output(tree, IGNORED_RULES, { cwd: folder }));
+    return [...found, ...(await withoutProducts(workTree, hiding, pathsAndFolders(files)))];
   });
 }
 

@@ -134,7 +134,7 @@ async function copyFolder(copying: Copying, folder: string): Promise<void> {
 
 async function copyEntry(copying: Copying, path: string): Promise<void> {
   const [from, to] = [join(copying.workTree, path), join(copying.root, path)];
-  if (isProduct(path) && !copying.isCommitted(path)) return;
+  if (!copying.isCommitted(path) && (await isProduct(copying.workTree, path))) return;
   const stats = await lstat(from);
   if (stats.isSymbolicLink()) return symlink(await targetIn(copying, path), to);
   if (stats.isDirectory()) {
@@ -166,7 +166,7 @@ async function targetIn({ workTree, root }: Copying, path: string): Promise<stri
 async function linkPackages(copying: Copying, folder: string): Promise<void> {
   for (const name of await namesIn(join(copying.workTree, folder))) {
     const path = inFolder(folder, name);
-    if (isProduct(path)) continue;
+    if (name === ".cache" || (await isProduct(copying.workTree, path))) continue;
     const [from, to] = [join(copying.workTree, path), join(copying.root, path)];
     // A link may lead to a package of the project itself, which is in the copy.
     if ((await lstat(from)).isSymbolicLink()) await symlink(await targetIn(copying, path), to);

@@ -262,7 +262,7 @@ describe("fails_without", () => {
       ["sh check.sh"],
     );
     await write("data/seed.json", "{}");
-    await write("coverage/index.html", "");
+    await write("coverage/lcov.info", "");
     await write("node_modules/dep/index.js", "");
     await write("node_modules/.vite/deps", "");
     await mkdir(join(root, "node_modules/@me"));
