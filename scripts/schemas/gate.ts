@@ -11,6 +11,7 @@ import { params as httpParams } from "../../src/verifiers/http-ok.js";
 import { params as jsonParams } from "../../src/verifiers/json-value.js";
 import { params as lineParams } from "../../src/verifiers/lines.js";
 import { headingParams, planParams } from "../../src/verifiers/markdown.js";
+import { params as tasksParams } from "../../src/verifiers/tasks-shown.js";
 import { params as unchangedParams } from "../../src/verifiers/unchanged-since-phase-start.js";
 import { TYPE_WORDS } from "../../src/workflow/field-types.js";
 import { REVEALS } from "../../src/workflow/gate-definition.js";
@@ -73,6 +74,7 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
     "A command passes, and fails once certain changed files are as they were when the phase was entered.",
     RUN,
   ],
+  tasks_shown: [tasksParams, "Each claimed task of a plan is shown by changed files, or by lines of files."],
   http_ok: [httpParams, "A server that the host allows answers as expected."],
 };
 

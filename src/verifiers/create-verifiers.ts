@@ -12,6 +12,7 @@
  * - git-repository.ts: how git is run, and what of a repository it gets; git-objects.ts: which of its objects are believed
  * - fails-without.ts, project-copy.ts: whether certain changes make the difference; products.ts: what tools write by themselves
  * - git-state.ts: what is recorded of a repository; git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
+ * - tasks-shown.ts: what shows that a task of a plan is done
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -45,6 +46,7 @@ import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { lineExists } from "./lines.js";
 import { markdownHeadings, planParses } from "./markdown.js";
+import { tasksShown } from "./tasks-shown.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */
@@ -98,6 +100,7 @@ export const VERIFIER_NAMES = [
   "git_changes",
   "command",
   "fails_without",
+  "tasks_shown",
   "http_ok",
 ] as const satisfies readonly VerifierName[];
 
@@ -121,6 +124,7 @@ export type VerifierName =
   | "git_changes"
   | "command"
   | "fails_without"
+  | "tasks_shown"
   | "http_ok";
 
 const MIB = 2 ** 20;
@@ -185,6 +189,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     git_changes: withoutPath(gitChanges(root, git)),
     command: withoutPath(command(host, rules)),
     fails_without: withoutPath(failsWithout({ root, commands: host, git, rules })),
+    tasks_shown: withoutPath(tasksShown(root, sandbox, maxFileBytes, git)),
     http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };
 }
