@@ -72,7 +72,12 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
   fails_without: [
     withoutParams,
     "A command passes, and fails once certain changed files are as they were when the phase was entered.",
-    RUN,
+    {
+      ...RUN,
+      if: { required: ["except"] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required: ["files"], properties: { files: { const: "changed" } } },
+    },
   ],
   tasks_shown: [tasksParams, "Each claimed task of a plan is shown by changed files, or by lines of files."],
   http_ok: [httpParams, "A server that the host allows answers as expected."],

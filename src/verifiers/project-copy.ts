@@ -19,8 +19,10 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { errnoOf } from "../errors.js";
+import { isMissing } from "../sandbox/refusals.js";
 import { isInside } from "../sandbox/resolve.js";
-import { fileName, inTurn, statOf } from "./committed-files.js";
+import { fileName, inTurn, notComparable, statOf } from "./committed-files.js";
 import { NotComparable } from "./git-repository.js";
 import { isProduct } from "./products.js";
 
@@ -132,7 +134,18 @@ async function copyFolder(copying: Copying, folder: string): Promise<void> {
   await inTurn(names, copying.signal, (name) => copyEntry(copying, inFolder(folder, name)));
 }
 
+/** Copies a path. What is gone meanwhile is left out: a command may be running in the project. Throws `NotComparable`. */
 async function copyEntry(copying: Copying, path: string): Promise<void> {
+  try {
+    await copyWhatIsThere(copying, path);
+  } catch (error) {
+    if (isMissing(error)) return;
+    if (["EACCES", "EPERM"].includes(errnoOf(error) ?? "")) throw notComparable(path, "it can't be read");
+    throw error;
+  }
+}
+
+async function copyWhatIsThere(copying: Copying, path: string): Promise<void> {
   const [from, to] = [join(copying.workTree, path), join(copying.root, path)];
   if (!copying.isCommitted(path) && (await isProduct(copying.workTree, path))) return;
   const stats = await lstat(from);

@@ -1,5 +1,6 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { JsonValue } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { initialise } from "../support/a-repository.js";
 import { aProject, refused } from "./a-project.js";
@@ -14,7 +15,7 @@ describe("tasks_shown", () => {
     const git = await initialise(root);
     await write("mine.txt", "mine");
     const taken = { snapshot: (await snapshot(NAME, {})) ?? null };
-    const shown = (where: object) => verify(NAME, {}, { ...taken, evidence: { ...evidence, where } });
+    const shown = (where: JsonValue) => verify(NAME, {}, { ...taken, evidence: { ...evidence, where } });
     await write("src/a.ts", "b\n");
     git("commit", "--quiet", "-am", "b");
     await write("test/a.test.ts", "test\n");
@@ -37,7 +38,7 @@ describe("tasks_shown", () => {
     const { root, verify, snapshot } = await aProject({ "a.md": "a\n" });
     await mkdir(join(root, "empty"));
     const taken = { snapshot: (await snapshot(NAME, {})) ?? null };
-    const shown = (proofs: object) =>
+    const shown = (proofs: JsonValue) =>
       verify(NAME, { field: "proofs" }, { ...taken, evidence: { tasks_completed: ["1"], proofs } });
     expect(await shown({ "1": "a.md:1" })).toMatchObject({ ok: true });
     expect(refused(await shown({ "1": "a.md" }))).toContain("the project is not in a git repository");
