@@ -9,6 +9,7 @@ import { isPhasegateError } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
+import { harmless, shortened } from "./subject.js";
 
 /** The folders and the head of a repository. */
 export interface GitRepository {
@@ -81,17 +82,27 @@ export class GitStopped extends Error {
 /** Thrown for something that can't be read, or is not what it is said to be: it never counts as equal. */
 export class NotComparable extends Error {}
 
-/** Returns what git writes to stdout. Throws `GitStopped` if it fails, or warns that it could not read something. */
+/**
+ * Returns what git writes to stdout. Throws `GitStopped` if it fails, and `NotComparable` if it warns that it could not read
+ * something, which its exit code does not tell.
+ */
 export async function output(
   { git, root, signal }: WorkTree,
   args: readonly string[],
   { cwd = root, input }: { readonly cwd?: string; readonly input?: string } = {},
 ): Promise<Buffer> {
   const result = await git(args, cwd, signal, input);
-  const isComplete = result.exit === 0 && result.stopped === undefined;
-  if (!isComplete || result.output.length > result.stdout.length) throw new GitStopped(result);
+  if (result.exit !== 0 || result.stopped !== undefined) throw new GitStopped(result);
+  if (result.output.length > result.stdout.length) {
+    const [, warning = "it does not say what"] =
+      /^(?:warning|error): (.+)$/m.exec(result.output.toString("utf8")) ?? [];
+    throw new NotComparable(`git could not read all of the repository: ${shortened(harmless(warning), WARNING_MAX)}`);
+  }
   return result.stdout;
 }
+
+/** Maximum number of characters of a warning that are shown. */
+const WARNING_MAX = 200;
 
 /** Maximum size of a list of files in bytes: some 500,000 files. */
 const LISTING_MAX = 64 * 2 ** 20;
