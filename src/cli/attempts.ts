@@ -81,7 +81,7 @@ const OUTPUT_LINES_PASSED = 2;
 /** Number of characters of a digest that are shown: enough to tell two apart. */
 const DIGEST_SHOWN = 12;
 
-/** Returns the result of a check as lines: what it ran or read, when, and the output. */
+/** Returns the result of a check as lines: what it ran or read, when, what it found, and the output. */
 export function resultLines(result: Verification, stream: Writable, full = false): string[] {
   const { verifier, field, ok, message, ran, exit, output = [], at, digest } = result;
   const mark = ok ? styled(stream, "green", "✓") : styled(stream, "red", "✗");
