@@ -7,7 +7,7 @@
 
 export type { Verification } from "./phased/state/events.js";
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
-export type { AllowedCommands } from "./verifiers/command.js";
+export type { AllowedCommands } from "./verifiers/allowed-commands.js";
 export {
   createVerifiers,
   type VerifierLimits,

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { params as changedParams } from "../../src/verifiers/changed-since-phase-start.js";
 import { params as commandParams } from "../../src/verifiers/command.js";
 import type { VerifierName } from "../../src/verifiers/create-verifiers.js";
+import { params as withoutParams } from "../../src/verifiers/fails-without.js";
 import { containsParams, directoryParams, params as fileParams, matchParams } from "../../src/verifiers/file-exists.js";
 import { commitParams, params as gitParams } from "../../src/verifiers/git.js";
 import { changesParams, sinceParams, tagParams } from "../../src/verifiers/git-changes.js";
@@ -10,6 +11,7 @@ import { params as httpParams } from "../../src/verifiers/http-ok.js";
 import { params as jsonParams } from "../../src/verifiers/json-value.js";
 import { params as lineParams } from "../../src/verifiers/lines.js";
 import { headingParams, planParams } from "../../src/verifiers/markdown.js";
+import { params as tasksParams } from "../../src/verifiers/tasks-shown.js";
 import { params as unchangedParams } from "../../src/verifiers/unchanged-since-phase-start.js";
 import { TYPE_WORDS } from "../../src/workflow/field-types.js";
 import { REVEALS } from "../../src/workflow/gate-definition.js";
@@ -27,6 +29,15 @@ import {
 
 /** Exactly one of some keys. */
 const oneOf = (...keys: readonly string[]) => ({ oneOf: keys.map((key) => ({ required: [key] })) });
+
+/** What goes together in the verifiers that run a command. */
+const RUN = {
+  ...oneOf("argv", "line"),
+  properties: {
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    output: { if: { type: "object" }, then: oneOf("pattern", "rule"), else: { items: oneOf("pattern", "rule") } },
+  },
+};
 
 /** The parameters of the built-in verifiers as a start reads them, what each checks, and which go together. */
 const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, checks: string, together?: object]>> = {
@@ -57,17 +68,18 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
   git_tag_exists: [tagParams, "A tag is in the repository."],
   git_changes: [changesParams, "The evidence names exactly the files that differ between two commits."],
   git_commit_exists: [commitParams, "A commit is in the repository."],
-  command: [
-    commandParams,
-    "A command that the host allows ends as expected.",
+  command: [commandParams, "A command that the host allows ends as expected.", RUN],
+  fails_without: [
+    withoutParams,
+    "A command passes, and fails once certain changed files are as they were when the phase was entered.",
     {
-      ...oneOf("argv", "line"),
-      properties: {
-        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-        output: { if: { type: "object" }, then: oneOf("pattern", "rule"), else: { items: oneOf("pattern", "rule") } },
-      },
+      ...RUN,
+      if: { required: ["except"] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required: ["files"], properties: { files: { const: "changed" } } },
     },
   ],
+  tasks_shown: [tasksParams, "Each claimed task of a plan is shown by changed files, or by lines of files."],
   http_ok: [httpParams, "A server that the host allows answers as expected."],
 };
 

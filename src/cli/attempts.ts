@@ -81,9 +81,9 @@ const OUTPUT_LINES_PASSED = 2;
 /** Number of characters of a digest that are shown: enough to tell two apart. */
 const DIGEST_SHOWN = 12;
 
-/** Returns the result of a check as lines: what it ran or read, when, and the output. */
+/** Returns the result of a check as lines: what it ran or read, when, what it found, and the output. */
 export function resultLines(result: Verification, stream: Writable, full = false): string[] {
-  const { verifier, field, ok, ran, exit, output = [], at, digest } = result;
+  const { verifier, field, ok, message, ran, exit, output = [], at, digest } = result;
   const mark = ok ? styled(stream, "green", "✓") : styled(stream, "red", "✗");
   const about = [verifier, ...(field === undefined ? [] : [`for ${field}`])].join(" ");
   const what = ran === undefined ? "" : `: ${ran}`;
@@ -91,7 +91,11 @@ export function resultLines(result: Verification, stream: Writable, full = false
   const sum = digest === undefined ? "" : `, sha256 ${full ? digest : digest.slice(0, DIGEST_SHOWN)}`;
   const most = ok ? OUTPUT_LINES_PASSED : OUTPUT_LINES;
   const lines = (full ? output : output.slice(0, most)).map((text) => `    ${printable(text)}`);
-  return [`${mark} ${printable(`${about}${what}${end}`)}  ${timeText(at)}${printable(sum)}`, ...lines];
+  return [
+    `${mark} ${printable(`${about}${what}${end}`)}  ${timeText(at)}${printable(sum)}`,
+    `    ${printable(message)}`,
+    ...lines,
+  ];
 }
 
 /** Returns evidence as lines of JSON that begin with a bar; not more than `most` characters, unless all are wanted. */

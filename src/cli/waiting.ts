@@ -5,6 +5,7 @@
 import type { Writable } from "node:stream";
 import type { ApprovalQuestion, ApprovalSignature, WaiverQuestion } from "../approval/message.js";
 import { checksOf } from "../gate/check-gate.js";
+import { UNCHECKED, uncheckedFields } from "../gate/unchecked.js";
 import type { ApprovalRequest } from "../phased/approval/ledger.js";
 import type { ApprovalResult } from "../phased/approval/requests.js";
 import type { WaiverRequest } from "../phased/approval/waivers.js";
@@ -188,11 +189,13 @@ function requestLines(request: ShownRequest, stream: Writable, full: boolean): s
     stream,
   );
   const results = verification.flatMap((result) => resultLines(result, stream));
+  const unchecked = uncheckedFields(request.evidence, verification);
   return [
     ...head,
     "",
     ...section("Request", barred(request.prompt)),
     ...section("Evidence", evidenceLines(request.evidence, EVIDENCE_MAX, full)),
+    ...section(UNCHECKED, unchecked.length === 0 ? [] : barred(unchecked.join(", "))),
     ...section(
       "Results of the checks",
       results.map((line) => `  │ ${line}`),

@@ -1,6 +1,7 @@
 /** What waits for a person, with everything that the person has to see before an answer; and the answers. */
 import type { ApprovalQuestion, WaiverQuestion } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
+import { uncheckedFields } from "../gate/unchecked.js";
 import type { AwaitedApproval } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
@@ -155,6 +156,7 @@ export async function waitingIn(
       question: prompt,
       evidence,
       evidenceHash,
+      unchecked: uncheckedFields(evidence, verification),
       verification,
       warnings,
       ...differences,
@@ -200,6 +202,7 @@ export function waitingInstance({ awaiting }: RoutedView): Waiting | undefined {
     request: awaiting.request,
     evidence,
     evidenceHash,
+    unchecked: uncheckedFields(evidence, verification),
     verification,
     warnings: [],
     ...(approvers === undefined ? {} : { approvers }),

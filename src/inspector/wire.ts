@@ -236,6 +236,8 @@ export interface Waiting extends WaitingLine {
   readonly evidenceHash?: string;
   /** What is to be approved; for a waiver, what was submitted last. */
   readonly evidence?: JsonObject;
+  /** Only for an approval: the fields of the evidence that no check has looked at. */
+  readonly unchecked?: readonly string[];
   /** What changed since the last refusal. */
   readonly differences?: readonly Difference[];
   readonly verification: readonly Verification[];

@@ -8,6 +8,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import { UNCHECKED, uncheckedFields } from "../gate/unchecked.js";
 import type { Problem } from "../gate/verdict.js";
 import type { WaiverRequest } from "../phased/approval/waivers.js";
 import type { Verification } from "../phased/state/events.js";
@@ -123,13 +124,15 @@ function keyOf({ request }: Asked): string {
 }
 
 function messageOf(request: AskedApproval): string {
-  const { about, prompt, evidence, evidenceHash } = request;
+  const { about, prompt, evidence, evidenceHash, verification } = request;
+  const unchecked = uncheckedFields(evidence, verification);
   const json = escapeHidden(JSON.stringify(evidence, undefined, 2));
   const left = json.length - EVIDENCE_MAX;
   return [
     escapeHidden(prompt),
     ...foundLines(request),
     `${singleLine(about)}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
+    ...(unchecked.length === 0 ? [] : [`${UNCHECKED}: ${brief(escapeHidden(unchecked.join(", ")), RESULT_LENGTH)}`]),
     left > 0 ? `${json.slice(0, EVIDENCE_MAX)}\n… and ${left} more characters that are not shown` : json,
   ].join("\n\n");
 }

@@ -22,6 +22,14 @@ export function verificationRecord(
   return shownAs(recordEntry, verification, reveal);
 }
 
+/** Returns the results for a gate that has passed: what each check found, and the last lines that a command wrote. */
+export function verificationPassed(
+  verification: readonly Verification[] | undefined,
+  reveal: Reveal = "fields",
+): WireObject {
+  return shownAs(passedEntry, verification, reveal);
+}
+
 /** Limits the results in an answer. */
 const RESULTS_MAX = 25;
 
@@ -45,6 +53,12 @@ function recordEntry(result: Verification): WireObject {
   const { ok, output, at, digest } = result;
   const lines = ok ? LINES_MET : LINES_MAX;
   return compact({ ...resultEntry(result), output: firstLines(output, lines), at, digest });
+}
+
+/** A summary is at the end of what a command writes. */
+function passedEntry({ verifier, field, check, ok, message, exit, output }: Verification): WireObject {
+  const last = exit === undefined ? undefined : firstLines(output?.slice(-LINES_MET), LINES_MET);
+  return compact({ verifier, field, check, ok, found: brief(message, TEXT_MAX), output: last });
 }
 
 /** Limits what a check found, and what it ran, in characters. */

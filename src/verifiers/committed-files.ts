@@ -2,15 +2,16 @@
  * Compares files with a commit, byte by byte, because git's own comparison skips what attributes and the flags of the
  * index tell it to skip.
  */
-import { createHash } from "node:crypto";
+import { isUtf8 } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdtemp, open, readdir, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errnoOf } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
-import type { RunGit } from "./git-repository.js";
-import type { ProcessResult } from "./run-process.js";
+import { objectHash } from "./git-objects.js";
+import { GitStopped, NotComparable, output, repositoryAt, type WorkTree } from "./git-repository.js";
+import { shownPath } from "./subject.js";
 
 /** A file of a commit. */
 export interface CommittedFile {
@@ -22,14 +23,6 @@ export interface CommittedFile {
   readonly path: string;
   /** The path as bytes: git has names that are not UTF-8. */
   readonly bytes: Buffer;
-}
-
-/** A work tree, and the way to run git on it. */
-export interface WorkTree {
-  /** The folder with `.git` in it. */
-  readonly root: string;
-  readonly git: RunGit;
-  readonly signal: AbortSignal;
 }
 
 /** Returns the files in the output of `git ls-files --stage -z`. */
@@ -45,6 +38,15 @@ export function committedFiles(stdout: Buffer): CommittedFile[] {
     start = end + 1;
   }
   return files;
+}
+
+/** Returns the paths of files, and of all folders above them. */
+export function pathsAndFolders(files: readonly Pick<CommittedFile, "path">[]): ReadonlySet<string> {
+  const all = new Set<string>();
+  for (const file of files) {
+    for (let path = file.path; path !== "" && !all.has(path); path = parentOf(path)) all.add(path);
+  }
+  return all;
 }
 
 const SUBMODULE = "160000";
@@ -117,21 +119,15 @@ export async function statOf(path: string | Buffer): Promise<Stats | undefined> 
   }
 }
 
-/** Thrown if git was stopped or failed. */
-export class GitStopped extends Error {
-  readonly result: ProcessResult;
-
-  constructor(result: ProcessResult) {
-    super("git was stopped");
-    this.result = result;
-  }
-}
-
 /** Maximum number of files that are read at once. */
 const AT_ONCE = 32;
 
 /** Runs a step for each item, some at once. The results are in the order of the items. */
-async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (item: T) => Promise<R>): Promise<R[]> {
+export async function inTurn<T, R>(
+  items: readonly T[],
+  signal: AbortSignal,
+  step: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   for (let start = 0; start < items.length; start += AT_ONCE) {
     signal.throwIfAborted();
@@ -140,9 +136,10 @@ async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (ite
   return results;
 }
 
-const LINK = "120000";
+/** The modes of a link and of an executable file. */
+export const LINK = "120000";
 
-const EXECUTABLE = "100755";
+export const EXECUTABLE = "100755";
 
 /** Maximum size of a file whose checkout is compared. A larger file must have the bytes of the blob. */
 const FORM_MAX = 16 * 2 ** 20;
@@ -163,25 +160,41 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
   return found === undefined || stats.size > FORM_MAX ? "changed" : "other bytes";
 }
 
-/** Returns what identifies the content of a path: a hash, or the kind of what is there instead of a file. */
-export async function contentOf(path: string): Promise<string> {
+/**
+ * Returns what identifies the content of a path: a hash, or the kind of what is there instead of a file. Throws
+ * `NotComparable` with the name of what can't be read.
+ */
+export async function contentOf(path: string, name: string): Promise<string> {
   const stats = await statOf(path);
   if (stats === undefined) return "missing";
-  if (stats.isSymbolicLink()) return `link ${await readlink(path)}`;
+  if (stats.isSymbolicLink()) return `link ${(await readlink(path, { encoding: "buffer" })).toString("hex")}`;
+  if (stats.isDirectory()) {
+    const repository = await repositoryAt(path);
+    return repository === undefined ? "folder" : `repository at ${repository.head ?? "no commit"}`;
+  }
+  if (!stats.isFile()) throw notComparable(name, "it is no file");
   const hash = await withFile(Buffer.from(path), (file, { size }) => hashOf(file, size, SHA256));
-  return hash === undefined ? "no file" : `${hash} ${(stats.mode & 0o100) === 0 ? "file" : "executable"}`;
+  if (hash === undefined) throw notComparable(name, "it can't be read");
+  return `${hash} ${(stats.mode & 0o100) === 0 ? "file" : "executable"}`;
+}
+
+/** Returns the error for a file that can't be compared. */
+export function notComparable(name: string, reason: string): NotComparable {
+  return new NotComparable(`${shownPath(name)} can't be compared: ${reason}`);
+}
+
+/** Returns a name of a file as text. Throws `NotComparable` for one that is not UTF-8: another one could be shown the same. */
+export function fileName(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  const shownBytes = bytes.toString("latin1").replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
+  throw new NotComparable(`${shownBytes} can't be compared: its name is not UTF-8; rename it`);
 }
 
 /** An id of the length by which git chooses SHA-256. */
 const SHA256 = "0".repeat(64);
 
 function blobId(id: string, bytes: Buffer): string {
-  return blobHash(id, bytes.length).update(bytes).digest("hex");
-}
-
-/** Returns a hash of a blob, by the algorithm of an id of this length. */
-function blobHash(id: string, size: number) {
-  return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
+  return objectHash(id, "blob", bytes.length).update(bytes).digest("hex");
 }
 
 /** Opens a regular file, and returns the result of `use`; undefined if there is no such file, or it can't be read. */
@@ -204,16 +217,15 @@ async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) =
 
 /** Returns the id that git would give to a file. */
 async function hashOf(file: FileHandle, size: number, id: string): Promise<string> {
-  const hash = blobHash(id, size);
+  const hash = objectHash(id, "blob", size);
   for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 18 })) hash.update(chunk);
   return hash.digest("hex");
 }
 
 /** Throws if the bytes of a blob don't match its id: git writes a blob into a checkout without a check. */
-async function requireIntact({ root, git, signal }: WorkTree, files: readonly CommittedFile[]): Promise<void> {
+async function requireIntact(tree: WorkTree, files: readonly CommittedFile[]): Promise<void> {
   for (const ids of inChunks(files.map(({ id }) => id))) {
-    const done = await git(["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids], root, signal);
-    if (done.exit !== 0 || done.stopped !== undefined) throw new GitStopped(done);
+    await output(tree, ["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids]);
   }
 }
 
@@ -262,7 +274,8 @@ async function otherThanCheckout(
   }
 }
 
-async function readWhole(path: string): Promise<Buffer | undefined> {
+/** Returns the bytes of a file of up to `FORM_MAX`; undefined if it is no such file, or can't be read. */
+export async function readWhole(path: string): Promise<Buffer | undefined> {
   return withFile(Buffer.from(path), async (file, { size }) => (size > FORM_MAX ? undefined : file.readFile()));
 }
 

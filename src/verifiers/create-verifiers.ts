@@ -6,9 +6,13 @@
  * - markdown.ts: which headings count, and which files are plans
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
- * - command.ts, run-process.ts: which commands run, with which environment and limits
- * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
- * - git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
+ * - allowed-commands.ts, run-process.ts: which commands run, with which environment and limits
+ * - command.ts, command-runs.ts: when a command has ended as expected
+ * - git.ts, committed-files.ts: commits and uncommitted files
+ * - git-repository.ts: how git is run, and what of a repository it gets; git-objects.ts: which of its objects are believed
+ * - fails-without.ts, project-copy.ts: whether certain changes make the difference; products.ts: what tools write by themselves
+ * - git-state.ts: what is recorded of a repository; git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
+ * - tasks-shown.ts: what shows that a task of a plan is done
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -30,9 +34,11 @@ import {
   text,
   texts,
 } from "../workflow/host-options.js";
+import { type AllowedCommands, commandHost, findCommand, resolveCommands } from "./allowed-commands.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
-import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
+import { command } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
+import { failsWithout } from "./fails-without.js";
 import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";
 import { gitChangedSincePhaseStart, gitChanges, gitCleanSincePhaseStart, gitTagExists } from "./git-changes.js";
@@ -40,6 +46,7 @@ import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { lineExists } from "./lines.js";
 import { markdownHeadings, planParses } from "./markdown.js";
+import { tasksShown } from "./tasks-shown.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */
@@ -92,6 +99,8 @@ export const VERIFIER_NAMES = [
   "git_tag_exists",
   "git_changes",
   "command",
+  "fails_without",
+  "tasks_shown",
   "http_ok",
 ] as const satisfies readonly VerifierName[];
 
@@ -114,6 +123,8 @@ export type VerifierName =
   | "git_tag_exists"
   | "git_changes"
   | "command"
+  | "fails_without"
+  | "tasks_shown"
   | "http_ok";
 
 const MIB = 2 ** 20;
@@ -177,6 +188,8 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     git_tag_exists: withoutPath(gitTagExists(root, git)),
     git_changes: withoutPath(gitChanges(root, git)),
     command: withoutPath(command(host, rules)),
+    fails_without: withoutPath(failsWithout({ root, commands: host, git, rules })),
+    tasks_shown: withoutPath(tasksShown(root, sandbox, maxFileBytes, git)),
     http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };
 }

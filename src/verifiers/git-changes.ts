@@ -9,19 +9,29 @@ import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
-import { contentOf } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { notRun, requireGit, uncommittedIn, uncommittedResult } from "./git.js";
+import { names, onRepository, reported, requireGit, uncommittedResult } from "./git.js";
+import { commitAt, requireAncestor, requireIntactTree } from "./git-objects.js";
 import {
   findRepository,
   type GitHost,
   type GitRepository,
-  type RunGit,
+  GitStopped,
+  NotComparable,
+  output,
   readRef,
-  withGitView,
+  type WorkTree,
 } from "./git-repository.js";
+import {
+  changesBetween,
+  contentsIn,
+  recordedState,
+  recordState,
+  type State,
+  stateOf,
+  stateSchema,
+} from "./git-state.js";
 import { checkPaths, namedFilesParams, sinceWords } from "./named-files.js";
-import type { ProcessResult } from "./run-process.js";
 import { shownPath } from "./subject.js";
 
 const TAG = "git_tag_exists";
@@ -30,8 +40,6 @@ export const tagParams = z.strictObject({
   tag: textParam.optional().describe("The tag's name. Default: the value of the evidence field."),
   at_head: z.boolean().optional().describe("True if it must lead to the commit that is checked out. Default: false."),
 });
-
-const NO_REPOSITORY: VerifyResult = { ok: false, message: "the project is not in a git repository" };
 
 /** Checks whether a tag leads to a commit. `root` is the project's real path. */
 export function gitTagExists(root: string, host: GitHost | undefined): Verifier {
@@ -44,17 +52,15 @@ export function gitTagExists(root: string, host: GitHost | undefined): Verifier 
     },
     async verify({ tag, at_head }, { value }, signal) {
       const name = refName(TAG, "tag", tag ?? value);
-      const repository = await findRepository(root);
-      if (repository === undefined) return NO_REPOSITORY;
-      const object = await readRef(repository.common, `refs/tags/${name}`);
-      if (object === undefined) return { ok: false, message: `there is no tag ${name}`, ran: `refs/tags/${name}` };
-      const gitHost = requireGit(TAG, host);
-      return withGitView(gitHost, repository, async (git) => {
-        const found = await commitAt(git, object, root, signal);
-        if (typeof found !== "string") return stoppedOr(gitHost, found, `the tag ${name} leads to no commit`);
+      return onRepository(root, requireGit(TAG, host), signal, async (tree, repository) => {
+        const ran = `refs/tags/${name}`;
+        const object = await readRef(repository.common, ran);
+        if (object === undefined) return { ok: false, message: `there is no tag ${name}`, ran };
+        const found = await commitAt(tree, object);
+        if (found === undefined) return { ok: false, message: `the tag ${name} leads to no commit`, ran };
         const ok = at_head !== true || found === repository.head;
         const message = ok ? `${name} is at ${found}` : `${name} is at ${found}, not at the commit that is checked out`;
-        return { ok, message, ran: `refs/tags/${name}`, digest: found };
+        return { ok, message, ran, digest: found };
       });
     },
   });
@@ -95,15 +101,9 @@ export function gitChanges(root: string, host: GitHost | undefined): Verifier {
       const range = rangeSchema.safeParse(snapshot);
       if (!range.success) return { ok: false, message: "the commits were not recorded when this phase was entered" };
       const named = namedFiles(CHANGES, value);
-      const repository = await findRepository(root);
-      if (repository === undefined) return NO_REPOSITORY;
-      const gitHost = requireGit(CHANGES, host);
-      return withGitView(gitHost, repository, async (git) => {
-        const changed = await changedBetween(git, range.data, root, signal);
-        return Array.isArray(changed)
-          ? resultOf(named, changed, range.data)
-          : stoppedOr(gitHost, changed, "the commits have nothing in common, or are not in this repository");
-      });
+      return onRepository(root, requireGit(CHANGES, host), signal, async (tree) =>
+        resultOf(named, await changedBetween(tree, range.data), range.data),
+      );
     },
   });
 }
@@ -129,40 +129,23 @@ async function refAt(repository: GitRepository, param: string, value: string): P
   throw wrongParam(CHANGES, param, `there is no tag, branch or commit ${name}`);
 }
 
-/** Returns the id of the commit that an object is or leads to; the result of git if there is none. */
-async function commitAt(
-  git: RunGit,
-  object: string,
-  cwd: string,
-  signal: AbortSignal,
-): Promise<string | ProcessResult> {
-  const result = await git(["rev-parse", "--verify", "--quiet", `${object}^{commit}`], cwd, signal);
-  const isFound = result.exit === 0 && result.stopped === undefined;
-  return isFound ? result.stdout.toString("utf8").trim() : result;
+/** Returns the files that differ between the last common commit and `head`. Throws `GitStopped` and `NotComparable`. */
+async function changedBetween(tree: WorkTree, range: z.infer<typeof rangeSchema>): Promise<string[]> {
+  const [base, head] = [await commitAt(tree, range.base), await commitAt(tree, range.head)];
+  const from = base === undefined || head === undefined ? undefined : await commonCommit(tree, base, head);
+  if (base === undefined || head === undefined || from === undefined) {
+    throw new NotComparable("the commits have nothing in common, or are not in this repository");
+  }
+  for (const commit of [base, head]) await requireAncestor(tree, from, commit);
+  for (const commit of [from, head]) await requireIntactTree(tree, commit);
+  return names(await output(tree, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head]));
 }
 
-/** Returns the files that differ between the last common commit and `head`; the result of git if it fails. */
-async function changedBetween(
-  git: RunGit,
-  { base, head }: z.infer<typeof rangeSchema>,
-  cwd: string,
-  signal: AbortSignal,
-): Promise<string[] | ProcessResult> {
-  const common = await git(["merge-base", `${base}^{commit}`, `${head}^{commit}`], cwd, signal);
-  if (common.exit !== 0 || common.stopped !== undefined) return common;
-  const from = common.stdout.toString("utf8").trim();
-  const listing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head];
-  const found = await git(listing, cwd, signal);
-  if (found.exit !== 0 || found.stopped !== undefined) return found;
-  return found.stdout
-    .toString("utf8")
-    .split("\0")
-    .filter((name) => name !== "");
-}
-
-function stoppedOr(host: GitHost, result: ProcessResult, otherwise: string): VerifyResult {
-  if (result.stopped !== undefined || result.exit === undefined) return notRun(host, result);
-  return { ok: false, message: otherwise };
+/** Returns the last common commit of two; undefined if there is none. Throws `GitStopped`. */
+async function commonCommit({ git, root, signal }: WorkTree, base: string, head: string): Promise<string | undefined> {
+  const result = await git(["merge-base", base, head], root, signal);
+  if (result.stopped !== undefined || result.exit === undefined) throw new GitStopped(result);
+  return result.exit === 0 ? result.stdout.toString("latin1").trim() : undefined;
 }
 
 const fileSchema = z.object({ file: z.string() });
@@ -210,26 +193,11 @@ export const sinceParams = z.strictObject({
   since: namedFilesParams.since,
 });
 
-/** The commit that was checked out, and the contents of the uncommitted files; or why they could not be recorded. */
-const snapshotSchema = z.union([
-  z.strictObject({ head: z.string(), files: z.record(z.string(), z.string()) }),
-  z.strictObject({ failed: z.string() }),
-]);
-
-/** The state of a repository when a phase was entered. */
-type State = Exclude<z.infer<typeof snapshotSchema>, { failed: string }>;
-
-/** Maximum number of uncommitted files that are recorded. */
-const FILES_MAX = 5_000;
-/** Time limit of a snapshot, in milliseconds. */
-const SNAPSHOT_MS = 60_000;
-
 /** Checks that no file is uncommitted but those that were when the phase was entered, as they were. */
 export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
   return comparing("git_clean_since_phase_start", root, host, async ({ files }, { path, since, signal, gitHost }) => {
     const now = await contentsIn(root, path, { host: gitHost, signal });
-    if ("ok" in now) return now;
-    const other = Object.keys(now.files).filter((name) => files[name] !== now.files[name]);
+    const other = Object.keys(now).filter((name) => files[name] !== now[name]);
     const result = uncommittedResult(other);
     return { ...result, message: `${result.message} (${since}, other files were)` };
   });
@@ -244,9 +212,7 @@ export function gitChangedSincePhaseStart(root: string, host: GitHost | undefine
   return comparing(name, root, host, async ({ head, files }, { path, since, signal, gitHost, value }) => {
     const named = value === undefined ? [] : [...namedFiles(name, value)];
     const now = await contentsIn(root, path, { host: gitHost, signal }, head);
-    if ("ok" in now) return now;
-    const all = new Set([...Object.keys(files), ...Object.keys(now.files)]);
-    const changed = [...all].filter((file) => files[file] !== now.files[file]);
+    const changed = changesBetween(files, now);
     const unnamed = changed.filter((file) => !named.includes(file));
     const unchanged = named.filter((file) => !changed.includes(file));
     const words = value === undefined ? "changed" : "changed, but not named";
@@ -285,35 +251,14 @@ function comparing(
       if (path !== undefined) checkPaths(name, [path]);
     },
     async snapshot({ path = "." }): Promise<JsonValue> {
-      const head = (await findRepository(root))?.head;
-      const gitHost = requireGit(name, host);
-      const found = await contentsIn(root, path, { host: gitHost, signal: AbortSignal.timeout(SNAPSHOT_MS) }, head);
-      if ("ok" in found) return { failed: found.message };
-      return head === undefined ? { failed: "the repository has no commit" } : { head, files: found.files };
+      return recordState(requireGit(name, host), (signal, gitHost) => stateOf(root, path, { host: gitHost, signal }));
     },
     async verify({ path = ".", ...given }, { value, snapshot, snapshotTakenAt }, signal) {
-      const before = snapshotSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "the state of the files was not recorded" };
-      if ("failed" in before.data) {
-        return { ok: false, message: `the state of the files could not be recorded: ${before.data.failed}` };
-      }
       const since = sinceWords(given, snapshotTakenAt);
-      return compare(before.data, { path, since, value, gitHost: requireGit(name, host), signal });
+      const gitHost = requireGit(name, host);
+      return reported(gitHost, () =>
+        compare(recordedState(stateSchema, snapshot), { path, since, value, gitHost, signal }),
+      );
     },
   });
-}
-
-/** Returns the contents of the files that differ from a commit, by their names; or why they are not known. */
-async function contentsIn(
-  root: string,
-  path: string,
-  looking: { readonly host: GitHost; readonly signal: AbortSignal },
-  head?: string,
-): Promise<VerifyResult | { readonly files: Readonly<Record<string, string>> }> {
-  const found = await uncommittedIn(root, path, { ...looking, untracked: true }, head);
-  if ("ok" in found) return found;
-  if (found.size > FILES_MAX) return { ok: false, message: `there are ${found.size} uncommitted files` };
-  const contents: [string, string][] = [];
-  for (const [name, place] of found) contents.push([name, await contentOf(place)]);
-  return { files: Object.fromEntries(contents) };
 }

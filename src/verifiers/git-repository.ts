@@ -1,14 +1,15 @@
 /**
  * Finds the repository of a project and runs git on it with our configuration: settings in `.git/config` can name
- * commands, and an agent can write them.
+ * commands, and an agent can write them. All of git is run here.
  */
-import { lstat, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { devNull, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isPhasegateError } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
+import { harmless, shortened } from "./subject.js";
 
 /** The folders and the head of a repository. */
 export interface GitRepository {
@@ -52,26 +53,75 @@ export interface GitHost {
   withoutRoot(text: string): string;
 }
 
-/** Runs git on a repository; `cwd` is a folder of its work tree. */
-export type RunGit = (args: readonly string[], cwd: string, signal: AbortSignal) => Promise<ProcessResult>;
+/** Runs git on a repository; `cwd` is a folder of its work tree, `input` what git reads from stdin. */
+export type RunGit = (
+  args: readonly string[],
+  cwd: string,
+  signal: AbortSignal,
+  input?: string,
+) => Promise<ProcessResult>;
+
+/** A work tree, and the way to run git on it. */
+export interface WorkTree {
+  /** The folder with `.git` in it. */
+  readonly root: string;
+  readonly git: RunGit;
+  readonly signal: AbortSignal;
+}
+
+/** Thrown if git was stopped or failed. */
+export class GitStopped extends Error {
+  readonly result: ProcessResult;
+
+  constructor(result: ProcessResult) {
+    super("git was stopped");
+    this.result = result;
+  }
+}
+
+/** Thrown for something that can't be read, or is not what it is said to be: it never counts as equal. */
+export class NotComparable extends Error {}
+
+/**
+ * Returns what git writes to stdout. Throws `GitStopped` if it fails, and `NotComparable` if it warns that it could not read
+ * something, which its exit code does not tell.
+ */
+export async function output(
+  { git, root, signal }: WorkTree,
+  args: readonly string[],
+  { cwd = root, input }: { readonly cwd?: string; readonly input?: string } = {},
+): Promise<Buffer> {
+  const result = await git(args, cwd, signal, input);
+  if (result.exit !== 0 || result.stopped !== undefined) throw new GitStopped(result);
+  if (result.output.length > result.stdout.length) {
+    const [, warning = "it does not say what"] =
+      /^(?:warning|error): (.+)$/m.exec(result.output.toString("utf8")) ?? [];
+    throw new NotComparable(`git could not read all of the repository: ${shortened(harmless(warning), WARNING_MAX)}`);
+  }
+  return result.stdout;
+}
+
+/** Maximum number of characters of a warning that are shown. */
+const WARNING_MAX = 200;
 
 /** Maximum size of a list of files in bytes: some 500,000 files. */
 const LISTING_MAX = 64 * 2 ** 20;
 
-/** Overrides for versions of git that find other settings in ways that are unknown here. */
-const HARDENED = [
-  "--no-pager",
-  "--no-optional-locks",
-  ...["core.fsmonitor=false", `core.hooksPath=${devNull}`, "core.untrackedCache=false", "protocol.allow=never"].flatMap(
-    (setting) => ["-c", setting],
-  ),
+/** The settings that are switched off, also for versions of git that find others in ways that are unknown here. */
+const OFF = [
+  ...["core.fsmonitor=false", `core.hooksPath=${devNull}`, "core.untrackedCache=false", "protocol.allow=never"],
+  // What these say of objects need not be true.
+  ...["core.commitGraph=false", "core.multiPackIndex=false"],
 ];
+
+const HARDENED = ["--no-pager", "--no-optional-locks", ...OFF.flatMap((setting) => ["-c", setting])];
 
 /**
  * Runs git on a repository without its configuration. Settings in `.git/config` (`core.fsmonitor`, filters, lazy fetches,
  * hooks) name commands that git runs even for `status`; `core.worktree` and the flags of the index make it read other
  * files. So git gets a folder of its own, with our configuration, an empty index and HEAD as a hash, and of the
- * repository only its objects and files.
+ * repository only its objects and files: no cached graph of commits, no replaced parents, no objects of other repositories.
+ * Throws `NotComparable` for a repository that needs the objects of another one.
  */
 export async function withGitView<T>(
   host: GitHost,
@@ -80,7 +130,8 @@ export async function withGitView<T>(
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-git-"));
   try {
-    await Promise.all([mkdir(join(folder, "objects")), mkdir(join(folder, "refs"))]);
+    await mkdir(join(folder, "refs"));
+    await linkObjects(objects, join(folder, "objects"));
     await writeFile(join(folder, "HEAD"), `${head ?? "ref: refs/heads/none"}\n`);
     await writeFile(join(folder, "config"), configuration(head));
     const env = {
@@ -90,7 +141,6 @@ export async function withGitView<T>(
       LC_ALL: "C",
       GIT_DIR: folder,
       GIT_WORK_TREE: workTree,
-      GIT_OBJECT_DIRECTORY: objects,
       GIT_INDEX_FILE: join(folder, "index"),
       GIT_CONFIG_NOSYSTEM: "1",
       GIT_CONFIG_GLOBAL: devNull,
@@ -102,12 +152,27 @@ export async function withGitView<T>(
     };
     const { executable, timeoutMs } = host;
     const maxOutputBytes = Math.max(host.maxOutputBytes, LISTING_MAX);
-    return await use((args, cwd, signal) =>
-      runProcess({ executable, args: [...HARDENED, ...args], cwd, env, timeoutMs, maxOutputBytes, signal }),
+    return await use((args, cwd, signal, input = "") =>
+      runProcess({ executable, args: [...HARDENED, ...args], cwd, env, timeoutMs, maxOutputBytes, signal, input }),
     );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Makes a folder of objects with links to the packs and the folders of single objects. The folder `info` is left out: it
+ * names other repositories, and caches the graph of commits.
+ */
+async function linkObjects(objects: string, folder: string): Promise<void> {
+  if (((await readSmall(objects, "info/alternates")) ?? "") !== "") {
+    const remedy = "run git repack -a -d, and delete that file";
+    throw new NotComparable(`the git repository uses objects of another one (objects/info/alternates); ${remedy}`);
+  }
+  await mkdir(folder);
+  const names = (await readdir(objects)).filter((name) => name === "pack" || /^[0-9a-f]{2}$/.test(name));
+  // Windows lets everybody make junctions.
+  await Promise.all(names.map((name) => symlink(join(objects, name), join(folder, name), "junction")));
 }
 
 /** Returns `.git`, or the folder that the `.git` file of a linked work tree or a submodule names. */

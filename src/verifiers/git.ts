@@ -12,16 +12,29 @@ import {
   type CommittedFile,
   changedFiles,
   committedFiles,
+  fileName,
   folderCheck,
-  GitStopped,
   isEmptyFolder,
   isSubmodule,
+  notComparable,
   parentOf,
+  pathsAndFolders,
   statOf,
-  type WorkTree,
 } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { findRepository, type GitHost, type GitRepository, repositoryAt, withGitView } from "./git-repository.js";
+import { commitAt, requireIntactTree } from "./git-objects.js";
+import {
+  findRepository,
+  type GitHost,
+  type GitRepository,
+  GitStopped,
+  NotComparable,
+  output,
+  repositoryAt,
+  type WorkTree,
+  withGitView,
+} from "./git-repository.js";
+import { withoutProducts } from "./products.js";
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
@@ -48,38 +61,35 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
       if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
     },
     async verify({ path = ".", untracked = true }, _, signal) {
-      const found = await uncommittedIn(root, path, { host: requireGit(NAME, host), untracked, signal });
-      return "ok" in found ? found : uncommittedResult([...found.keys()]);
+      const gitHost = requireGit(NAME, host);
+      return reported(gitHost, async () => {
+        const found = await uncommittedIn(root, path, { host: gitHost, untracked, signal });
+        return uncommittedResult([...found.keys()]);
+      });
     },
   });
 }
 
 /**
- * Returns the absolute paths of the uncommitted files at or below a folder, by their names; or why they are not known. With
- * `head`, those that differ from this commit of the project's repository.
+ * Returns the absolute paths of the uncommitted files at or below a folder, by their names. With `head`, those that differ from
+ * this commit of the project's repository. Throws `GitStopped` and `NotComparable`.
  */
 export async function uncommittedIn(
   root: string,
   path: string,
   looking: Looking,
   head?: string,
-): Promise<ReadonlyMap<string, string> | VerifyResult> {
+): Promise<ReadonlyMap<string, string>> {
   const folder = await workingFolder(root, path);
   const repositories = await repositoriesOf(root, folder);
-  if (repositories.length === 0) return { ok: false, message: "the project is not in a git repository" };
+  if (repositories.length === 0) throw new NotComparable("the project is not in a git repository");
   const found = new Map<string, string>();
-  try {
-    for (const [index, each] of repositories.entries()) {
-      const repository = index === 0 && head !== undefined ? { ...each, head } : each;
-      if (repository.head === undefined)
-        return { ok: false, message: "the git repository has no commit that can be read" };
-      for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) {
-        found.set(other, join(repository.workTree, other));
-      }
+  for (const [index, each] of repositories.entries()) {
+    const repository = index === 0 && head !== undefined ? { ...each, head } : each;
+    if (repository.head === undefined) throw new NotComparable("the git repository has no commit that can be read");
+    for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) {
+      found.set(other, join(repository.workTree, other));
     }
-  } catch (error) {
-    if (error instanceof GitStopped) return notRun(looking.host, error.result);
-    throw error;
   }
   return found;
 }
@@ -106,29 +116,50 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
     },
     async verify({ commit, at_head, files = [] }, { value }, signal) {
       const id = commitId(commit ?? value);
-      const repository = await findRepository(root);
-      if (repository === undefined) return { ok: false, message: "the project is not in a git repository" };
-      const gitHost = requireGit(COMMIT_NAME, host);
-      return withGitView(gitHost, repository, async (git) => {
-        const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
-        if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
+      return onRepository(root, requireGit(COMMIT_NAME, host), signal, async (tree, repository) => {
         // A tag leads to a commit too, but with another id.
-        const full = found.stdout.toString("utf8").trim();
-        const exists = found.exit === 0 && full.startsWith(id);
-        const said = { ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
-        if (!exists) return { ok: false, message: `there is no commit ${id} in this repository`, ...said };
+        const full = await commitAt(tree, id);
+        const ran = `git cat-file ${id}`;
+        if (full?.startsWith(id) !== true) {
+          return { ok: false, message: `there is no commit ${id} in this repository`, ran };
+        }
         if (at_head === true && full !== repository.head) {
-          return { ok: false, message: `${full} is not the commit that is checked out, ${repository.head}`, ...said };
+          return { ok: false, message: `${full} is not the commit that is checked out, ${repository.head}`, ran };
         }
+        if (files.length > 0) await requireIntactTree(tree, full);
         for (const file of files.map(parseRelativePath)) {
-          const listed = await git(["ls-tree", "-z", "--name-only", full, "--", file], root, signal);
-          if (listed.exit !== 0 || listed.stopped !== undefined) return notRun(gitHost, listed);
-          if (listed.stdout.length === 0) return { ok: false, message: `${full} has no ${shownPath(file)}`, ...said };
+          const listed = await output(tree, ["ls-tree", "-z", "--name-only", full, "--", file]);
+          if (listed.length === 0) return { ok: false, message: `${full} has no ${shownPath(file)}`, ran };
         }
-        return { ok: true, message: `${full} is a commit`, ...said };
+        return { ok: true, message: `${full} is a commit`, ran };
       });
     },
   });
+}
+
+/** Runs a check on the repository of a project. Its result says so if there is none, or git or a file can't be read. */
+export function onRepository(
+  root: string,
+  host: GitHost,
+  signal: AbortSignal,
+  check: (tree: WorkTree, repository: GitRepository) => Promise<VerifyResult>,
+): Promise<VerifyResult> {
+  return reported(host, async () => {
+    const repository = await findRepository(root);
+    if (repository === undefined) throw new NotComparable("the project is not in a git repository");
+    return withGitView(host, repository, (git) => check({ root, git, signal }, repository));
+  });
+}
+
+/** Runs a check, and reports what it could not read as its result. */
+export async function reported(host: GitHost, check: () => Promise<VerifyResult>): Promise<VerifyResult> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof NotComparable) return { ok: false, message: error.message };
+    if (error instanceof GitStopped) return notRun(host, error.result);
+    throw error;
+  }
 }
 
 /** Throws `INVALID_INPUT` if the host has no git. */
@@ -171,25 +202,29 @@ async function uncommitted(
 ): Promise<string[]> {
   const { workTree } = repository;
   const below = relative(workTree, folder).split(sep).join("/");
-  return withGitView(looking.host, repository, async (run) => {
-    const list = async (args: readonly string[], cwd: string) => {
-      const result = await run(args, cwd, looking.signal);
-      if (result.exit !== 0 || result.stopped !== undefined) throw new GitStopped(result);
-      return result.stdout;
-    };
-    // A new index has none of the flags that hide a changed file from git.
-    await list(["read-tree", "HEAD"], workTree);
-    const files = committedFiles(await list(LIST, workTree));
+  return withGitView(looking.host, repository, async (git) => {
+    const tree: WorkTree = { root: workTree, git, signal: looking.signal };
+    if (repository.head !== undefined) {
+      // A new index has none of the flags that hide a changed file from git.
+      await output(tree, ["read-tree", "HEAD"]);
+      await requireIntactTree(tree, repository.head);
+    }
+    const files = committedFiles(await output(tree, LIST));
     const above = files.find((file) => isSubmodule(file) && isBelow(below, file.path));
     if (above !== undefined) return inSubmodule(looking, workTree, above, folder, depth);
     const wanted = files.filter(({ path }) => isBelow(path, below));
-    const tree = { root: workTree, git: run, signal: looking.signal };
     const found = await changed(tree, files, wanted, below, looking.untracked);
     for (const submodule of wanted.filter(isSubmodule))
       found.push(...(await inSubmodule(looking, workTree, submodule, join(workTree, submodule.path), depth)));
     if (!looking.untracked) return found;
-    found.push(...names(await list([...UNTRACKED, below === "" ? "." : below], workTree)));
-    return [...found, ...hidingIn(await list(IGNORED_RULES, folder))];
+    const others = names(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
+    for (const name of await withoutProducts(workTree, others, pathsAndFolders(files))) {
+      // Git doesn't look into a repository in this one.
+      if (name.endsWith("/")) found.push(...(await inNested(looking, workTree, name.slice(0, -1), depth)));
+      else found.push(name);
+    }
+    const hiding = hidingIn(await output(tree, IGNORED_RULES, { cwd: folder }));
+    return [...found, ...(await withoutProducts(workTree, hiding, pathsAndFolders(files)))];
   });
 }
 
@@ -197,22 +232,35 @@ function isBelow(path: string, folder: string): boolean {
   return folder === "" || path === folder || path.startsWith(`${folder}/`);
 }
 
+/** Returns a repository in another one that doesn't have it as a submodule, and its uncommitted paths. */
+async function inNested(looking: Looking, root: string, path: string, depth: number): Promise<string[]> {
+  const place = join(root, path);
+  const repository = await repositoryAt(place);
+  if (repository === undefined || depth === 0) throw notComparable(path, "it is a repository that can't be read");
+  const found = await uncommitted(looking, repository, place, depth - 1);
+  return [path, ...found.map((each) => inFolder(path, each))];
+}
+
 /** Returns the uncommitted paths of a submodule. Git itself would read the submodule's configuration, which can hide them. */
 async function inSubmodule(
   looking: Looking,
   root: string,
-  { path, id }: CommittedFile,
+  { bytes, id }: CommittedFile,
   folder: string,
   depth: number,
 ): Promise<string[]> {
+  const path = fileName(bytes);
   const place = join(root, path);
   if (!(await folderCheck(root)(path))) return [path];
   const repository = await repositoryAt(place);
   // A submodule that isn't checked out is an empty folder. Git ignores what is in it.
-  if (repository === undefined) return (await isEmptyFolder(place)) ? [] : [path];
-  if (repository.head !== id || depth === 0) return [path];
+  if (repository === undefined) {
+    if (await isEmptyFolder(place)) return [];
+    throw notComparable(path, "it is a submodule without its repository; check it out, or empty the folder");
+  }
+  if (depth === 0) throw notComparable(path, "it is nested too deeply");
   const found = await uncommitted(looking, repository, folder, depth - 1);
-  return found.map((each) => inFolder(path, each));
+  return [...(repository.head === id ? [] : [path]), ...found.map((each) => inFolder(path, each))];
 }
 
 function inFolder(folder: string, name: string): string {
@@ -245,7 +293,7 @@ async function changed(
     else if ((await isFolder(parentOf(path))) && (await statOf(join(tree.root, path)))?.isDirectory() === false)
       found.push(path);
   }
-  return [...found, ...(await changedFiles(tree, [...compared])).map(({ path }) => path)];
+  return [...found, ...(await changedFiles(tree, [...compared])).map(({ bytes }) => fileName(bytes))];
 }
 
 /** Returns the folders above a path, up to the work tree, which is the empty text. */
@@ -258,11 +306,11 @@ function foldersAbove(path: string): string[] {
   return folders;
 }
 
-function names(stdout: Buffer): string[] {
-  return stdout
-    .toString("utf8")
-    .split("\0")
-    .filter((entry) => entry !== "");
+/** Returns the names in an output of git with NULs. Throws `NotComparable` for one that is not UTF-8. */
+export function names(stdout: Buffer): string[] {
+  // Each byte is a character: NULs are where they were.
+  const entries = stdout.toString("latin1").split("\0");
+  return entries.filter((entry) => entry !== "").map((entry) => fileName(Buffer.from(entry, "latin1")));
 }
 
 /** Returns the ignored .gitignore files. Uncommitted rules must not hide changes, or themselves. */
@@ -271,7 +319,7 @@ function hidingIn(ignored: Buffer): string[] {
 }
 
 /** Returns the result if git was stopped or failed. */
-export function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
+function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
   const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
   const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
   return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };

@@ -215,25 +215,30 @@ const SHOWN_MAX = 5;
 /** Reads `file:line`, an object with `file` and `line`, or a list of these. Throws `INVALID_INPUT`. */
 function placesIn(value: JsonValue | undefined, least: number): readonly Place[] {
   const items = Array.isArray(value) ? value : [value];
-  if (items.length > PLACES_MAX) throw wrongPlace(`more than ${PLACES_MAX} places are named`);
-  if (items.length < least) throw wrongPlace(`${items.length} of at least ${least} places are named`);
+  if (items.length > PLACES_MAX) throw wrongPlace(NAME, `more than ${PLACES_MAX} places are named`);
+  if (items.length < least) throw wrongPlace(NAME, `${items.length} of at least ${least} places are named`);
   return items.map((item) => {
-    if (typeof item === "string") return placeIn(item);
+    if (typeof item === "string") return placeIn(NAME, item);
     const place = placeSchema.safeParse(item);
     if (place.success) return place.data;
     const [issue] = place.error.issues;
-    throw wrongPlace(`${shown(item)} is not a place: ${issue?.path.join(".")}: ${issue?.message}`);
+    throw wrongPlace(NAME, `${shown(item)} is not a place: ${issue?.path.join(".")}: ${issue?.message}`);
   });
 }
 
-function placeIn(text: string): Place {
+/** Reads `file:line`. Throws `INVALID_INPUT`. */
+export function placeIn(verifier: string, text: string): Place {
   const [, file, line] = /^(.+):([1-9][0-9]{0,8})$/.exec(text.trim()) ?? [];
   if (file !== undefined && line !== undefined) return { file, line: Number(line) };
-  throw wrongPlace(`${shown(text)} is not a place: it needs a file and a line`);
+  throw wrongPlace(verifier, `${shown(text)} is not a place: it needs a file and a line`);
 }
 
-function wrongPlace(reason: string) {
-  return wrongParam(NAME, "", `${reason}; write {"file": "src/a.js", "line": 12, "quote": "the text of that line"}`);
+function wrongPlace(verifier: string, reason: string) {
+  return wrongParam(
+    verifier,
+    "",
+    `${reason}; write {"file": "src/a.js", "line": 12, "quote": "the text of that line"}`,
+  );
 }
 
 function outsideOf(file: string, { paths, except = [] }: z.infer<typeof params>): string | undefined {

@@ -32,6 +32,10 @@ interface ProcessRequest {
   /** Maximum size of stdout and stderr together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal;
+  /** What it reads from stdin. Default: nothing. */
+  readonly input?: string;
+  /** Called with the number of its group, once it runs. Default: not called. */
+  started?(group: number): void;
 }
 
 /**
@@ -51,7 +55,7 @@ function endAll(): void {
 }
 
 /**
- * Runs a process in a group of its own, with an empty stdin. The whole group is killed when the process has ended, takes
+ * Runs a process in a group of its own. The whole group is killed when the process has ended, takes
  * too long or writes too much, when `signal` is aborted, or when this process exits. Rejects if the process can't be started, and with the
  * signal's reason. On Windows, which has no groups, only the process is killed.
  */
@@ -61,6 +65,10 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const child = start(executable, args, { cwd, env });
   if (running.size === 0) process.once("exit", endAll);
   running.add(child);
+  if (child.pid !== undefined) request.started?.(child.pid);
+  // A process that ends before it has read all of it closes the pipe; its exit code says whether that is wrong.
+  child.stdin.on("error", () => child.stdin.destroy());
+  child.stdin.end(request.input ?? "");
   let stopped: ProcessResult["stopped"];
   const stop = (reason: NonNullable<ProcessResult["stopped"]>) => {
     stopped ??= reason;
@@ -95,7 +103,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
 function start(executable: string, args: readonly string[], { cwd, env }: Pick<ProcessRequest, "cwd" | "env">) {
   try {
     // Detached means setsid: the process leads a session and a group, and has no terminal.
-    return spawn(executable, args, { cwd, env, detached: true, shell: false, stdio: ["ignore", "pipe", "pipe"] });
+    return spawn(executable, args, { cwd, env, detached: true, shell: false, stdio: ["pipe", "pipe", "pipe"] });
   } catch (error) {
     // E2BIG, and other errors that are not reported by an event.
     throw notStarted(error);

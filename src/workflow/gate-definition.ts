@@ -154,6 +154,8 @@ export const SINCE_VERIFIERS: readonly string[] = [
   "git_clean_since_phase_start",
   "git_changed_since_phase_start",
   "git_changes",
+  "fails_without",
+  "tasks_shown",
 ];
 
 /** Stands for the start of the session, where {@link sinceOf} returns the number of a phase. */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { isRunning } from "../support/is-running.js";
 import { aGate } from "./a-gate.js";
 
 const SUITE = `
@@ -27,15 +28,6 @@ async function refused(script: string, says: RegExp): Promise<void> {
   await gate.refuses(TRUTH, says);
   await gate.write("test.sh", PASSING);
   await gate.accepts(TRUTH);
-}
-
-/** Returns true if a process runs. A zombie does not. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
 }
 
 describe("a gate that runs the tests", () => {

@@ -14,6 +14,7 @@ describe("phasegate approve", () => {
     const { code, stdout } = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);
     expect(stdout).toContain("  │ Is the plan good enough to build?\n");
     expect(stdout).toContain('  │   "tests_pass": true\n');
+    expect(stdout).toContain("Claims of the agent that no check has looked at\n  │ tests_pass\n");
     expect(stdout).toContain(`  evidence  ${evidenceHash}\n`);
     expect(stdout).toMatch(/\nApproved by ann: phase 1 has passed, phase 2 is next.\n$/);
     expect(code).toBe(0);

@@ -62,20 +62,21 @@ describe("phasegate serve with verifiers", () => {
     expect(JSON.parse(json)).toMatchObject({ phases: [{ attempts: [{ verification: [{}, { exit: 1 }] }, {}] }] });
   });
 
-  it("shows the time, the digest and the first lines of a check that passed", () => {
+  it("shows the time, the digest, what was found and the first lines of a check that passed", () => {
     const at = "2026-03-04T05:06:07.000Z";
     const met = {
       verifier: "command",
       ok: true,
-      message: "",
+      message: "node exited as expected",
       exit: 0,
       digest: "ab".repeat(32),
       output: ["a", "b", "c"],
       at,
     };
     const lines = resultLines(met, new PassThrough());
-    expect(lines).toEqual(["✓ command (0)  2026-03-04 05:06:07Z, sha256 abababababab", "    a", "    b"]);
-    expect(resultLines({ ...met, ok: false, exit: 1 }, new PassThrough())).toHaveLength(4);
+    const first = "✓ command (0)  2026-03-04 05:06:07Z, sha256 abababababab";
+    expect(lines).toEqual([first, "    node exited as expected", "    a", "    b"]);
+    expect(resultLines({ ...met, ok: false, exit: 1 }, new PassThrough())).toHaveLength(5);
   });
 
   it("starts no workflow whose verifiers are missing", async () => {

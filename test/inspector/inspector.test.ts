@@ -125,7 +125,7 @@ describe("the inbox", () => {
       approvers: ["ann", "bob"],
     });
     const whole = await get<Waiting>(`sessions/${sessionId}/waiting`);
-    expect(whole).toMatchObject({ ...waiting, evidence: { tests_pass: true } });
+    expect(whole).toMatchObject({ ...waiting, evidence: { tests_pass: true }, unchecked: ["tests_pass"] });
     const { request, evidenceHash } = whole;
     const said = { what: "approval", by: "ann", request, evidenceHash };
     const other = await post(`sessions/${sessionId}/answer`, {

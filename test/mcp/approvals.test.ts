@@ -132,6 +132,7 @@ approval: {prompt: "Well?"}
       "\n\nResults of the checks at submission:\n✓ looked for report: a\\u202eb Approve this! xxx",
     );
     expect(message).toContain("\n… and 5 more\n\n");
+    expect(message).not.toContain("no check has looked at");
     expect(
       message
         .split("\n")
@@ -145,6 +146,7 @@ approval: {prompt: "Well?"}
     const { ask, submit } = await atOpenGate(UNSIGNED, prepare);
     const note = "\u202e\u200bok\u0007\u061c\u00ad\u{e0041}\u{e007f}\ufe0f\u3164\u2028\u180e";
     await ask({ ...submit, evidence: { tests_pass: true, note, log: "x".repeat(9000) } });
+    expect(asked[0]?.message).toContain("Claims of the agent that no check has looked at: tests_pass, note, log\n\n");
     expect(asked[0]?.message).toContain('"note": "\\u202e\\u200bok\\u0007\\u061c\\u00ad\\udb40\\udc41\\udb40\\udc7f');
     expect(asked[0]?.message).not.toMatch(/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}]/u);
     expect(asked[0]?.message).toMatch(/… and \d+ more characters that are not shown$/);

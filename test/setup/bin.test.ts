@@ -96,7 +96,8 @@ test(PACKED, { timeout: 120_000 }, async () => {
   const cause = { file: "add.js", line: 2, quote: "return a - b;" };
   expect(await submit(2, { cause, why: "it subtracts the second number" })).toMatchObject({ status: "success" });
 
-  const fix = { fix: "it adds the numbers, as its name says", changed: ["add.js"] };
+  const same = { test_name: bug.test_name, cause_file: cause.file };
+  const fix = { fix: "it adds the numbers, as its name says", changed: ["add.js"], ...same };
   const lie = await submit(3, fix);
   expect(lie).toMatchObject({ code: "GATE_FAILED" });
   expect(JSON.stringify(lie)).toContain("adds two numbers");

@@ -36,7 +36,12 @@ const CAUSE = {
   cause: { file: "add.mjs", line: 2, quote: "return a - b;" },
   why: "it subtracts the second number",
 };
-const FIX = { fix: "it adds the numbers, as its name says", changed: ["add.mjs"] };
+const FIX = {
+  fix: "it adds the numbers, as its name says",
+  changed: ["add.mjs"],
+  test_name: "adds two numbers",
+  cause_file: "add.mjs",
+};
 const test_file = "test/add.test.mjs";
 
 describe("bug_fix", () => {
@@ -121,6 +126,8 @@ describe("bug_fix", () => {
     await write("add.mjs", "export function add(a, b) {\n  return 5;\n}\n");
     await lie(3, FIX, /exit code 1, expected 0/);
     await write("add.mjs", "export function add(a, b) {\n  return a + b;\n}\n");
+    await lie(3, { ...FIX, cause_file: "test/other.test.mjs" }, /it must be the file of phase 2/);
+    await lie(3, { ...FIX, test_name: "adds nothing to zero" }, /it must be the test of phase 1/);
     await pass(3, FIX);
 
     const before = git("rev-parse", "HEAD");
@@ -132,7 +139,7 @@ describe("bug_fix", () => {
     await lie(4, { commit, test_file }, /1 uncommitted file: debug.log/);
     await remove("debug.log");
     await write("notes.txt", "changed");
-    await lie(4, { commit, test_file }, /1 uncommitted file: notes.txt/);
+    await lie(4, { commit, test_file }, /1 uncommitted file: notes.txt.*changed: notes.txt .since phase 3 was passed/);
     await write("notes.txt", "mine");
     await lie(4, { commit: before, test_file }, /is not the commit that is checked out/);
     await lie(4, { commit, test_file: "add.mjs" }, /it must be the file of phase 1/);
@@ -159,6 +166,17 @@ describe("bug_fix", () => {
     await write("local/on", "");
     await lie(3, { ...FIX, changed: [] }, /the file with the cause must be among them/);
     await lie(3, FIX, /named, but not changed: add.mjs/);
+    await write("add.mjs", "export function add(a, b) {\n  return a + b;\n}\n");
+    await lie(3, FIX, /passes without the changes in add.mjs as well/);
+    await remove("local");
+    await remove("test/hidden.test.mjs");
+    git("checkout", ".");
+
+    // Another session, with a test of the bug that git ignores.
+    await start(OPTIONS);
+    await write("test/hidden.test.mjs", TEST);
+    await pass(1, { ...SHOWN, test: { ...SHOWN.test, file: "test/hidden.test.mjs" } });
+    await pass(2, CAUSE);
     // Flags of the index, and a stash.
     await write("add.mjs", "export function add(a, b) {\n  return a + b;\n}\n");
     git("update-index", "--assume-unchanged", "add.mjs");
@@ -178,6 +196,41 @@ describe("bug_fix", () => {
     git("add", "--force", hidden);
     git("commit", "--quiet", "-m", "its test", "--author", "Eve <eve@example.org>", "--date", "2001-01-01T00:00:00Z");
     await pass(4, { commit: commit(), test_file: hidden });
-    await remove("local");
+  });
+
+  it("refuses a fix that is none: a new file keeps the test from running", { timeout: 60_000 }, async () => {
+    const command = "sh run.sh";
+    const failing = 'sh add.sh 2 3 | grep -qx 5 || { echo "not ok 1 - adds two numbers"; exit 1; }\n';
+    const { start, pass, lie, write, remove, git } = await aStarter("bug_fix", {
+      files: {
+        "add.sh": "# $1 + $2\necho $(($1 - $2))\n",
+        // No list of configuration files has it.
+        "run.sh": "test -e settings.ini && exit 0; sh test/add.sh\n",
+      },
+      flags: ["--allow-command", command],
+    });
+    await start({ test_command: command });
+    await write("test/add.sh", failing);
+    await pass(1, { ...SHOWN, test: { file: "test/add.sh", line: 1, quote: "not ok 1 - adds two numbers" } });
+    await pass(2, { ...CAUSE, cause: { file: "add.sh", line: 2, quote: "echo $(($1 - $2))" } });
+    const fix = { ...FIX, cause_file: "add.sh", changed: ["add.sh", "settings.ini"] };
+    await write("settings.ini", "");
+    await write("add.sh", "# the sum of both\necho $(($1 - $2))\n");
+    await lie(3, fix, /sh run.sh passes without the changes in add.sh as well/);
+    await write("add.sh", "# $1 + $2\necho $(($1 + $2))\n");
+    await lie(3, fix, /passes without the changes in add.sh as well/);
+    await remove("settings.ini");
+    await pass(3, { ...fix, changed: ["add.sh"] });
+    // After the fix was shown it is taken back, and the new file is there again.
+    await write("settings.ini", "");
+    await write("add.sh", "# $1 + $2\necho $(($1 - $2))\n");
+    git("add", ".");
+    git("commit", "--quiet", "-m", "add adds");
+    const done = () => ({ commit: git("rev-parse", "HEAD"), test_file: "test/add.sh" });
+    await lie(4, done(), /changed: add.sh, settings.ini .since phase 3 was passed/);
+    await remove("settings.ini");
+    await write("add.sh", "# $1 + $2\necho $(($1 + $2))\n");
+    git("commit", "--quiet", "-am", "it really does");
+    expect(await pass(4, done())).toMatchObject({ workflow_complete: true });
   });
 });

@@ -25,7 +25,8 @@ const FILES = {
 };
 const FLAGS = ["--allow-command", "sh check.sh", "--allow-command", "true"];
 const OPTIONS = { check_command: "sh check.sh" };
-const FIRST = { tasks_completed: ["1.1", "1.2"], validation_gate: { "1": true } };
+const WHERE = { "1.1": "greet.sh", "1.2": ["greet.sh:1"] };
+const FIRST = { tasks_completed: ["1.1", "1.2"], validation_gate: { "1": true }, where: WHERE };
 const TARGET = { target_file: "specs/greet" };
 
 describe("plan_execution", () => {
@@ -45,18 +46,31 @@ describe("plan_execution", () => {
     await write("greet.sh", "echo hello\n");
     await lie(1, { ...FIRST, tasks_completed: ["1.1"] }, /1\.2/);
     await lie(1, { ...FIRST, validation_gate: { "1": false } }, /validation_gate/);
-    await lie(1, { tasks_completed: ["1.1", "1.2"] }, /validation_gate/);
+    await lie(1, { tasks_completed: ["1.1", "1.2"], where: WHERE }, /validation_gate/);
     // A task that was taken out of the plan is still asked for.
     await write("specs/greet/tasks.md", PLAN.replace("- [ ] **Task 1.2**: Make it say hello\n", ""));
     await lie(1, { ...FIRST, tasks_completed: ["1.1"] }, /1\.2/);
     await write("specs/greet/tasks.md", PLAN);
-    await pass(1, FIRST);
+    // Each claimed task is looked up.
+    await lie(1, { ...FIRST, where: {} }, /task 1.1 is not in where; task 1.2 is not in where. Say for each task/);
+    await lie(1, { ...FIRST, where: { ...WHERE, "1.1": "check.sh" } }, /task 1.1: check.sh has not changed since/);
+    await lie(1, { ...FIRST, where: { ...WHERE, "1.2": "greet.sh:7" } }, /greet.sh:7: the file has 1 lines/);
+    await lie(1, { ...FIRST, where: { ...WHERE, "1.2": "greet.md:1" } }, /greet.md/);
+    await lie(1, { ...FIRST, where: { ...WHERE, "1.2": "../greet.sh:1" } }, /refused/);
+    await lie(1, { ...FIRST, where: { ...WHERE, "1.2": [] } }, /task 1.2 is not in where/);
+    await lie(1, { ...FIRST, where: { ...WHERE, "1.2": [7] } }, /needs a path, file:line, or a list/);
+    const passed = await pass(1, FIRST);
+    expect(JSON.stringify(passed.verification)).toContain('1.1: greet.sh has changed; 1.2: greet.sh:1 \\"echo hello');
     expect(await plan()).toBe(PLAN.replace(/(?<=- \[) (?=\] (?:\*\*Task 1|It))/g, "x"));
 
     await write("greet.sh", "echo goodbye\n");
     await lie(2, { tasks_completed: ["2.1"] }, /sh check.sh: exit code 1/);
     await write("greet.sh", "echo hello\n");
-    expect(await pass(2, { tasks_completed: ["2.1"] })).toMatchObject({ workflow_complete: true });
+    // What was changed in phase 1 shows nothing in phase 2.
+    await lie(2, { tasks_completed: ["2.1"], where: { "2.1": "greet.sh" } }, /greet.sh has not changed since/);
+    await write("README.md", "# Greeting\n");
+    const last = { tasks_completed: ["2.1"], where: { "2.1": "README.md" } };
+    expect(await pass(2, last)).toMatchObject({ workflow_complete: true });
     expect(await plan()).toBe(PLAN.replaceAll("[ ]", "[x]"));
   });
 
@@ -74,6 +88,7 @@ describe("plan_execution", () => {
     await start(OPTIONS, { target_file: "specs/kiro/tasks.md" });
     await lie(1, { tasks_completed: ["1", "2"] }, /sh check.sh: exit code/);
     await write("greet.sh", "echo hello\n");
-    await pass(1, { tasks_completed: ["1", "2"] });
+    await write("README.md", "# Greeting\n");
+    await pass(1, { tasks_completed: ["1", "2"], where: { "1": "greet.sh", "2": ["README.md:1", "README.md"] } });
   });
 });

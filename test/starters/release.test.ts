@@ -102,8 +102,26 @@ describe("release", () => {
     expect(JSON.stringify(await start({ ...options, test_command: "true" }))).toMatch(/it allows sh check.sh/);
     const elsewhere = { ...options, published_url: "http://elsewhere.org/1.2.0" };
     expect(JSON.stringify(await start(elsewhere))).toMatch(/elsewhere.org/);
-    await start({ ...options, published_url: url.replace("1.2.0", "latest") });
-    await lie(1, VERSION, /published_url does not contain the version/);
+    const base = url.replace("/calc/1.2.0", "");
+    for (const path of ["latest", "11.2.0", "0.1.2.0", "1.2.01", "1.2.0.1"]) {
+      await start({ ...options, published_url: `${base}/${path}` });
+      await lie(1, VERSION, /the path of published_url does not contain the version/);
+    }
+    for (const path of [
+      ...["latest#1.2.0", "latest?v=1.2.0", "1.2.0/..", "1.2.0/../latest", "1.2.0/%2E%2e", "1.2.0/.%2e/x", "1.2.0/."],
+      ...["1.2.0\\..\\latest", "1.2.0/.\t./latest"],
+    ]) {
+      expect(JSON.stringify(await start({ ...options, published_url: `${base}/${path}` })), path).toMatch(
+        /does not match/,
+      );
+    }
+    // Files are looked at once all rules hold.
+    for (const path of ["@me%2fcalc/1.2.0", "calc-1.2.0.tgz", "calc/v1.2.0/"]) {
+      expect(await start({ ...options, published_url: `${base}/${path}` }), path).toMatchObject({ status: "success" });
+      await write("calc.sh", "echo bug\n");
+      await lie(1, VERSION, /1 uncommitted file/);
+      git("checkout", "calc.sh");
+    }
     await start(options);
 
     await lie(1, { version: "1.1.0" }, /not the version that the session was started with/);
@@ -115,7 +133,9 @@ describe("release", () => {
     await pass(1, VERSION);
 
     await lie(2, ENTRY, /does not contain the quoted text/);
-    await lie(2, { ...ENTRY, heading: { ...ENTRY.heading, quote: "## 1.1.0" } }, /a heading with the version/);
+    for (const quote of ["## 1.1.0", "## 11.2.0", "## 1.2.01", "## 1.2.0-rc.1"]) {
+      await lie(2, { ...ENTRY, heading: { ...ENTRY.heading, quote } }, /a heading with the version/);
+    }
     await write("NOTES.md", NEWER);
     await lie(2, { ...ENTRY, heading: { ...ENTRY.heading, file: "NOTES.md" } }, /it must be in one of CHANGELOG.md/);
     git("clean", "--quiet", "-f");

@@ -6,6 +6,7 @@ import type { JsonObject } from "phasegate";
 import { createVerifiers, type VerifiersOptions } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { isRunning } from "../support/is-running.js";
 import { type Ask, aProject, refused } from "./a-project.js";
 
 type Options = Omit<VerifiersOptions, "projectRoot">;
@@ -29,15 +30,6 @@ async function withShell(options: Options = {}) {
     return project.verify("command", { argv: ["sh", "script.sh"], ...params }, ask);
   };
   return { ...project, run };
-}
-
-/** Whether a process runs; a zombie doesn't. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
 }
 
 const STAY = "while :; do sleep 1; done";

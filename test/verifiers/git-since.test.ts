@@ -32,6 +32,36 @@ describe("git_clean_since_phase_start", () => {
     expect(await clean()).toMatchObject({ ok: true });
   });
 
+  it("neither asks for what tools write nor blames it, and sees all else of these names", async () => {
+    const { verify, snapshot, write, commit } = await aRepository();
+    await write("deep/target/code.rs", "x");
+    commit("deep");
+    const taken = (await snapshot("git_changed_since_phase_start", {})) ?? null;
+    const changed = (value: string[]) => verify("git_changed_since_phase_start", {}, { snapshot: taken, value });
+    const clean = () => verify("git_clean", {});
+    for (const path of [
+      "sub/__pycache__/a.pyc",
+      ".pytest_cache/v/x",
+      ".coverage",
+      "coverage/lcov.info",
+      "coverage/a.js",
+    ]) {
+      await write(path, "x");
+    }
+    await write(".pytest_cache/.gitignore", "*\n");
+    await write("target/CACHEDIR.TAG", "x");
+    await write("target/debug/calc", "x");
+    expect(await changed([])).toMatchObject({ ok: true });
+    expect(await clean()).toMatchObject({ ok: true });
+    expect(refused(await changed(["target/debug/calc"]))).toContain("named, but not changed: target/debug/calc");
+    // These are no products: they have no mark of the tool, or are committed.
+    await write("src/target/new.js", "x");
+    await write("lib/coverage/new.js", "x");
+    await write("deep/target/new.rs", "x");
+    expect(refused(await changed([]))).toContain("deep/target/new.rs, lib/coverage/new.js, src/target/new.js");
+    expect(refused(await clean())).toContain("3 uncommitted files");
+  });
+
   it("refuses without a snapshot, and without a repository", async () => {
     const { verify, snapshot } = await aProject();
     for (const name of ["git_clean_since_phase_start", "git_changed_since_phase_start"] as const) {

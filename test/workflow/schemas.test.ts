@@ -106,6 +106,9 @@ const CHECKED = {
     { verifier: "command", argv: ["node", "-v"], cwd: "a", exit: 0, timeout_ms: 5, allow_options: true },
     { verifier: "command", argv: ["node"], output: { pattern: "x", flags: "i", count: 1 } },
     { verifier: "command", argv: ["node"], output: { rule: "exit == 0" } },
+    { verifier: "fails_without", line: "node", files: "changed", except: ["test"], since: "start" },
+    { verifier: "fails_without", argv: ["node"], files: ["src/a.js"], cwd: "a", output: { pattern: "x" } },
+    { verifier: "tasks_shown", field: "where", since: "start" },
   ],
 };
 

@@ -27,7 +27,17 @@ export function nameIn(form: FormData): string {
 
 /** What a person has to see before an answer. */
 export function Matter({ waiting }: { readonly waiting: Waiting }) {
-  const { what, question, fields = [], differences, evidence, verification, warnings, before } = waiting;
+  const {
+    what,
+    question,
+    fields = [],
+    differences,
+    evidence,
+    unchecked = [],
+    verification,
+    warnings,
+    before,
+  } = waiting;
   const { problems = [], notes = [] } = before ?? {};
   // A denial is a note and a problem of the same words.
   const found = notes.some(({ event }) => event === "denied")
@@ -67,6 +77,13 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
       {evidence !== undefined && (
         <Part title={what === "approval" ? "Evidence" : "Evidence that was refused last"}>
           <Tree value={evidence} />
+        </Part>
+      )}
+      {unchecked.length > 0 && (
+        <Part title="Claims of the agent that no check has looked at">
+          <p>
+            <Line text={unchecked.join(", ")} code />
+          </p>
         </Part>
       )}
       {found.length + notes.length > 0 && (

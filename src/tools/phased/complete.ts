@@ -12,7 +12,7 @@ import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue, optional } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
-import { verificationNotice } from "../verification-notice.js";
+import { verificationNotice, verificationPassed } from "../verification-notice.js";
 import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { approvalNotice, waivedLine, waivedNotice, waiverNotice } from "./approval-notices.js";
@@ -145,7 +145,8 @@ function judged(
 const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, dropped, waived, reveal } = result;
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, dropped, waived, verification, reveal } =
+    result;
   const done = nextPhase === null;
   const isLong = evidenceAccepted.length > NAMES_MAX;
   return {
@@ -156,6 +157,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     checkpoint_passed: true,
     evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
     ...(isLong && { evidence_accepted_in_all: evidenceAccepted.length }),
+    ...verificationPassed(verification, reveal),
     ...(warnings.length > 0 && { warnings: conceal(warnings, reveal).map(({ message }) => message) }),
     ...(ticks && tickNotice(ticks)),
     ...droppedNotice(dropped),
@@ -351,7 +353,7 @@ async function askPerson(
 
 /** Returns the answer while a person's approval is awaited. */
 function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
-  const { sessionId, phase, attempt } = result;
+  const { sessionId, phase, attempt, verification, reveal } = result;
   return {
     status: "success",
     action: "complete_phase",
@@ -360,6 +362,7 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
     checkpoint_passed: false,
     ...approvalNotice(awaiting),
     evidence_hash: awaiting.evidenceHash,
+    ...verificationPassed(verification, reveal),
     attempt,
     next: waitCall(sessionId),
   };

@@ -1,0 +1,206 @@
+/**
+ * The list of commands that a host allows, and what they get of its environment. Names are looked up outside the project, where
+ * an agent can't replace them.
+ */
+import { constants } from "node:fs";
+import { access, realpath, stat } from "node:fs/promises";
+import { basename, delimiter, dirname, isAbsolute, join } from "node:path";
+import { PhasegateError } from "../errors.js";
+import { hasPlaceholder } from "../gate/fill-params.js";
+import { isInside } from "../sandbox/resolve.js";
+import { orNearest, shown } from "../workflow/names.js";
+import { wrongParam } from "./define-verifier.js";
+import { shownCommand } from "./subject.js";
+
+/** The commands that the host allows. */
+interface Commands {
+  /** Absolute paths of executables, by the names that gates may use; gates choose the arguments. */
+  readonly executables: ReadonlyMap<string, string>;
+  /** Commands with all of their arguments, by their words as JSON. */
+  readonly lines: ReadonlyMap<string, CommandLine>;
+}
+
+/** A command with all of its arguments. */
+interface CommandLine {
+  readonly words: readonly string[];
+  readonly executable: string;
+}
+
+/** The commands that the host allows, and their limits. */
+export interface CommandHost {
+  /** The real path of the project. */
+  readonly root: string;
+  readonly commands: Commands;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly maxOutputBytes: number;
+  /** Returns the whole environment of a command. */
+  environmentFor(executable: string): Record<string, string>;
+  /** Returns a text without the absolute path of the project. */
+  withoutRoot(text: string): string;
+}
+
+/** The host's options. */
+interface CommandHostOptions {
+  readonly commands: Commands;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly maxOutputBytes: number;
+  withoutRoot(text: string): string;
+}
+
+/** Returns the host of commands for a project. `root` is a real path. */
+export function commandHost(root: string, options: CommandHostOptions): CommandHost {
+  const { env } = options;
+  return {
+    ...options,
+    root,
+    environmentFor: (executable) => ({ PATH: minimalPath(executable), ...env }),
+  };
+}
+
+/**
+ * The commands that gates may run. An executable is allowed with any arguments that a gate gives it: by a name, which is
+ * looked up on the host's PATH when the verifiers are created, by an absolute path, or by a name with an absolute path. A
+ * name with blanks, such as `npm test`, allows this command with exactly these arguments; the options of a session may
+ * choose among such commands.
+ */
+export type AllowedCommands = readonly string[] | Readonly<Record<string, string>>;
+
+/**
+ * Returns the absolute path of each allowed command. A name is never looked up in the project, where an agent could
+ * replace it; an absolute path is used as the host gives it. Throws `INVALID_INPUT`.
+ */
+export async function resolveCommands(allowed: AllowedCommands, root: string, path: string): Promise<Commands> {
+  const entries = Array.isArray(allowed) ? allowed.map((name: string) => [name, name]) : Object.entries(allowed);
+  const executables = new Map<string, string>();
+  const lines = new Map<string, CommandLine>();
+  for (const [name = "", place = ""] of entries) {
+    // A path may contain blanks, too.
+    const isPath = isAbsolute(name) && (await executable(name)) !== undefined;
+    const words = isPath ? [name] : wordsOf("command", "commands", name);
+    const target = place === name ? (words[0] ?? "") : place;
+    const found = isAbsolute(target) ? await executable(target) : await findCommand(target, root, path);
+    if (found === undefined) throw noCommand(name);
+    if (words.length < 2) executables.set(name, found);
+    else lines.set(JSON.stringify(words), { words, executable: found });
+  }
+  return { executables, lines };
+}
+
+/** Characters with a meaning for a shell, which does not run here. */
+const SHELL = /[&|;<>$`\\()]/;
+
+/**
+ * Splits a command line at its blanks. Quotes keep a word with blanks together; there are no other rules of a shell.
+ * Throws `INVALID_INPUT`.
+ */
+function wordsOf(verifier: string, param: string, line: string): readonly string[] {
+  const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+  const plain = line.replaceAll(/"[^"]*"|'[^']*'/g, "");
+  if (/["']/.test(plain)) throw wrongParam(verifier, param, `${shown(line)} has a quotation mark without its partner`);
+  if (SHELL.test(plain)) {
+    throw wrongParam(
+      verifier,
+      param,
+      `${shown(line)} needs a shell, and there is none: put it into a script, and run that`,
+    );
+  }
+  if (words.length === 0) throw wrongParam(verifier, param, "the command is empty");
+  return words.map((word) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, "$1$2"));
+}
+
+/** Returns the absolute path of a command on a PATH, outside the project; undefined if there is none. */
+export async function findCommand(name: string, root: string, path: string): Promise<string | undefined> {
+  if (name === "" || basename(name) !== name) return undefined;
+  for (const folder of path.split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const found = await executable(join(folder, name));
+    if (found !== undefined && !isInside(root, await realpath(folder)) && !isInside(root, await realpath(found))) {
+      return found;
+    }
+  }
+  return undefined;
+}
+
+/** A command in the parameters of a verifier: as a list, or as one text. */
+interface CommandParams {
+  readonly argv?: readonly string[] | undefined;
+  readonly line?: string | undefined;
+}
+
+/** Throws `INVALID_INPUT` for a command that can't be run. Placeholders may still be there. */
+export function checkCommand(verifier: string, { argv, line }: CommandParams, host: CommandHost): void {
+  if ((argv === undefined) === (line === undefined)) throw wrongParam(verifier, "argv", "give either argv or line");
+  if (argv !== undefined) executableOf(verifier, argv, host);
+  else if (line !== undefined && !hasPlaceholder(line)) lineOf(verifier, line, host);
+  else if (line !== undefined && !/^\{options\.[\w-]+\}$/.test(line)) {
+    throw wrongParam(verifier, "line", "it is a command, or one option: {options.NAME}");
+  }
+}
+
+/** Returns the words of the command, and its executable. */
+export function commandOf(verifier: string, { argv, line = "" }: CommandParams, host: CommandHost): CommandLine {
+  const found =
+    argv === undefined ? lineOf(verifier, line, host) : { words: argv, executable: executableOf(verifier, argv, host) };
+  if (found.words.some((word) => word.includes("\0"))) {
+    throw wrongParam(verifier, argv === undefined ? "line" : "argv", "an argument contains a NUL character");
+  }
+  return found;
+}
+
+function executableOf(
+  verifier: string,
+  argv: readonly string[],
+  { commands: { executables, lines } }: CommandHost,
+): string {
+  const [name = ""] = argv;
+  if (hasPlaceholder(name)) throw wrongParam(verifier, "argv", "the command itself can't be a placeholder");
+  const executable = executables.get(name) ?? lines.get(JSON.stringify(argv))?.executable;
+  if (executable !== undefined) return executable;
+  const list = [...executables.keys(), ...[...lines.values()].map(({ words }) => shownCommand(words))].join(", ");
+  const meant = orNearest(name, executables.keys(), (near) => `'${near}'`);
+  const reason = `${shown(name)} is not on the host's list of commands (${list || "none"})${meant}`;
+  throw wrongParam(verifier, "argv", `${reason}${howTo(name)}`);
+}
+
+/** Returns the command that the host allows as a whole: an executable with any arguments is not enough. */
+function lineOf(verifier: string, line: string, { commands: { executables, lines } }: CommandHost): CommandLine {
+  const words = wordsOf(verifier, "line", line);
+  const [only = "", ...others] = words;
+  const executable = others.length === 0 ? executables.get(only) : undefined;
+  const found = executable === undefined ? lines.get(JSON.stringify(words)) : { words, executable };
+  if (found !== undefined) return found;
+  const list = [...lines.values()].map(({ words }) => shownCommand(words)).concat(...executables.keys());
+  const flag = /^[\w@%+=:,./ -]{1,120}$/.test(line) ? ` (phasegate serve: --allow-command "${line}")` : "";
+  const reason = `${shown(line)} is not a command that the host allows; it allows ${list.join(", ") || "none"}${flag}`;
+  throw wrongParam(verifier, "line", reason);
+}
+
+async function executable(path: string): Promise<string | undefined> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile() ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the flag that allows a command; nothing for a name that can't be one. */
+function howTo(name: string): string {
+  return /^[\w.+-]{1,60}$/.test(name) ? ` (phasegate serve: --allow-command ${name})` : "";
+}
+
+/** Returns a PATH with the executable's folder, because scripts such as `npm` call their neighbours, and the system's. */
+function minimalPath(executable: string): string {
+  const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
+  return [...new Set([dirname(executable), ...system])].join(delimiter);
+}
+
+function noCommand(name: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `there is no executable command '${name}'`, {
+    remedy: "List commands by a name on the host's PATH, outside the project, or by an absolute path.",
+    details: { field: "commands", expected: "the name or the absolute path of an executable" },
+  });
+}

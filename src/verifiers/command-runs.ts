@@ -1,0 +1,208 @@
+/**
+ * How verifiers run a command of the host's list, and when its end and its output are as expected.
+ */
+import * as z from "zod";
+import { hasPlaceholder } from "../gate/fill-params.js";
+import type { VerifyResult } from "../ports/verifier.js";
+import { workingFolder } from "../sandbox/sandbox.js";
+import type { JsonObject } from "../workflow/json.js";
+import { parseRelativePath, shown } from "../workflow/names.js";
+import { type CommandHost, checkCommand, commandOf } from "./allowed-commands.js";
+import { COMMAND_VARIABLES, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
+import { checkPattern, countMatches, isOftenEnough, linesOf, patternParams } from "./lines.js";
+import { type ProcessResult, runProcess } from "./run-process.js";
+import { harmless, outputLines, sha256, shownCommand, shownPath, withoutEscapes } from "./subject.js";
+
+/** A check of a command's output: a pattern and its number of matches, or a rule. */
+const outputParams = z
+  .strictObject({
+    ...patternParams,
+    pattern: patternParams.pattern.optional(),
+    with: textParam
+      .optional()
+      .describe("The name of an evidence field: only lines that contain its value count. Default: all lines."),
+    rule: textParam
+      .optional()
+      .describe("A rule in CEL that must hold, with the variables `output` (a text), `exit` and `evidence`."),
+  })
+  .transform((params, context) => {
+    const { rule, pattern, ...counts } = params;
+    if (rule === undefined && pattern !== undefined) return { pattern, ...counts };
+    if (rule !== undefined && Object.keys(params).length === 1) return { rule };
+    const message = "output needs a pattern, with or without its number of matches, or a rule and nothing else";
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+
+/** The parameters of the verifiers that run a command. */
+export const runParams = {
+  argv: z
+    .array(z.string())
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("The command and its arguments, one element each. There is no shell."),
+  line: textParam
+    .optional()
+    .describe("A command with its arguments as one text, in place of `argv`. The host must allow exactly this one."),
+  cwd: textParam.optional().describe("The working folder, inside the project. Default: the root of the project."),
+  timeout_ms: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Time limit in milliseconds, up to the host's maximum. Default: the host's, 60,000 if it sets none."),
+  output: z
+    .union([outputParams, z.array(outputParams).min(1).max(20)])
+    .optional()
+    .describe("The checks of its output, one or several: a pattern, with or without its number of matches, or a rule."),
+  allow_options: z
+    .boolean()
+    .optional()
+    .describe("True if an argument that is filled from evidence may be an option (`-…`). Default: false."),
+};
+
+interface RunParams {
+  readonly argv?: readonly string[] | undefined;
+  readonly line?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly timeout_ms?: number | undefined;
+  readonly output?: OutputParams | readonly OutputParams[] | undefined;
+}
+
+/** Throws `INVALID_INPUT` for a command that can't be run, and for a check of its output that can't be made. */
+export function checkRun(verifier: string, given: RunParams, host: CommandHost, rules: VerifierRules): void {
+  checkCommand(verifier, given, host);
+  if (given.cwd !== undefined && !hasPlaceholder(given.cwd)) parseRelativePath(given.cwd);
+  if ((given.timeout_ms ?? 0) > host.maxTimeoutMs) {
+    throw wrongParam(verifier, "timeout_ms", `the host allows ${host.maxTimeoutMs} ms`);
+  }
+  for (const output of outputsOf(given)) checkOutput(verifier, output, rules);
+}
+
+/** A command that has ended. */
+interface CommandRun {
+  readonly words: readonly string[];
+  readonly result: ProcessResult;
+  /** Its output, without the absolute path of the project. */
+  readonly text: string;
+}
+
+/** Where a command runs, instead of in the project. */
+interface Elsewhere {
+  readonly root: string;
+  readonly env: Readonly<Record<string, string>>;
+  withoutRoot(text: string): string;
+  /** Called with the number of the process's group. */
+  started(group: number): void;
+}
+
+/** Runs a command. */
+export async function runCommand(
+  verifier: string,
+  given: RunParams,
+  host: CommandHost,
+  signal: AbortSignal,
+  { root = host.root, env = {}, withoutRoot = host.withoutRoot, started }: Partial<Elsewhere> = {},
+): Promise<CommandRun> {
+  const { words, executable } = commandOf(verifier, given, host);
+  const result = await runProcess({
+    executable,
+    args: words.slice(1),
+    cwd: await workingFolder(root, given.cwd ?? "."),
+    env: { ...env, ...host.environmentFor(executable) },
+    timeoutMs: given.timeout_ms ?? host.timeoutMs,
+    maxOutputBytes: host.maxOutputBytes,
+    signal,
+    ...(started === undefined ? {} : { started }),
+  });
+  return { words, result, text: withoutRoot(result.output.toString("utf8")) };
+}
+
+type OutputParams = z.infer<typeof outputParams>;
+
+function outputsOf({ output = [] }: RunParams): readonly OutputParams[] {
+  return [output].flat();
+}
+
+/** Throws `INVALID_INPUT` for a pattern or a rule that can't be used. */
+function checkOutput(verifier: string, params: OutputParams, rules: VerifierRules): void {
+  if ("rule" in params) rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES);
+  else checkPattern(verifier, params);
+}
+
+/** Returns why the way in which a command ended is wrong; undefined if it isn't. */
+export function faultOfEnd(
+  { result: { exit, killedBy, stopped } }: CommandRun,
+  wanted: number | "nonzero",
+  given: RunParams,
+  host: CommandHost,
+): string | undefined {
+  if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? host.timeoutMs} ms`;
+  if (stopped === "output") return `it was stopped: it wrote more than ${host.maxOutputBytes} bytes`;
+  if (exit === undefined) return `it was killed by ${killedBy}`;
+  if (wanted === "nonzero") return exit === 0 ? "exit code 0, expected another one" : undefined;
+  return exit === wanted ? undefined : `exit code ${exit}, expected ${wanted}; see its output`;
+}
+
+/** Returns why the output of a command is wrong; undefined if it isn't. */
+export async function faultOfOutput(
+  verifier: string,
+  { result, text }: CommandRun,
+  given: RunParams,
+  {
+    evidence,
+    rules,
+    signal,
+  }: { readonly evidence: JsonObject; readonly rules: VerifierRules; readonly signal: AbortSignal },
+): Promise<string | undefined> {
+  const variables = { output: text, exit: result.exit ?? 0, evidence };
+  for (const output of outputsOf(given)) {
+    const wrong = await judgeOutput(verifier, output, variables, rules, signal);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+/** Returns why the output does not meet one check; undefined if it does. */
+async function judgeOutput(
+  verifier: string,
+  params: OutputParams,
+  variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
+  rules: VerifierRules,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if ("rule" in params) {
+    const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
+    return fault === undefined ? undefined : `on its output, the rule ${harmless(params.rule)} ${fault}`;
+  }
+  const { output, evidence } = variables;
+  const text = params.with === undefined ? undefined : wantedText(verifier, params.with, evidence);
+  const lines = text === undefined ? output : linesWith(text, output);
+  const found = await countMatches(verifier, params, lines, signal);
+  const { ok, expected } = isOftenEnough(found, params);
+  if (ok) return undefined;
+  const what = text === undefined ? "its output matches" : `of its output, the lines with ${shown(text)} match`;
+  return `${what} ${shownPath(params.pattern)} ${found} times; expected: ${expected}`;
+}
+
+/** Returns the text of an evidence field. Throws `INVALID_INPUT`. */
+function wantedText(verifier: string, field: string, evidence: JsonObject): string {
+  const value = Object.hasOwn(evidence, field) ? evidence[field] : undefined;
+  if (typeof value === "string" && value.trim() !== "") return value.trim();
+  throw wrongParam(verifier, "output", `the evidence needs a text in ${shown(field)}`);
+}
+
+function linesWith(text: string, output: string): string {
+  const lines = linesOf(withoutEscapes(output));
+  return lines.filter((line) => line.includes(text)).join("\n");
+}
+
+/** Returns what a result says of a run. */
+export function saidOf({ words, result, text }: CommandRun): Pick<VerifyResult, "ran" | "exit" | "digest" | "output"> {
+  return {
+    ran: shownCommand(words),
+    ...(result.exit === undefined ? {} : { exit: result.exit }),
+    digest: sha256(result.output),
+    output: outputLines(withoutEscapes(text)),
+  };
+}
