@@ -244,7 +244,7 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
   const [{ findProject }, { RECORD_PATH }, { STATE, WORKFLOWS }] = await Promise.all([
     import("../setup/project.js"),
     import("../setup/record.js"),
-    import("../setup/wanted.js"),
+    import("../setup/places.js"),
   ]);
   const found = await findProject(process.cwd(), [RECORD_PATH]);
   if (found === undefined) return undefined;
