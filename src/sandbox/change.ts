@@ -25,6 +25,12 @@ import { HANDLES } from "./read.js";
 import { isMissing, pathRefused, REMEDIES } from "./refusals.js";
 import { replaceable } from "./save.js";
 
+/** Overrides for tests. */
+interface System {
+  readonly handles?: string;
+  readonly platform?: string;
+}
+
 /** Returns the first part of a path that is a link: `a/b` for `a/b/c.md`, if `b` is one. Undefined if there is none. */
 export function linkIn(root: string, path: string): string | undefined {
   const names = path.split("/");
@@ -46,8 +52,14 @@ export function bytesBelow(root: string, path: string): Buffer | undefined {
  * Writes a file, or deletes it if there is no text: completely or not at all. A file keeps its mode; `mode` is for a new one.
  * Returns the mode of the file that was there. Throws `PATH_REFUSED`, and the errors of the file system.
  */
-export function writeBelow(root: string, path: string, text: string | undefined, mode?: number): number | undefined {
-  return inFolder(root, posix.dirname(path), (place) => {
+export function writeBelow(
+  root: string,
+  path: string,
+  text: string | undefined,
+  mode?: number,
+  on: System = {},
+): number | undefined {
+  const step = (place: string) => {
     const file = join(place, posix.basename(path));
     const temporary = `${file}.phasegate.tmp`;
     const before = replaceable(file, path);
@@ -67,7 +79,8 @@ export function writeBelow(root: string, path: string, text: string | undefined,
     } finally {
       rmSync(temporary, { force: true });
     }
-  });
+  };
+  return inFolder(root, posix.dirname(path), step, on);
 }
 
 /** Makes a folder. Throws `PATH_REFUSED`, and the errors of the file system. */
@@ -103,27 +116,31 @@ function statOf(file: string): Stats | undefined {
 }
 
 /** Runs a step with a path to a folder that is held open. No part of the folder's own path may be a link. */
-function inFolder<T>(root: string, folder: string, step: (place: string) => T): T {
+function inFolder<T>(
+  root: string,
+  folder: string,
+  step: (place: string) => T,
+  { handles = HANDLES, platform = process.platform }: System = {},
+): T {
   const real = join(root, folder);
   // Windows can't open folders.
-  if (process.platform === "win32") {
-    if (realpathSync(real) !== real) throw isLinked(folder);
-    return step(real);
-  }
-  let handle: number;
+  const handle = platform === "win32" ? undefined : openFolder(real, folder);
   try {
-    handle = openSync(real, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch (error) {
-    if (errnoOf(error) === "ELOOP" || (isMissing(error) && statOf(real) !== undefined)) throw isLinked(folder);
-    throw error;
-  }
-  try {
-    const place = `${HANDLES}/${handle}`;
-    const opened = targetOf(place);
+    const place = `${handles}/${handle}`;
+    const opened = handle === undefined ? undefined : targetOf(place);
     if ((opened ?? realpathSync(real)) !== real) throw isLinked(folder);
     return step(opened === undefined ? real : place);
   } finally {
-    closeSync(handle);
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+function openFolder(real: string, folder: string): number {
+  try {
+    return openSync(real, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (errnoOf(error) === "ELOOP" || errnoOf(error) === "ENOTDIR") throw isLinked(folder);
+    throw error;
   }
 }
 
@@ -137,5 +154,5 @@ function targetOf(place: string): string | undefined {
 }
 
 function isLinked(folder: string) {
-  return pathRefused(folder, "it is a link, or goes through one", REMEDIES.folder);
+  return pathRefused(folder, "it is a link or a file, or goes through a link", REMEDIES.folder);
 }
