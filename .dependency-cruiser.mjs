@@ -68,7 +68,7 @@ const NODE_ROOMS = [
   "^src/inspector/(?!page/)",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
-  "^src/setup/project[.]ts$",
+  "^src/setup/(?:project|ignored|own-record)[.]ts$",
 ];
 
 /** The files of a module, without those of the modules within it. */

@@ -1,6 +1,6 @@
 /** The checks of `phasegate doctor`: Node, the MCP SDK, the record of init, clients, the state, workflows, approvers and Chromium. */
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
-import { delimiter, join, relative } from "node:path";
+import { relative } from "node:path";
 import process from "node:process";
 import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
@@ -9,7 +9,8 @@ import { checksOf } from "../gate/check-gate.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { isMissing } from "../sandbox/refusals.js";
-import { isUnignored, openProject, readRecord } from "../setup/project.js";
+import { isUnignored } from "../setup/ignored.js";
+import { openProject, readRecord } from "../setup/project.js";
 import { RECORD_PATH, RECORD_REMEDY } from "../setup/record.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
@@ -17,7 +18,8 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
-import { openState, parseState } from "./state.js";
+import { findProgram } from "./programs.js";
+import { openState, parseState, requireNoLink } from "./state.js";
 import { counted, inShell, sizeText, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust } from "./trust.js";
 
@@ -92,6 +94,10 @@ export async function checkClients(found: FoundClients, timeoutMs: number | unde
 
 async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number | undefined): Promise<Finding> {
   if ("reason" in start) return warning("clients", `${place}: not started: ${start.reason}`, "Try it in the client.");
+  if ("unconfirmed" in start) {
+    const message = `${place}: not started: your init did not write it: ${start.unconfirmed}`;
+    return warning("clients", message, "If the project is yours and this is right, run it again with --trust.");
+  }
   if (timeoutMs === undefined) return ok("clients", `${place}: not started, by --no-start`);
   const probe = await probeServer(start, timeoutMs);
   const command = [start.command, ...start.args].map(inShell).join(" ");
@@ -124,6 +130,7 @@ export async function checkState(state: string, project: string): Promise<Findin
   };
   const shown = from(project);
   try {
+    requireNoLink(state, project);
     if (path !== undefined && (await isAbsent(path))) {
       return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
     }
@@ -328,18 +335,10 @@ async function approvalsIn(
 const BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome.exe", "msedge.exe"];
 
 /** Looks for Chromium. It is only information: nothing that is served needs it. */
-export async function checkChromium(): Promise<Finding> {
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
-    for (const name of folder === "" ? [] : BROWSERS) {
-      const file = join(folder, name);
-      if (
-        await access(file, constants.X_OK).then(
-          () => true,
-          () => false,
-        )
-      )
-        return ok("chromium", file);
-    }
+export async function checkChromium(project: string): Promise<Finding> {
+  for (const name of BROWSERS) {
+    const file = await findProgram(name, project);
+    if (file !== undefined) return ok("chromium", file);
   }
   return ok("chromium", "none on the PATH; phasegate does without it");
 }

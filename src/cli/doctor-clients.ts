@@ -1,14 +1,14 @@
 /** The configurations of MCP clients, as `phasegate doctor` reads them: which servers they start, and with which options. */
-import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { delimiter, join, resolve, sep } from "node:path";
+import { delimiter, resolve, sep } from "node:path";
 import process from "node:process";
 import { Command } from "commander";
 import { parse as parseToml } from "smol-toml";
-import { isMissing } from "../sandbox/refusals.js";
 import { CLIENTS } from "../setup/clients.js";
 import { findJson, jsonProblem } from "../setup/json-text.js";
-import type { Piece } from "../setup/pieces.js";
+import { digestAt, type Piece, type Place } from "../setup/pieces.js";
+import { type Roots, readFiles } from "../setup/project.js";
+import type { SetupRecord } from "../setup/record.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { ServerCommand } from "./mcp-probe.js";
 import { serveOptions } from "./serve-options.js";
@@ -20,12 +20,14 @@ interface ClientFile {
   readonly title: string;
   /** Relative to the project; below the home folder if it begins with `~/`. */
   readonly path: string;
-  /** Returns the keys below which the servers are, by name, in a configuration that has the text. */
-  readonly keysIn: (text: string) => readonly string[];
+  /** Returns the place of the server that init writes, in a configuration that has the text. */
+  readonly placeIn: (text: string) => PlaceOfServer;
 }
 
+type PlaceOfServer = Extract<Place, { readonly keys: unknown }>;
+
 const CLIENT_FILES: readonly ClientFile[] = Object.values(CLIENTS).flatMap(({ title, configs, server }) =>
-  configs.map((path) => ({ title, path, keysIn: (text: string) => keysOf(server(path, [""], text)).slice(0, -1) })),
+  configs.map((path) => ({ title, path, placeIn: (text: string) => placeOf(server(path, [""], text)) })),
 );
 
 /** The files that show that a folder is a project with a client. */
@@ -33,17 +35,18 @@ export const CLIENT_PATHS: readonly string[] = CLIENT_FILES.flatMap(({ path }) =
   path.startsWith("~/") ? [] : [path],
 );
 
-function keysOf(piece: Piece): readonly string[] {
-  return "keys" in piece ? piece.keys : [];
+function placeOf(piece: Piece): PlaceOfServer {
+  if (!("keys" in piece)) throw new Error(`the server in ${piece.path} has no keys`);
+  return piece;
 }
 
 /** A server that a client starts. */
 export interface ConfiguredServer {
   /** The client, its file and the server's name in it, for messages. */
   readonly place: string;
-  /** The command; or why it can't be started from here. */
-  readonly start: ServerCommand | { readonly reason: string };
-  /** The options that it gives to `phasegate serve`; undefined if it does not, or if they are wrong. */
+  /** The command; or why it can't be started from here; or the command as it is written, if nobody has confirmed it. */
+  readonly start: ServerCommand | { readonly reason: string } | { readonly unconfirmed: string };
+  /** The options that it gives to `phasegate serve`; undefined if it does not, if they are wrong, or if nobody has confirmed them. */
   readonly options?: ServedOptions;
 }
 
@@ -64,18 +67,37 @@ export interface FoundClients {
   readonly broken: readonly { readonly place: string; readonly reason: string }[];
 }
 
-/** Reads the configurations of all clients in a project. Servers other than phasegate are left out. */
-export async function readClients(project: string): Promise<FoundClients> {
+/** Whose word counts for a configuration in a project. */
+export interface Confirming {
+  /** What this user's init has written. */
+  readonly own: SetupRecord | undefined;
+  /** True if the user says that the project is theirs. */
+  readonly trust: boolean;
+}
+
+/**
+ * Reads the configurations of all clients in a project. Servers other than phasegate are left out. A configuration in the project
+ * may come from somebody else: it is only text, unless this user's init has written it.
+ */
+export async function readClients(roots: Roots, confirming: Confirming): Promise<FoundClients> {
   const servers: ConfiguredServer[] = [];
   const broken: { place: string; reason: string }[] = [];
+  const facts = await readFiles(
+    roots,
+    CLIENT_FILES.map(({ path }) => path),
+  );
   for (const client of CLIENT_FILES) {
     const place = `${client.title}, ${client.path}`;
+    const { text, problem } = facts.get(client.path) ?? {};
+    if (text === undefined) {
+      if (problem !== undefined) broken.push({ place, reason: problem });
+      continue;
+    }
     try {
-      const text = await textOf(client, project);
-      if (text === undefined) continue;
-      const entries = entriesIn(text, client);
-      for (const [name, entry] of entries) {
-        if (isPhasegate(name, entry)) servers.push(serverOf(`${place}, ${name}`, entry, project));
+      for (const [name, entry] of entriesIn(text, client)) {
+        if (!isPhasegate(name, entry)) continue;
+        const server = serverOf(`${place}, ${name}`, entry, roots.root);
+        servers.push(isConfirmed(client, name, text, confirming) ? server : unconfirmed(server, entry));
       }
     } catch (error) {
       broken.push({ place, reason: error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error) });
@@ -84,19 +106,23 @@ export async function readClients(project: string): Promise<FoundClients> {
   return { servers, broken };
 }
 
-async function textOf({ path }: ClientFile, project: string): Promise<string | undefined> {
-  const file = path.startsWith("~/") ? join(homedir(), path.slice(2)) : join(project, path);
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+/** Returns true if this user's init has written a server as it is there, and for configurations of the user's own. */
+function isConfirmed({ path, placeIn }: ClientFile, name: string, text: string, { own, trust }: Confirming): boolean {
+  if (trust || path.startsWith("~/")) return true;
+  const place = placeIn(text);
+  const written = own?.pieces.find((piece) => piece.path === path && piece.keys?.join(".") === place.keys.join("."));
+  return written !== undefined && name === place.keys.at(-1) && digestAt(text, place) === written.digest;
+}
+
+/** Returns a server that is not started, and whose options don't count. */
+function unconfirmed({ place, start }: ConfiguredServer, entry: JsonObject): ConfiguredServer {
+  if ("reason" in start) return { place, start };
+  return { place, start: { unconfirmed: wordsOf(entry).join(" ") } };
 }
 
 /** Returns the servers by name. Throws if the text can't be read. */
-function entriesIn(text: string, { path, keysIn }: ClientFile): (readonly [string, JsonObject])[] {
-  const keys = keysIn(text);
+function entriesIn(text: string, { path, placeIn }: ClientFile): (readonly [string, JsonObject])[] {
+  const keys = placeIn(text).keys.slice(0, -1);
   const found = path.endsWith(".toml")
     ? keys.reduce<unknown>((value, key) => (isJsonObject(value) ? value[key] : undefined), parseToml(text))
     : jsonAt(text, keys);
@@ -112,8 +138,8 @@ function jsonAt(text: string, keys: readonly string[]): JsonValue | undefined {
 }
 
 /** Returns true for a server of this name, and for one that runs `phasegate serve`: a folder may be called so, too. */
-function isPhasegate(name: string, { command, args }: JsonObject): boolean {
-  const words = [...listOf(command), ...listOf(args)];
+function isPhasegate(name: string, entry: JsonObject): boolean {
+  const words = wordsOf(entry);
   const runs = words.some((word) => /(?:^|[\\/])phasegate(?:@[^\\/]*)?$|node_modules[\\/]phasegate[\\/]/i.test(word));
   return /phasegate/i.test(name) || (runs && words.includes("serve"));
 }
@@ -124,7 +150,7 @@ function serverOf(place: string, entry: JsonObject, project: string): Configured
   if (url !== undefined) return { place, start: { reason: `it is reached at ${url}, and not started by the client` } };
   if (entry.enabled === false || entry.disabled === true) return { place, start: { reason: "it is switched off" } };
   if (entry.command === undefined) return { place, start: { reason: "it has no command" } };
-  const words = [...listOf(entry.command), ...listOf(entry.args)];
+  const words = wordsOf(entry);
   const fill = (text: string) => filled(text, project);
   const env = isJsonObject(entry.env) ? entry.env : isJsonObject(entry.environment) ? entry.environment : {};
   const texts = Object.entries(env).map(([name, value]) => [name, fill(String(value))] as const);
@@ -135,6 +161,10 @@ function serverOf(place: string, entry: JsonObject, project: string): Configured
   const start = { command, args, env: Object.fromEntries(texts), cwd };
   const options = servedOptions(start);
   return { place, start, ...(options === undefined ? {} : { options }) };
+}
+
+function wordsOf({ command, args }: JsonObject): string[] {
+  return [...listOf(command), ...listOf(args)];
 }
 
 function listOf(value: JsonValue | undefined): string[] {

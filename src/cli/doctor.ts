@@ -6,7 +6,8 @@ import { stat } from "node:fs/promises";
 import { dirname, join, parse, resolve } from "node:path";
 import process from "node:process";
 import { Command, Option } from "commander";
-import { findProject } from "../setup/project.js";
+import { readOwnRecord } from "../setup/own-record.js";
+import { findProject, openProject } from "../setup/project.js";
 import { RECORD_PATH } from "../setup/record.js";
 import {
   checkApprovers,
@@ -36,6 +37,7 @@ import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
 interface DoctorOptions extends ServedOptions {
   readonly start: boolean;
+  readonly trust?: true;
   readonly timeout: number;
   readonly json?: true;
 }
@@ -45,8 +47,9 @@ Each finding is ok, a warning or a problem, and says how to fix it. The exit cod
 
 The options say what to look at. What is not given is taken from the configurations of the clients (Claude Code, Cursor,
 VS Code, Codex, Gemini CLI, opencode, Windsurf); without these, it is the folder workflows and the state .phasegate.
-Every configured command of phasegate is really started, and asked for its tools. As in a client, that creates a state
-that does not exist yet. --no-start leaves it out, in a project that you do not trust.`;
+Every configured command of phasegate that your init has written is really started, and asked for its tools. As in a client,
+that creates a state that does not exist yet. --no-start leaves it out. Other commands in the project are shown: they may come
+from somebody else. --trust says that the project is yours: then they are started, and their state is opened.`;
 
 /** Creates `phasegate doctor`. */
 export function doctorCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
@@ -61,6 +64,7 @@ export function doctorCommand(terminal: Terminal, setExitCode: SetExitCode): Com
   for (const option of [...trustOptions(), ...verifierOptions()]) command.addOption(option);
   return command
     .addOption(new Option("--no-start", "do not start the commands of clients"))
+    .option("--trust", "the project is yours: start what it configures, and open its state")
     .addOption(
       new Option("--timeout <seconds>", "how long a started command may take to answer")
         .argParser(wholeNumber(1))
@@ -83,7 +87,8 @@ async function examine(given: DoctorOptions): Promise<Finding[]> {
     given.project === undefined
       ? await projectAround(process.cwd())
       : await requireFolder(given.project, "the project");
-  const clients = await readClients(project);
+  const roots = await openProject(project);
+  const clients = await readClients(roots, { own: await readOwnRecord(roots), trust: given.trust === true });
   const served = await servedIn(given, clients, project);
   const findings = [checkNode(), await checkSdk(), ...(await checkRecord(project))];
   findings.push(...(await checkClients(clients, given.start ? given.timeout * 1000 : undefined)));
@@ -91,7 +96,7 @@ async function examine(given: DoctorOptions): Promise<Finding[]> {
   for (const state of states) findings.push(...(await checkState(state, project)));
   for (const options of served) findings.push(...(await checkWorkflows(options, project)));
   for (const options of served) findings.push(...(await checkApprovers(options, project)));
-  findings.push(await checkChromium());
+  findings.push(await checkChromium(project));
   const seen = new Set<string>();
   return findings.filter((finding) => {
     const text = JSON.stringify(finding);

@@ -4,20 +4,21 @@
  * only because the hook asked it to"; then, and whenever a run has not ended by itself, the hook is silent.
  */
 import { createReadStream } from "node:fs";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
 import { Command, Option } from "commander";
 import { checkedPage, type ListedSession } from "../phased/lists.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { openSandbox } from "../sandbox/sandbox.js";
+import { STATE } from "../setup/places.js";
 import { findProject } from "../setup/project.js";
-import { STATE } from "../setup/wanted.js";
 import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { logLevelOption, notEmpty } from "./options.js";
-import { createLooker, openState, parseState, sessionIn } from "./state.js";
+import { createLooker, openState, parseState, requireNoLink, sessionIn } from "./state.js";
 import { print, printable, type Terminal, withoutPasswords } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
@@ -98,6 +99,7 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
   if (project === undefined) return undefined;
   const trust = await readTrust(options);
   const state = options.state ?? join(project.root, STATE);
+  requireNoLink(state, project.root);
   const storage = await openState(state);
   try {
     const session = await sessionOf(ending, await activeSessions(storage, trust));
@@ -110,7 +112,7 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
     // A database has no folder for the note. None is made in the project: the sessions of this project are elsewhere.
     const { kind, rest } = parseState(state);
     const folder = kind === undefined ? rest : join(project.root, STATE);
-    if (!(await noteReminder(join(folder, MEMORY), ending, session))) return undefined;
+    if (!(await noteReminder(folder, ending, session))) return undefined;
     return [
       `The session ${session.sessionId} of phasegate is not completed.`,
       `Its next call of the tool ${tool.name} is ${JSON.stringify(answer.next)}`,
@@ -171,6 +173,7 @@ async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySe
 const MEMORY = "stop-hook.json";
 /** Conversations that are remembered. */
 const REMEMBERED_MAX = 50;
+const MEMORY_MAX = 1024 * 1024;
 
 /**
  * Notes a reminder. Returns false if the conversation was reminded of the session before and nothing was done in it since:
@@ -178,17 +181,21 @@ const REMEMBERED_MAX = 50;
  * is no reminder, since it could be repeated without end.
  */
 async function noteReminder(
-  file: string,
+  folder: string,
   { conversation }: Ending,
   { sessionId, updatedAt }: ListedSession,
 ): Promise<boolean> {
-  const before: unknown = await readFile(file, "utf8")
-    .then(JSON.parse)
+  // The folder may have come with a project: nothing is written through a link in it.
+  const sandbox = await openSandbox(folder);
+  const before: unknown = await sandbox
+    .read(MEMORY, { maxBytes: MEMORY_MAX })
+    .then(({ text }) => JSON.parse(text))
     .catch(() => []);
   const known = Array.isArray(before) ? before.filter((one): one is string => typeof one === "string") : [];
   const now = `${conversation} ${sessionId} ${updatedAt}`;
   if (known.includes(now)) return false;
-  await writeFile(file, `${JSON.stringify([...known, now].slice(-REMEMBERED_MAX), null, 1)}\n`, { mode: 0o600 });
+  const text = `${JSON.stringify([...known, now].slice(-REMEMBERED_MAX), null, 1)}\n`;
+  await sandbox.save(MEMORY, { text, maxBytes: MEMORY_MAX });
   return true;
 }
 

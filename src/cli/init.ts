@@ -1,9 +1,11 @@
 /** `phasegate init`: adds phasegate to a project and to its agents' clients; updates that, and takes it out again. */
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { changedLines } from "../inspector/differences.js";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
-import { type Mode, planSetup, type SetupPlan } from "../setup/plan.js";
+import { commitsPackages } from "../setup/ignored.js";
+import { isConfirmed, keepOwnRecord, readOwnRecord, trusted } from "../setup/own-record.js";
+import { STATE, WORKFLOWS } from "../setup/places.js";
+import { type Mode, planSetup } from "../setup/plan.js";
 import {
   applyPlan,
   detectClients,
@@ -20,16 +22,7 @@ import {
   readStarters,
 } from "../setup/project.js";
 import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
-import {
-  findChecks,
-  type Launcher,
-  pathsOf,
-  STATE,
-  type Starter,
-  splitCommand,
-  WORKFLOWS,
-  wantedPieces,
-} from "../setup/wanted.js";
+import { findChecks, type Launcher, pathsOf, type Starter, splitCommand, wantedPieces } from "../setup/wanted.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
   CommandFailure,
@@ -39,8 +32,9 @@ import {
   packageVersion,
   type SetExitCode,
 } from "./exit-codes.js";
+import { reportBrought, reportPlan, reportRecord } from "./init-report.js";
 import { logLevelOption, notEmpty, requireFolder, startersFolder } from "./options.js";
-import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal } from "./terminal.js";
+import { ask, confirm, counted, isInteractive, print, printable, type Terminal } from "./terminal.js";
 
 interface InitOptions {
   readonly client?: readonly ClientId[];
@@ -53,6 +47,7 @@ interface InitOptions {
   readonly remove?: true;
   readonly dryRun?: true;
   readonly yes?: true;
+  readonly trust?: true;
 }
 
 const HELP = `
@@ -63,6 +58,9 @@ to add by hand, and ends with exit code 1.
 
 What was written is recorded in ${RECORD_PATH}, which should be committed. init again adds only what is missing.
 --update also renews what nobody has edited; --remove takes back what init wrote and nobody has edited.
+
+A record that came with the project is believed after --trust: it decides what gates may run, and which files are changed. In a
+project of somebody else, init runs nothing, and writes through no link.
 
 It asks only if input and output are a terminal. Without --client it takes the clients whose files are in the project.
 Windsurf has no file in the project: ~/.codeium/windsurf/mcp_config.json is changed only if --client names windsurf.
@@ -105,6 +103,7 @@ export function initCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .option("--remove", "take back what init wrote")
     .option("--dry-run", "show what would change, and change nothing")
     .option("--yes", "ask nothing")
+    .option("--trust", `the project is yours: believe the ${RECORD_PATH} that is in it`)
     .addOption(logLevelOption())
     .addHelpText("after", HELP)
     .action(async (options: InitOptions) => setExitCode(await init(options, terminal)));
@@ -131,21 +130,24 @@ function shellless(value: string): string {
 async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode> {
   const roots = await requireProject(options.project);
   const mode: Mode = options.remove ? "remove" : options.update ? "update" : "add";
-  const { fact, record } = await requireRecord(roots);
-  if (record === undefined && mode !== "add") {
+  const { fact, record: found } = await requireRecord(roots);
+  if (found === undefined && mode !== "add") {
     const hint = "It is written by `phasegate init`. Without it nobody knows what init wrote here.";
     throw new CommandFailure(`there is no ${RECORD_PATH} in ${roots.root}`, EXIT.problems, hint);
   }
   const asks = isInteractive(terminal) && options.yes !== true && options.dryRun !== true;
+  const own = await readOwnRecord(roots);
+  const record = found && (await believed(found, own, options.trust === true, asks, terminal));
   const setup = await chooseSetup(options, roots, record, asks && record === undefined ? terminal : undefined);
   const paths = [...pathsOf(setup), ...(record?.pieces ?? []).map(({ path }) => path)];
   const files = await readFiles(roots, new Set(paths));
   // As it was parsed: if another run has written it since, what is planned is refused.
   files.set(RECORD_PATH, fact);
   const folders = await readFolders(roots, [...paths, `${WORKFLOWS}/any`]);
+  const pieces = mode === "remove" ? [] : wantedPieces({ ...setup, files, folders });
   const plan = planSetup({
     mode,
-    pieces: mode === "remove" ? [] : wantedPieces({ ...setup, files, folders }),
+    pieces,
     choices: setup.choices,
     // The configuration of Windsurf is changed only if the client is named.
     outside: options.client?.includes("windsurf") === true,
@@ -153,16 +155,62 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
     folders,
     ...(record && { record }),
   });
-  report(plan, roots, terminal, options.dryRun === true);
+  reportPlan(plan, roots, terminal, options.dryRun === true);
+  if (mode !== "remove") {
+    await reportBrought(roots, pieces, files, record, terminal);
+    if (plan.changes.length > 0) print(terminal, `  gates may run: ${printable(setup.testCommand ?? "nothing")}`);
+  }
   const failed = plan.refused.length > 0 ? EXIT.problems : EXIT.ok;
-  if (options.dryRun || plan.changes.length === 0) return failed;
+  if (options.dryRun) return failed;
+  if (plan.changes.length === 0) {
+    if (options.trust) await keep(roots, plan.record, terminal);
+    return failed;
+  }
   if (asks && !(await confirm(terminal, "Write this?"))) {
     print(terminal, "Nothing was changed.");
     return EXIT.problems;
   }
-  await applyPlan(roots, plan);
+  // Before anything is written: if this run is killed, the next one knows its record.
+  await keep(roots, plan.record, terminal);
+  try {
+    await applyPlan(roots, plan);
+  } catch (error) {
+    const { record: now } = await readRecord(roots);
+    // Another run of the same may have written it meanwhile.
+    if (now === undefined || !isConfirmed(now, plan.record)) await keepOwnRecord(roots, own);
+    throw error;
+  }
   for (const line of closing(mode, setup)) print(terminal, line);
   return failed;
+}
+
+/** Returns a record as far as it is believed: as this user's init has left it, or as the user says that it is right. */
+async function believed(
+  record: SetupRecord,
+  own: SetupRecord | undefined,
+  trust: boolean,
+  asks: boolean,
+  terminal: Terminal,
+): Promise<SetupRecord> {
+  if (isConfirmed(record, own)) return record;
+  if (!trust) {
+    reportRecord(record, terminal);
+    if (!asks || !(await confirm(terminal, "Is this project yours, and is that right?"))) {
+      const hint = "If the project is yours and this is right, run it again with --trust.";
+      throw new CommandFailure(`your init did not write ${RECORD_PATH}: nothing was changed`, EXIT.problems, hint);
+    }
+  }
+  return trusted(record, own);
+}
+
+/** Keeps for this user what was set up. Without that, it is asked for --trust again. */
+async function keep(roots: Roots, record: SetupRecord | undefined, terminal: Terminal): Promise<void> {
+  const reason = await keepOwnRecord(roots, record);
+  if (reason === undefined) return;
+  print(
+    terminal,
+    `  it can't be noted for you what init writes here (${printable(reason)}): the next init needs --trust`,
+  );
 }
 
 async function requireProject(folder: string | undefined): Promise<Roots> {
@@ -187,6 +235,7 @@ interface Setup {
   readonly testCommand?: string;
   readonly launcher: Launcher;
   readonly installed: Installed;
+  readonly commitsPackages: boolean;
   readonly choices: Choices;
 }
 
@@ -243,6 +292,7 @@ async function chooseSetup(
     ...(testCommand && { testCommand }),
     launcher: launcherOf(installed, roots),
     installed,
+    commitsPackages: await commitsPackages(roots),
     choices,
   };
 }
@@ -282,34 +332,7 @@ async function askCommand(terminal: Terminal, found: string | undefined): Promis
   }
 }
 
-/** Prints what is planned; with `differences`, also the lines that change. */
-function report(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {
-  const { stdout } = terminal;
-  const changed = plan.changes.length > 0;
-  print(
-    terminal,
-    changed ? `${differences ? "Would change" : "Changes"} in ${printable(root)}:` : "Nothing to change.",
-  );
-  for (const { path, before, after } of plan.changes) {
-    const word = before === undefined ? "create" : after === undefined ? "delete" : "change";
-    print(terminal, `  ${word}  ${printable(path)}`);
-    const isOwn = path === RECORD_PATH || (before === undefined && path.startsWith(`${WORKFLOWS}/`));
-    if (!differences || isOwn) continue;
-    for (const line of changedLines(before ?? "", after ?? "")) {
-      const colour = line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : "dim";
-      print(terminal, `    ${styled(stdout, colour, printable(line, { lines: true }))}`);
-    }
-  }
-  for (const { path, text } of plan.notes) print(terminal, `  ${printable(path)} ${printable(text)}`);
-  for (const { path, text, byHand } of plan.refused) {
-    print(terminal, `${styled(stdout, "yellow", "not changed:")} ${printable(path)}: ${printable(text)}`);
-    if (byHand === undefined) continue;
-    print(terminal, "  add this by hand:");
-    for (const line of byHand.split("\n")) print(terminal, `    ${printable(line, { lines: true })}`);
-  }
-}
-
-function closing(mode: Mode, { clients, choices, installed }: Setup): string[] {
+function closing(mode: Mode, { clients, choices, installed, commitsPackages }: Setup): string[] {
   if (mode === "remove") return [`Done. Sessions in ${STATE}/ were not touched.`];
   const steps = [
     ...(installed.lacksSdk
@@ -320,7 +343,7 @@ function closing(mode: Mode, { clients, choices, installed }: Setup): string[] {
           "No command was found that checks the project. Workflows whose gates run one, such as bug_fix, need it: phasegate init --update --test-command COMMAND",
         ]
       : []),
-    ...(installed.committed
+    ...(commitsPackages
       ? ["Write node_modules/ into .gitignore: git would commit it, and gates would compare each of its files."]
       : []),
     `Commit what was written, ${RECORD_PATH} too.`,

@@ -36,6 +36,7 @@ import {
   stateOption,
   workflowsOption,
 } from "./options.js";
+import { findProgram } from "./programs.js";
 import { NoSessions, type OpenedState, openAll } from "./state.js";
 import { codeFrame, print, sourceLines, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, type TrustOptions, trustOptions } from "./trust.js";
@@ -261,7 +262,9 @@ async function openBrowser(url: string): Promise<string> {
   await writeFile(file, `<!doctype html>\n<meta http-equiv="refresh" content="0; url=${address}">\n`, { mode: 0o600 });
   const [command, ...args] =
     process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
-  const child = spawn(command ?? "", [...args, file], { stdio: "ignore", detached: true });
+  const executable = await findProgram(command ?? "", process.cwd());
+  if (executable === undefined) return folder;
+  const child = spawn(executable, [...args, file], { stdio: "ignore", detached: true });
   child.on("error", () => {});
   child.unref();
   return folder;

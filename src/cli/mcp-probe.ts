@@ -1,9 +1,11 @@
 /** Starts a command as an MCP client would, and asks for its tools over stdin and stdout. The SDK's client is not needed for that. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import process from "node:process";
 import { CHARACTERS_PER_TOKEN } from "../tools/schemas.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { findProgram } from "./programs.js";
 import { counted } from "./terminal.js";
 
 /** A command as a client's configuration has it. */
@@ -43,9 +45,13 @@ const PAGES_MAX = 50;
 export async function probeServer(server: ServerCommand, timeoutMs: number): Promise<Probe> {
   const started = performance.now();
   if (!existsSync(server.cwd)) return { ok: false, reason: `its folder ${server.cwd} does not exist` };
+  const { command, cwd } = server;
+  const isName = basename(command) === command;
+  const executable = isName ? await findProgram(command, cwd) : command;
+  if (executable === undefined) return { ok: false, reason: `there is no command ${command} on the PATH` };
   let child: ChildProcessWithoutNullStreams;
   try {
-    child = spawn(server.command, server.args, { cwd: server.cwd, env: { ...process.env, ...server.env } });
+    child = spawn(executable, server.args, { cwd: server.cwd, env: { ...process.env, ...server.env } });
   } catch (error) {
     // Words that no command can have.
     return { ok: false, reason: `it can't be started: ${error instanceof Error ? error.message : String(error)}` };

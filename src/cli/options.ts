@@ -6,12 +6,13 @@
  */
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
 import { LIVING, type LivingStatus } from "../phased/options.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { refuseLinkedState } from "./linked-state.js";
 import { printable, type Terminal } from "./terminal.js";
 
 /** The log levels, from the most detailed to none. */
@@ -244,7 +245,7 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
   const [{ findProject }, { RECORD_PATH }, { STATE, WORKFLOWS }] = await Promise.all([
     import("../setup/project.js"),
     import("../setup/record.js"),
-    import("../setup/wanted.js"),
+    import("../setup/places.js"),
   ]);
   const found = await findProject(process.cwd(), [RECORD_PATH]);
   if (found === undefined) return undefined;
@@ -268,7 +269,9 @@ export async function useOwnProject(program: Command, args: readonly string[], t
   const isGiven = process.env.PHASEGATE_STATE !== undefined || args.some((arg) => /^--state(?:=|$)/.test(arg));
   if (command === undefined || !needs || isGiven) return;
   const project = await findOwnProject();
-  if (project !== undefined) useProject(command, project, terminal);
+  if (project === undefined) return;
+  refuseLinkedState(project.root, relative(project.root, project.state));
+  useProject(command, project, terminal);
 }
 
 /** Options and variables win. If the sessions are elsewhere, the workflows and the project are not assumed to be here. */

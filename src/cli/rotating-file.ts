@@ -1,8 +1,20 @@
 /** The log files of a server, which are renamed when they are full. */
-import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
 
 /** When a log file is renamed, and how many old ones are kept. */
 interface Rotation {
@@ -77,6 +89,12 @@ export class RotatingFile {
 }
 
 function open(path: string): number {
+  // A device behind a link is meant; a file there may be anybody's.
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  if (isLink && statSync(path, { throwIfNoEntry: false })?.isFile() !== false) {
+    const message = `the log file ${path} is a link, through which nothing is written`;
+    throw new CommandFailure(message, EXIT.environment, "Delete the link, or name the file where it leads.");
+  }
   // The same as "a", except that opening a FIFO does not wait for a reader.
   const { O_WRONLY, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
   return openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);

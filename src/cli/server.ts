@@ -16,7 +16,7 @@ import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
 import type { Quota } from "./serve-options.js";
-import { openState } from "./state.js";
+import { openState, requireNoLink } from "./state.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
 
 /** A message carries evidence, and JSON may need six bytes for a character. */
@@ -65,6 +65,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   for (const prepare of PRODUCTS) prepared.push(await prepare(options, logs));
   if (project !== undefined) await requireFolder(project, "the project folder");
   const basis = await engineBasis(options, logs);
+  if (state !== undefined && project !== undefined) requireNoLink(state, project);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
   const served: Served[] = [];
   let watching: Watching | undefined;

@@ -4,7 +4,7 @@
  */
 import { constants, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { errnoOf, PhasegateError } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import { RecordedReader } from "../inspector/sources.js";
@@ -24,6 +24,7 @@ import { isMissing } from "../sandbox/refusals.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { refuseLinkedState } from "./linked-state.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
@@ -63,6 +64,15 @@ export function parseState(state: string): StateName {
   if (name === undefined) return { rest: state, path: state };
   const kind = name.toLowerCase();
   return kind === "sqlite" && rest !== "" && rest !== MEMORY ? { kind, rest, path: rest } : { kind, rest };
+}
+
+/** Refuses a state that is in a project, and goes through a link in it. Throws `CommandFailure`. */
+export function requireNoLink(state: string, project: string): void {
+  const { path } = parseState(state);
+  if (path === undefined) return;
+  const way = relative(resolve(project), resolve(path));
+  if (way.startsWith(`..${sep}`) || isAbsolute(way)) return;
+  refuseLinkedState(resolve(project), way.split(sep).join("/"));
 }
 
 /**

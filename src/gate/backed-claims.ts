@@ -81,13 +81,28 @@ export function readClaims(gate: GateDefinition, evidence: JsonObject): ReadClai
   return names.length === 0 ? { evidence, proofs, problems } : { evidence: plain, proofs, problems };
 }
 
-/** Limits the files that are looked up for one proof. */
-const FILES_MAX = 3;
+/** The most places that one proof may name: each of them is looked up. */
+const PLACES_MAX = 10;
 
-/** Returns the files that a proof names: words such as `docs/report.md`, `docs/report.md:12` or `report.md:12`. */
-export function filesNamedIn(proof: string): string[] {
-  const files = proof.split(/\s/).flatMap((word) => fileOf(trimmed(word)) ?? []);
-  return [...new Set(files)].slice(0, FILES_MAX);
+/** A place in the project that a proof names. */
+export interface NamedPlace {
+  readonly path: string;
+  /** The last line that it names. */
+  readonly line?: number;
+  /** True for a path without a file's ending: it may be a folder. */
+  readonly mayBeFolder?: true;
+}
+
+/**
+ * Returns the places that a proof names: words such as `docs/report.md`, `docs/report.md:12`, `report.md:12` or
+ * `docs/report.md#L12`. A word such as `docs/report` may be a path as well as a figure of speech ("and/or"), so it counts only
+ * if the proof names no place that is surely one.
+ */
+export function placesNamedIn(proof: string): NamedPlace[] {
+  const places = proof.split(/\s/).flatMap((word) => placeOf(trimmed(word)) ?? []);
+  const sure = places.filter(({ mayBeFolder }) => mayBeFolder !== true);
+  const named = new Map((sure.length > 0 ? sure : places).map((place) => [`${place.line} ${place.path}`, place]));
+  return [...named.values()];
 }
 
 /** A claim, with its proof if it has one. */
@@ -104,8 +119,16 @@ function readClaim(field: string, value: JsonValue): ReadClaim {
   if (typeof proof !== "string" || isInvisible(proof)) {
     return { claim, problem: unproven(field, value, "its proof says nothing") };
   }
-  if (proof.length <= PROOF_MAX) return { claim, proof };
-  return { claim, problem: unproven(field, value, `its proof is longer than ${PROOF_MAX} characters`) };
+  if (proof.length > PROOF_MAX) {
+    return { claim, problem: unproven(field, value, `its proof is longer than ${PROOF_MAX} characters`) };
+  }
+  const places = placesNamedIn(proof);
+  if (places.length > PLACES_MAX) {
+    return { claim, problem: unproven(field, value, `its proof names more than ${PLACES_MAX} files`) };
+  }
+  const wrong = places.find(({ line = 1 }) => line < 1 || !Number.isSafeInteger(line));
+  if (wrong === undefined) return { claim, proof };
+  return { claim, problem: unproven(field, value, `its proof names line ${wrong.line}, which no file has`) };
 }
 
 function unproven(field: string, value: JsonValue, why: string): Problem {
@@ -147,10 +170,25 @@ function trimmed(word: string): string {
   return word.slice(from, to);
 }
 
-/** Returns the path in a word; undefined if the word is none. */
-function fileOf(word: string): string | undefined {
-  const path = word.replace(/:.*/s, "");
-  const isPlace = path.includes("/") || /^:\d+(-\d+)?(:|$)/.test(word.slice(path.length));
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return isPlace && /^[\w@+-][\w@+.-]*\.[A-Za-z]\w*$/.test(name) ? path : undefined;
+/** A path, and what stands behind it: a line, a heading, a test. A drive is part of the path, so that it is refused. */
+const PLACE = /^((?:[A-Za-z]:(?=[\\/]))?[^:#]*)(.*)$/s;
+/** `:12`, `:12-15`, `:12:3`, `#L12`, `#L12-L15`. */
+const LINES = /^(?::|#L?)(\d+)(?:-L?(\d+))?(?:[:C].*)?$/s;
+/** The name of a file with an ending. */
+const FILE_NAME = /^[\p{L}\p{N}\p{M}_@+-][\p{L}\p{N}\p{M}_@+.-]*\.[A-Za-z]\w*$/u;
+/** Names that may be those of folders, with a letter in one of them. */
+const PLAIN_PATH = /^(?=.*\p{L})[\p{L}\p{N}\p{M}_@+.~/-]+$/u;
+
+/** Returns the place in a word; undefined if the word is none. */
+function placeOf(word: string): NamedPlace | undefined {
+  if (word.includes("://")) return undefined;
+  const [, written = "", rest = ""] = PLACE.exec(word) ?? [];
+  const path = written.replaceAll(/\\+/g, "/");
+  const [, first, last = first] = LINES.exec(rest) ?? [];
+  const line = last === undefined ? {} : { line: Math.max(Number(first), Number(last)) };
+  const isPlace = path.includes("/") || last !== undefined;
+  if (isPlace && FILE_NAME.test(path.slice(path.lastIndexOf("/") + 1))) return { path, ...line };
+  if (!path.includes("/") || !PLAIN_PATH.test(path)) return undefined;
+  if (last !== undefined) return { path, ...line };
+  return { path: path.replace(/\/+$/, ""), mayBeFolder: true };
 }

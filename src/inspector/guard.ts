@@ -29,7 +29,8 @@ export type InspectorAccess =
   | { readonly login: InspectorLogin };
 
 /** A request that may come in: whose it is, where people log in. */
-export interface Admitted extends Partial<Person> {
+export interface Admitted {
+  readonly actor?: Actor;
   readonly refused?: never;
 }
 
@@ -42,8 +43,11 @@ export interface Refused {
 /** Fewer characters could be guessed. */
 const TOKEN_MIN = 32;
 
-/** Forms can't send a header of their own, and a page elsewhere needs a permission for it that is never given. */
-const WRITE_HEADER = "x-phasegate";
+/**
+ * The header with the key that the page got when it logged in. Forms can't send a header of their own, and a page elsewhere needs a
+ * permission for it that is never given.
+ */
+const KEY_HEADER = "x-phasegate";
 
 const POLICY = [
   "default-src 'none'",
@@ -81,21 +85,18 @@ export class Guard {
   readonly #hosts: readonly string[];
   readonly #access: InspectorAccess;
   readonly #logins: Logins | undefined;
-  readonly #cookie: { readonly name: string; readonly value: string } | undefined;
-  /** What the header of a change must be; undefined where the host has a login of its own. */
-  readonly #writeKey: string | undefined;
+  /** What a browser gets for the token. */
+  readonly #pass: Pass | undefined;
 
   constructor(access: InspectorAccess, hosts: readonly string[] = LOCAL_NAMES) {
     this.#access = accessOf(access);
     this.#hosts = hosts.map((name) => name.toLowerCase());
     this.#logins = "login" in this.#access ? new Logins(this.#access.login) : undefined;
     if (!("token" in this.#access)) return;
-    const { token } = this.#access;
-    // Cookies know no ports: two inspectors on one machine need two names. The value is not the token: what a browser keeps
-    // can't be put into a URL and handed on.
-    const digest = digestOf(`cookie ${token}`);
-    this.#cookie = { name: `phasegate-${digest.slice(0, 8)}`, value: digest.slice(8) };
-    this.#writeKey = digestOf(`write ${token}`);
+    // Cookies know no ports: two inspectors on one machine need two names. The values are not made of the token: they end with
+    // this inspector, and whoever gets them from a browser while it is down can do nothing with them in the next one.
+    const name = `phasegate-${digestOf(`cookie ${this.#access.token}`).slice(0, 8)}`;
+    this.#pass = { name, value: secret(32), key: secret(32) };
   }
 
   /** Refuses what comes from another page or under another name. Every request is checked, the page itself included. */
@@ -119,25 +120,14 @@ export class Guard {
 
   /** Refuses a request with a body that a form, or a page elsewhere, may have sent. */
   post(request: Request): Refusal | undefined {
-    if (request.headers.get(WRITE_HEADER) === null) {
-      const remedy = `Send the header ${WRITE_HEADER}.`;
+    if (request.headers.get(KEY_HEADER) === null) {
+      const remedy = `Send the header ${KEY_HEADER}.`;
       return { status: 403, code: "HEADER_MISSING", message: "Only the page itself may change something.", remedy };
     }
     if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get("content-type") ?? "")) {
       return { status: 415, code: "NOT_JSON", message: "The body must be JSON.", remedy: "Send application/json." };
     }
     return undefined;
-  }
-
-  /**
-   * Refuses a change by somebody who has the cookie alone. Cookies know no ports: a browser sends this one to every server on
-   * this machine that its user visits, also to one that an agent has started.
-   */
-  write(request: Request, { writeKey = this.#writeKey }: Admitted): Refusal | undefined {
-    const given = request.headers.get(WRITE_HEADER) ?? "";
-    if (writeKey === undefined || isEqual(given, writeKey)) return undefined;
-    const remedy = "Open the URL that the inspector has printed, in this browser.";
-    return { status: 403, code: "HEADER_WRONG", message: "This browser has not logged in here.", remedy };
   }
 
   /** Tells whose request it is, or refuses that of somebody who has not logged in. */
@@ -151,23 +141,41 @@ export class Guard {
       const allowed = await this.#access.authorize(request);
       return allowed === true ? {} : { refused: isResponse(allowed) ? allowed : LOGIN };
     }
-    const { name, value } = this.#cookie ?? { name: "", value: "" };
-    const given = cookieOf(request, name);
-    return given !== undefined && isEqual(given, value) ? {} : { refused: LOGIN };
+    return this.#pass !== undefined && hasPass(request, this.#pass) ? {} : { refused: LOGIN };
   }
 
-  /** Returns what somebody gets who knows the token: a cookie, and the key for changes. Undefined for anybody else. */
-  async loginBy(
-    request: Request,
-    token: string,
-    path: string,
-  ): Promise<{ readonly cookie: string; readonly writeKey: string } | Response | undefined> {
+  /** Returns what somebody gets who knows the token; undefined for anybody else. */
+  async loginBy(request: Request, token: string, path: string): Promise<LoggedIn | Response | undefined> {
     if (this.#logins !== undefined) return this.#logins.open(request, token, path);
-    if (!("token" in this.#access) || this.#cookie === undefined || this.#writeKey === undefined) return undefined;
-    if (!isEqual(token, this.#access.token)) return undefined;
-    const { name, value } = this.#cookie;
-    return { cookie: `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict`, writeKey: this.#writeKey };
+    if (!("token" in this.#access) || this.#pass === undefined) return undefined;
+    return isEqual(token, this.#access.token) ? loggedIn(this.#pass, path) : undefined;
   }
+}
+
+/**
+ * What a browser gets when somebody logs in, and must send with each request. Cookies know no ports: a browser sends this one to
+ * every server on this machine that its user visits, also to one that an agent has started. The key is kept by the page, which a
+ * browser gives to this address alone.
+ */
+interface Pass {
+  /** The cookie's name and value. */
+  readonly name: string;
+  readonly value: string;
+  readonly key: string;
+}
+
+/** The header that sets the cookie, and the key. */
+interface LoggedIn {
+  readonly cookie: string;
+  readonly key: string;
+}
+
+function loggedIn({ name, value, key }: Pass, path: string, more = ""): LoggedIn {
+  return { cookie: `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict${more}`, key };
+}
+
+function hasPass(request: Request, { name, value, key }: Pass): boolean {
+  return isEqual(cookieOf(request, name) ?? "", value) && isEqual(request.headers.get(KEY_HEADER) ?? "", key);
 }
 
 /** Returns the one way in that is defined. Without this check, whoever writes `{}` would let everybody in. */
@@ -216,15 +224,13 @@ export type InspectorLogin = Pick<Login, "authenticate">;
 /** Somebody who has logged in. */
 export interface Person {
   readonly actor: Actor;
-  /** What the header of a change must be; missing for a client that sends its token itself. */
-  readonly writeKey?: string;
 }
 
 interface Opened {
   /** The name of the actor. */
-  readonly name: string;
+  readonly actor: string;
   readonly token: string;
-  readonly writeKey: string;
+  readonly pass: Pass;
 }
 
 /** The logins that are remembered; the one that was made longest ago is forgotten first. */
@@ -250,29 +256,23 @@ export class Logins {
     if (given !== null) return this.#ask(request.url, given);
     const cookie = cookieOf(request, this.#name);
     const opened = cookie === undefined ? undefined : this.#opened.get(cookie);
-    if (cookie === undefined || opened === undefined) return undefined;
+    if (cookie === undefined || opened === undefined || !hasPass(request, opened.pass)) return undefined;
     const person = await this.#ask(request.url, `Bearer ${opened.token}`);
     if (person === undefined) this.#opened.delete(cookie);
-    return person === undefined || isResponse(person) ? person : { ...person, writeKey: opened.writeKey };
+    return person;
   }
 
-  /** Logs in with a token. Returns the cookie, and the key for changes; undefined if the token does not count. */
-  async open(
-    request: Request,
-    token: string,
-    path: string,
-  ): Promise<{ readonly cookie: string; readonly writeKey: string } | Response | undefined> {
+  /** Logs in with a token; undefined if the token does not count. */
+  async open(request: Request, token: string, path: string): Promise<LoggedIn | Response | undefined> {
     if (!/^[\x21-\x7e]+$/.test(token)) return undefined;
     const person = await this.#ask(request.url, `Bearer ${token}`);
     if (person === undefined || isResponse(person)) return person;
-    const [value, writeKey] = [secret(32), secret(32)];
-    const { name } = person.actor;
-    this.#opened.set(value, { name, token, writeKey });
-    this.#forget([...this.#opened].filter(([, opened]) => opened.name === name).slice(0, -LOGINS_OF_ACTOR_MAX));
+    const pass = { name: this.#name, value: secret(32), key: secret(32) };
+    const actor = person.actor.name;
+    this.#opened.set(pass.value, { actor, token, pass });
+    this.#forget([...this.#opened].filter(([, opened]) => opened.actor === actor).slice(0, -LOGINS_OF_ACTOR_MAX));
     this.#forget([...this.#opened].slice(0, -LOGINS_MAX));
-    const tls = isPlain(request) ? "" : "; Secure";
-    const cookie = `${this.#name}=${value}; Path=${path}; HttpOnly; SameSite=Strict${tls}`;
-    return { cookie, writeKey };
+    return loggedIn(pass, path, isPlain(request) ? "" : "; Secure");
   }
 
   #forget(logins: readonly (readonly [cookie: string, Opened])[]): void {

@@ -281,7 +281,7 @@ async function write(host: App, path: string, request: Request): Promise<Respons
         message: "This token does not open this inspector.",
         remedy: "Open the URL that the inspector has printed last, or enter your own token.",
       });
-    return json({ writeKey: login.writeKey } satisfies LoginAnswer, { "set-cookie": login.cookie });
+    return json({ key: login.key } satisfies LoginAnswer, { "set-cookie": login.cookie });
   }
   // Who is invited need not know the token: the invitation is a secret of its own.
   if (path === "passkeys/begin" || path === "passkeys/end") {
@@ -294,8 +294,6 @@ async function write(host: App, path: string, request: Request): Promise<Respons
   }
   const admitted = await guard.admit(request);
   if (admitted.refused !== undefined) return refuse(admitted.refused);
-  const unwritten = guard.write(request, admitted);
-  if (unwritten !== undefined) return refuse(unwritten);
   const app = appFor(host, admitted.actor);
   const [what, given = "", part, ...more] = segmentsOf(path);
   if (what !== "sessions" || more.length > 0) return refuse(NOT_FOUND);

@@ -367,8 +367,8 @@ export type HostAction = "retry" | "skip" | "override" | "pause" | "resume" | "d
 
 /** The answer to `POST api/login`, which also sets a cookie. */
 export interface LoginAnswer {
-  /** What the header `x-phasegate` of changes must be. The page keeps it where other servers of this machine can't see it. */
-  readonly writeKey: string;
+  /** What the header `x-phasegate` must be. The page keeps it where other servers of this machine can't see it. */
+  readonly key: string;
 }
 
 /** An answer other than 2xx. */

@@ -6,7 +6,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
-import { filesNamedIn, type Proof, readClaims } from "../gate/backed-claims.js";
+import { type Proof, placesNamedIn, readClaims } from "../gate/backed-claims.js";
 import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { measuredOutcome } from "../gate/format.js";
@@ -248,11 +248,19 @@ async function evaluate(
   };
 }
 
-/** Returns the checks that the files exist which proofs name, if the host has a verifier for that. */
+/** Returns the checks that the places exist which proofs name, if the host has a verifier for that. */
 function lookupsFor({ options }: EngineContext, proofs: readonly Proof[]): VerifyDefinition[] {
   if (!Object.hasOwn(options.verifiers, FILE_EXISTS)) return [];
   return proofs.flatMap(({ field, proof }) =>
-    filesNamedIn(proof).map((path) => ({ verifier: FILE_EXISTS, params: { path }, field })),
+    placesNamedIn(proof).map(({ path, line, mayBeFolder }) => ({
+      verifier: FILE_EXISTS,
+      params: {
+        path,
+        ...(line !== undefined && { min_lines: line }),
+        ...(mayBeFolder && { allow_folder: true }),
+      },
+      field,
+    })),
   );
 }
 

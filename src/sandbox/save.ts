@@ -64,7 +64,7 @@ export async function saveFile(
 }
 
 /** Returns the stats of the existing file, if any. Throws for everything that must not be replaced. */
-function replaceable(target: string, path: string): BigIntStats | undefined {
+export function replaceable(target: string, path: string): BigIntStats | undefined {
   const stats = lstatSync(target, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return undefined;
   if (stats.isSymbolicLink()) throw pathRefused(path, "it is a link");

@@ -14,7 +14,9 @@
  * - clients.ts: where each client reads what from, and in which form
  * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts and changes.ts for each form
  * - changes.ts also has what must be cut out to undo an addition to the letter
- * - record.ts: what is remembered of what was written
+ * - places.ts: the files and folders that may be written at all
+ * - record.ts: what is remembered of what was written; own-record.ts: what this user has written, on this machine
+ * - ignored.ts: whether git would commit a path
  * - project.ts reads and writes files: everything else is pure
  */
 import { type Cuts, cutAll, insertAll, movedCuts, resizedCuts } from "./changes.js";
@@ -93,6 +95,8 @@ export interface Refused extends Note {
 export interface SetupPlan {
   /** In the order in which to write them; the record comes last. */
   readonly changes: readonly FileChange[];
+  /** What is recorded afterwards; missing if nothing is left that init wrote. */
+  readonly record?: SetupRecord;
   /** The record to write before everything else: a later run completes what an interrupted one has begun. */
   readonly pending?: string;
   /** Folders to make, each after its parent. */
@@ -145,6 +149,7 @@ export function planSetup(situation: Situation): SetupPlan {
     pieces: kept,
   };
   return {
+    ...(kept.length > 0 && { record: next }),
     changes: [...changes, ...recordChange(situation, kept.length === 0 ? undefined : recordText(next))],
     ...(mode !== "remove" && changes.length > 0 && { pending: recordText({ ...next, pending: true }) }),
     make,

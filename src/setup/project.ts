@@ -3,28 +3,12 @@
  * what a plan changes. One run writes at a time. Everything is checked before anything is written, each file is replaced as a
  * whole, and if one can't be written, those before it get back what they had.
  */
-import { execFile } from "node:child_process";
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { devNull, homedir } from "node:os";
 import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { errnoOf, isPhasegateError, PhasegateError } from "../errors.js";
-import { isMissing } from "../sandbox/refusals.js";
+import { bytesBelow, linkIn, makeFolderBelow, removeFolderBelow, writeBelow } from "../sandbox/change.js";
 import { whileClaimed } from "../sandbox/replace.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
@@ -106,18 +90,32 @@ export async function readFiles(roots: Roots, paths: Iterable<string>): Promise<
 }
 
 async function readFact(sandbox: Sandbox, base: string, path: string): Promise<FileFact> {
+  const link = linkIn(base, path);
   try {
     const { text } = await sandbox.read(path, { maxBytes: FILE_MAX });
     const real = await realpath(join(base, path));
     const { mode, nlink } = await stat(real);
     const to = relative(base, real).split(sep).join("/");
     const problem =
-      (mode & 0o222) === 0 ? "it is read-only" : nlink > 1 ? "it has several names (hard links)" : undefined;
+      (mode & 0o222) === 0
+        ? "it is read-only"
+        : nlink > 1
+          ? "it has several names (hard links)"
+          : linkProblem(path, link);
     return { text, ...(to !== path && { leadsTo: to }), ...(problem !== undefined && { problem }) };
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    return error.code === "FILE_NOT_FOUND" ? {} : { problem: error.message };
+    const problem = error.code === "FILE_NOT_FOUND" ? linkProblem(path, link) : error.message;
+    return problem === undefined ? {} : { problem };
   }
+}
+
+/** Nothing is written through a link: where it leads may be a file of git, or of somebody else. */
+function linkProblem(path: string, link: string | undefined): string | undefined {
+  if (link === undefined) return undefined;
+  return link === path
+    ? "it is a link, and nothing is written through one"
+    : `${link} is a link, and nothing is written through one`;
 }
 
 /** Returns those folders above some paths that exist. */
@@ -159,10 +157,11 @@ export async function detectClients({ root }: Roots): Promise<ClientId[]> {
   return found;
 }
 
-/** Reads the files of build tools; of a lockfile only that it exists. */
-export async function readCheckFacts({ root }: Roots): Promise<CheckFacts> {
+/** Reads the files of build tools; of a lockfile only that it exists. One that can't be read says nothing. */
+export async function readCheckFacts(roots: Roots): Promise<CheckFacts> {
+  const { root } = roots;
   const facts: Record<string, string | undefined> = {};
-  for (const name of CHECK_FILES) facts[name] = await readFile(join(root, name), "utf8").catch(() => undefined);
+  for (const [name, { text }] of await readFiles(roots, CHECK_FILES)) facts[name] = text;
   for (const name of LOCK_FILES) facts[name] = (await exists(join(root, name))) ? "" : undefined;
   return facts;
 }
@@ -174,8 +173,6 @@ export interface Installed {
   readonly modules: string;
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
-  /** True if git would commit the project's installed packages. */
-  readonly committed: boolean;
 }
 
 /** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
@@ -187,21 +184,11 @@ export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise
     const packages = manifest?.[key];
     return typeof packages === "object" && packages !== null && "phasegate" in packages;
   });
-  const committed = (await exists(join(root, own))) && (await isUnignored(own, root));
-  if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false, committed };
-  if (!isThere && (await exists(join(root, ".pnp.cjs"))))
-    return { from: "pnp", modules: own, lacksSdk: false, committed };
+  if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false };
+  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", modules: own, lacksSdk: false };
   const modules = isThere ? own : await modulesAbove(root);
   const found = [own, modules].map((folder) => exists(join(root, folder, "@modelcontextprotocol", "server")));
-  return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true), committed };
-}
-
-/** Returns true if a path is in a git repository that does not ignore it. */
-export async function isUnignored(path: string, project: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    // 0: ignored, 1: not ignored; anything else: no git, or no repository.
-    execFile("git", ["check-ignore", "-q", path], { cwd: project }, (error) => resolve(error?.code === 1));
-  });
+  return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true) };
 }
 
 /** Returns the folder of a monorepo in which phasegate is, relative to one of its packages; `node_modules` if there is none. */
@@ -235,14 +222,16 @@ function descriptionIn(metadata: string): string {
   return typeof value === "string" ? value : "";
 }
 
-async function isFolder(path: string): Promise<boolean> {
+/** Returns true if a path leads to a folder. */
+export async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isDirectory(),
     () => false,
   );
 }
 
-async function exists(path: string): Promise<boolean> {
+/** Returns true if there is something at a path. */
+export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,
@@ -268,88 +257,55 @@ function apply(roots: Roots, { changes, pending, make, unmake }: SetupPlan): voi
   for (const change of changes) check(roots, change);
   const undo: (() => unknown)[] = [];
   const record = changes.find(({ path }) => path === RECORD_PATH);
+  const write = (name: string, text: string | undefined) => {
+    const { base, path } = locationOf(roots, name);
+    return orFailed(`${name} can't be written`, () => writeBelow(base, path, text));
+  };
   try {
     if (pending !== undefined && record !== undefined) {
-      write(roots, RECORD_PATH, pending);
-      undo.push(() => write(roots, RECORD_PATH, record.before));
+      write(RECORD_PATH, pending);
+      undo.push(() => write(RECORD_PATH, record.before));
     }
     for (const folder of make) {
-      const path = absolute(roots, folder);
-      mkdirSync(path);
-      undo.push(() => rmdirSync(path));
+      const { base, path } = locationOf(roots, folder);
+      makeFolderBelow(base, path);
+      undo.push(() => removeFolderBelow(base, path));
     }
-    for (const { path, before, after } of changes.filter((change) => change !== record)) {
-      const mode = modeOf(absolute(roots, path));
-      write(roots, path, after);
-      undo.push(() => write(roots, path, before, mode));
+    for (const { path: name, before, after } of changes.filter((change) => change !== record)) {
+      const { base, path } = locationOf(roots, name);
+      const mode = write(name, after);
+      undo.push(() => writeBelow(base, path, before, mode));
     }
     for (const folder of unmake) {
-      const path = absolute(roots, folder);
-      const mode = modeOf(path);
-      if (removeIfEmpty(path, folder)) undo.push(() => mkdirSync(path, { mode }));
+      const { base, path } = locationOf(roots, folder);
+      const mode = orFailed(`the folder ${folder} can't be removed`, () => removeFolderBelow(base, path));
+      if (mode !== undefined) undo.push(() => makeFolderBelow(base, path, mode));
     }
-    if (record !== undefined) write(roots, RECORD_PATH, record.after);
+    if (record !== undefined) write(RECORD_PATH, record.after);
   } catch (error) {
     for (const step of undo.reverse()) step();
     throw error;
   }
 }
 
-function check(roots: Roots, { path, before }: FileChange): void {
-  const file = absolute(roots, path);
-  const now = bytesOf(file, path);
+function check(roots: Roots, { path: name, before }: FileChange): void {
+  const { base, path } = locationOf(roots, name);
+  const now = orFailed(`${name} can't be read`, () => bytesBelow(base, path));
   const isSame = before === undefined ? now === undefined : now?.equals(Buffer.from(before)) === true;
-  if (!isSame) throw failed(`${path} has changed since it was read`, undefined, "changed");
+  if (!isSame) throw failed(`${name} has changed since it was read`, undefined, "changed");
   try {
-    accessSync(nearest(dirname(before === undefined ? file : realpathSync(file))), constants.W_OK);
+    accessSync(nearest(dirname(join(base, path))), constants.W_OK);
   } catch (error) {
-    throw failed(`the folder of ${path} can't be written to`, error);
+    throw failed(`the folder of ${name} can't be written to`, error);
   }
 }
 
-function bytesOf(file: string, path: string): Buffer | undefined {
+function orFailed<T>(message: string, step: () => T): T {
   try {
-    return readFileSync(file);
+    return step();
   } catch (error) {
-    if (errnoOf(error) === "ENOENT") return undefined;
-    throw failed(`${path} can't be read`, error);
+    throw failed(message, error);
   }
-}
-
-/** Writes a file, or deletes it if there is no text. It keeps its mode; `mode` is for one that is there no more. */
-function write(roots: Roots, path: string, text: string | undefined, mode?: number): void {
-  const file = absolute(roots, path);
-  // A link stays a link.
-  const real = existsSync(file) ? realpathSync(file) : file;
-  const temporary = `${real}.phasegate.tmp`;
-  const kept = modeOf(real) ?? mode;
-  try {
-    // A killed run has left it: no other one writes now.
-    rmSync(temporary, { force: true });
-    if (text === undefined) return rmSync(file);
-    writeFileSync(temporary, text, { flag: "wx" });
-    if (kept !== undefined) chmodSync(temporary, kept);
-    renameSync(temporary, real);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw failed(`${path} can't be written`, error);
-  }
-}
-
-/** Returns false for a folder that stays: it has something in it, or somebody has put something else in its place. */
-function removeIfEmpty(path: string, folder: string): boolean {
-  try {
-    if (!lstatSync(path).isDirectory() || readdirSync(path).length > 0) return false;
-    rmdirSync(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw failed(`the folder ${folder} can't be removed`, error);
-  }
-}
-
-function modeOf(path: string): number | undefined {
-  return existsSync(path) ? statSync(path).mode & 0o7777 : undefined;
 }
 
 function nearest(folder: string): string {
@@ -361,10 +317,14 @@ function absolute(roots: Roots, name: string): string {
   return join(base, path);
 }
 
-function failed(message: string, error: unknown, cause = errnoOf(error) ?? "unknown"): PhasegateError {
+function failed(message: string, error: unknown, cause = causeOf(error)): PhasegateError {
   return new PhasegateError("STORAGE_FAILED", `${message} (${cause}): nothing was changed`, {
     remedy: "Correct that, and run phasegate init again.",
     details: { operation: "init", cause },
     cause: error,
   });
+}
+
+function causeOf(error: unknown): string {
+  return errnoOf(error) ?? (isPhasegateError(error) ? error.message : "unknown");
 }

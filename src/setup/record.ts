@@ -4,9 +4,8 @@
  */
 import * as z from "zod";
 import { digest } from "../workflow/json.js";
-import { isPlainPath } from "../workflow/names.js";
-import { CLIENTS } from "./clients.js";
 import type { Place } from "./pieces.js";
+import { mayMake, mayWrite } from "./places.js";
 
 /** The path of the record. */
 export const RECORD_PATH = ".phasegate-init.json";
@@ -14,15 +13,11 @@ export const RECORD_PATH = ".phasegate-init.json";
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 const numberSchema = z.number().int().min(0);
 
-/** A path in the project, or of a client's configuration outside of it. A record is as trustworthy as the project. */
-const pathSchema = z.string().refine(isWritten, "a path that init never writes");
+/** A record may come from somebody else: it must never lead to other files, such as hooks of git. */
+const pathSchema = z.string().refine(mayWrite, "a path that init never writes");
 
-function isWritten(path: string): boolean {
-  if (!path.startsWith("~/")) return isPlainPath(path);
-  return Object.values(CLIENTS).some(({ configs }) => configs.includes(path));
-}
-
-const recordSchema = z.object({
+/** The form of the record. */
+export const recordSchema = z.object({
   about: z.string().optional(),
   format: z.literal(1),
   /** True while init writes: if it is still there, init was interrupted, and some of what is recorded may be missing. */
@@ -35,9 +30,7 @@ const recordSchema = z.object({
     testCommand: z.string().min(1).optional(),
   }),
   /** Folders that init made, each after its parent. */
-  folders: z.array(
-    z.string().refine((path) => isPlainPath(path.replace(/^~\//, "")), "a folder that init never makes"),
-  ),
+  folders: z.array(z.string().refine(mayMake, "a folder that init never makes")),
   /** Files that have pieces and may have other text. */
   files: z.record(
     pathSchema,

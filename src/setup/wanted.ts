@@ -8,14 +8,8 @@ import { insertAll } from "./changes.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
 import type { Piece } from "./pieces.js";
+import { filesOfClients, INSTRUCTIONS, STATE, WORKFLOWS } from "./places.js";
 import type { FileFact } from "./plan.js";
-
-/** The folder for the workflows, and the one for the sessions. */
-export const WORKFLOWS = "workflows";
-export const STATE = ".phasegate";
-
-/** The files with instructions for agents. */
-const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
 
 /** A workflow that comes with the package. */
 export interface Starter {
@@ -54,11 +48,10 @@ export interface Wanted {
 
 /** Returns the paths of the files that {@link wantedPieces} must know. */
 export function pathsOf({ clients, starters }: Pick<Wanted, "clients" | "starters">): string[] {
-  const ofClients = clients.flatMap((id) => [...CLIENTS[id].configs, CLIENTS[id].hookFile ?? []].flat());
   const ofStarters = starters.flatMap(({ name, files }) =>
     Object.keys(files).map((path) => `${WORKFLOWS}/${name}/${path}`),
   );
-  return [...new Set([...ofStarters, ...ofClients, ...INSTRUCTIONS, ".gitignore"])];
+  return [...new Set([...ofStarters, ...filesOfClients(clients), ...INSTRUCTIONS, ".gitignore"])];
 }
 
 /** Returns the pieces, in the order in which to write them: what refers to something comes after it. */
@@ -190,9 +183,10 @@ function instructionBlocks({ clients, starters, files }: Wanted): Piece[] {
   const targets = new Set<string>();
   return paths.flatMap((path): Piece[] => {
     const { text = "", leadsTo = path } = files.get(path) ?? {};
-    // Two names of one file, or a file that includes the other: one block is enough.
+    // Two names of one file, or a file that includes the other: one block is enough, in the file that is no link.
+    const isOther = leadsTo !== path && paths.some((other) => other === leadsTo);
     const isCovered =
-      targets.has(leadsTo) || (path !== "AGENTS.md" && paths.includes("AGENTS.md") && includesAgents(text));
+      isOther || targets.has(leadsTo) || (path !== "AGENTS.md" && paths.includes("AGENTS.md") && includesAgents(text));
     targets.add(leadsTo);
     return isCovered ? [] : [{ kind: "block", path, text: instructions(starters) }];
   });

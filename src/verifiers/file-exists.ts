@@ -5,10 +5,10 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
+import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
 import { firstFew, parseRelativePath } from "../workflow/names.js";
 import { countParam, defineVerifier, textParam } from "./define-verifier.js";
-import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
+import { checkPattern, countMatches, isOftenEnough, linesOf, patternParams } from "./lines.js";
 import {
   checkSubject,
   readSubject,
@@ -41,6 +41,8 @@ export const params = z.strictObject({
   min_bytes: countParam
     .optional()
     .describe("Minimum size of the file, in bytes. Default: 1, since an empty file proves nothing."),
+  min_lines: z.int().min(1).optional().describe("Minimum number of lines in the file. Default: any number."),
+  allow_folder: z.boolean().optional().describe("True if it may also be a folder. Default: false."),
 });
 
 /** Checks whether regular files exist and are not empty. Files of up to `maxBytes` are hashed. */
@@ -53,13 +55,16 @@ export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
       const paths = subjectsOf(given, value);
       const least = given.min_bytes ?? 1;
       const found: Found[] = [];
+      const folders: string[] = [];
       for (const path of paths) {
-        refuseFolderPath(path);
+        if (given.allow_folder !== true) refuseFolderPath(path);
         await refuseLink(sandbox, path, given);
-        found.push(await inspect(sandbox, path, least, maxBytes, signal));
+        if (given.allow_folder === true && (await isFolder(sandbox, path))) folders.push(path);
+        else found.push(await inspect(sandbox, path, least, maxBytes, signal));
       }
       refuseTwice("file", found);
-      return resultOf(found, least);
+      const short = await tooFewLines(sandbox, found, given.min_lines, maxBytes);
+      return resultOf(found, folders, least, short);
     },
   });
 }
@@ -202,18 +207,42 @@ function heldIn(bytes: Uint8Array): number {
   return held;
 }
 
-function resultOf(found: readonly Found[], least: number): VerifyResult {
-  const wrong = found.flatMap(({ path, size, held }) => {
+/** Says which of the files that are there have fewer lines than they must have. */
+async function tooFewLines(
+  sandbox: Sandbox,
+  found: readonly Found[],
+  least: number | undefined,
+  maxBytes: number,
+): Promise<string[]> {
+  if (least === undefined) return [];
+  const wrong: string[] = [];
+  for (const { path, size } of found) {
+    if (size === undefined) continue;
+    const { bytes } = await sandbox.readBytes(path, { maxBytes });
+    const count = linesOf(new TextDecoder().decode(bytes)).length;
+    if (count < least) wrong.push(`${shownPath(path)} has no line ${least}: it ends with line ${count}`);
+  }
+  return wrong;
+}
+
+function resultOf(
+  found: readonly Found[],
+  folders: readonly string[],
+  least: number,
+  short: readonly string[],
+): VerifyResult {
+  const missing = found.flatMap(({ path, size, held }) => {
     if (size === undefined) return [`there is no file ${shownPath(path)}: create it, or correct the path`];
     if (held >= least) return [];
     const why = size < least ? "the file is too small" : "holes and pages of NUL bytes don't count";
     return [`${shownPath(path)} has ${size} bytes and needs at least ${least}: ${why}`];
   });
-  const ran = found.map(({ path }) => shownPath(path)).join(", ");
+  const wrong = [...missing, ...short];
+  const ran = [...found.map(({ path }) => path), ...folders].map(shownPath).join(", ");
   const [only, ...others] = found;
-  const digest = others.length === 0 ? only?.digest : undefined;
-  const message =
-    wrong.length > 0 ? wrong.join("; ") : `${ran}: there, ${found.map(({ size }) => size).join(", ")} bytes`;
+  const digest = others.length + folders.length === 0 ? only?.digest : undefined;
+  const sizes = found.length === 0 ? "" : `, ${found.map(({ size }) => size).join(", ")} bytes`;
+  const message = wrong.length > 0 ? wrong.join("; ") : `${ran}: there${sizes}`;
   return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
 }
 

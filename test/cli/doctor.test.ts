@@ -41,7 +41,7 @@ async function aProject(files: Readonly<Record<string, unknown>> = {}, workflows
 
 /** Runs the doctor, and returns its findings; those of a check if one is named. */
 async function examined(project: string, args: readonly string[] = [], check?: Finding["check"]) {
-  const { code, stdout, stderr } = await run("doctor", "--project", project, "--json", ...args);
+  const { code, stdout, stderr } = await run("doctor", "--project", project, "--json", "--trust", ...args);
   expect(stderr).toBe("");
   const { findings, worst }: { findings: Finding[]; worst: string } = JSON.parse(stdout);
   return { code, worst, findings: findings.filter((found) => check === undefined || found.check === check) };
@@ -118,7 +118,7 @@ describe("phasegate doctor", () => {
   it("finds the project around the folder that it is started in", async () => {
     const project = await aProject(claude({ command: "none" }));
     vi.spyOn(process, "cwd").mockReturnValue(join(project, "workflows/small"));
-    const { stdout } = await run("doctor", "--no-start");
+    const { stdout } = await run("doctor", "--no-start", "--trust");
     expect(stdout).toContain("ok       clients    Claude Code, .mcp.json, phasegate: not started, by --no-start\n");
     vi.spyOn(process, "cwd").mockReturnValue(await temporaryFolder());
     expect((await run("doctor")).stdout).toContain("no client of this project starts phasegate");

@@ -32,10 +32,11 @@ async function inspect(args: readonly string[], env: Readonly<Record<string, str
   const headers = { "content-type": "application/json", "x-phasegate": "1" };
   const login = await fetch(`${origin}/api/login`, { method: "POST", headers, body: JSON.stringify({ token }) });
   const cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
-  const get = async <T>(path: string): Promise<T> =>
-    (await fetch(`${origin}/api/${path}`, { headers: { cookie } })).json();
+  const { key } = await login.json();
+  const pass = { cookie, "x-phasegate": String(key) };
+  const get = async <T>(path: string): Promise<T> => (await fetch(`${origin}/api/${path}`, { headers: pass })).json();
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  return { child, origin, token, cookie, get, ended };
+  return { child, origin, token, pass, get, ended };
 }
 
 /** Returns a server that has taken a port, as another program would. */
@@ -56,7 +57,7 @@ describe("phasegate inspect", () => {
     const engine = createEngine({ storage, content, approvers: { ann: keys.ann.publicKey } });
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
 
-    const { child, origin, cookie, get, ended } = await inspect([
+    const { child, origin, pass, get, ended } = await inspect([
       ...["--state", state, "--workflows", join(folder, "workflows")],
       ...["--approver", `ann=${keys.ann.publicKey}`],
     ]);
@@ -70,7 +71,7 @@ describe("phasegate inspect", () => {
     expect((await fetch(`${origin}/api/sessions`)).status).toBe(401);
 
     const end = new AbortController();
-    const stream = await fetch(`${origin}/api/events`, { headers: { cookie }, signal: end.signal });
+    const stream = await fetch(`${origin}/api/events`, { headers: pass, signal: end.signal });
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
     await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
     let text = "";

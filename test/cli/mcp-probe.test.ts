@@ -18,7 +18,7 @@ describe.concurrent("a server that is started for its tools", () => {
   it.each([
     ["is not there", () => probe("no-such-command"), /^there is no command no-such-command on the PATH$/],
     ["is not executable", () => probe("/"), /^it can't be started: /],
-    ["can't be a command", () => probe("a\0"), /^it can't be started: /],
+    ["can't be a command", () => probe(process.execPath, ["a\0"]), /^it can't be started: /],
     ["has a folder that is gone", () => probe("node", [], "/gone"), /^its folder \/gone does not exist$/],
     [
       "is refused by phasegate",

@@ -1,4 +1,15 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, rmdirSync, statSync, symlinkSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -73,6 +84,18 @@ describe("a log file that rotates", () => {
     log.info("two");
     expect(messagesIn(terminal.stderr).toSorted()).toEqual(["one", "the log file can't be written", "two"].toSorted());
     close();
+  });
+
+  it("is not written through a link to a file", async () => {
+    const { folder, open } = await logIn(10, 1);
+    mkdirSync(folder);
+    writeFileSync(join(folder, "theirs"), "theirs\n");
+    for (const target of ["theirs", "not there yet"]) {
+      symlinkSync(target, join(folder, "main.log"));
+      expect(open).toThrow("main.log is a link, through which nothing is written");
+      rmSync(join(folder, "main.log"));
+    }
+    expect((await readdir(folder)).sort()).toEqual(["theirs"]);
   });
 
   it("accepts a line that is longer than the limit, and only its owner can read it", async () => {

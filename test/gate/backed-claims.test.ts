@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { askForProofs, filesNamedIn, PROOF_FORMAT, proofFormat, readClaims } from "../../src/gate/backed-claims.js";
+import { askForProofs, PROOF_FORMAT, placesNamedIn, proofFormat, readClaims } from "../../src/gate/backed-claims.js";
 import { exampleEvidence, requiredFormat } from "../../src/gate/format.js";
 import { judge } from "../../src/gate/judge.js";
 import { waive } from "../../src/gate/waivers.js";
@@ -64,7 +64,7 @@ describe("claims with proofs", () => {
     const { evidence, proofs, problems } = readClaims(askForProofs(GATE), shown);
     expect({ evidence, problems }).toEqual({ evidence: { reviewed: true }, problems: [] });
     expect(proofs).toEqual([{ field: "reviewed", proof: "docs/review.md:12" }]);
-    expect(filesNamedIn("docs/review.md:12")).toEqual(["docs/review.md"]);
+    expect(placesNamedIn("docs/review.md:12")).toEqual([{ path: "docs/review.md", line: 12 }]);
   });
 
   const gate = askForProofs(GATE);
@@ -116,20 +116,39 @@ describe("claims with proofs", () => {
   });
 });
 
-describe("the files that a proof names", () => {
+describe("the places that a proof names", () => {
+  const folder = (path: string) => ({ path, mayBeFolder: true });
   it.each([
-    ["see docs/report.md, line 3", ["docs/report.md"]],
-    ["`src/a.test.ts:12`", ["src/a.test.ts"]],
-    ["report.md:3-9 and (logs/run.txt)", ["report.md", "logs/run.txt"]],
+    ["see docs/report.md, line 3", [{ path: "docs/report.md" }]],
+    ["`src/a.test.ts:12`", [{ path: "src/a.test.ts", line: 12 }]],
+    ["report.md:3-9 and (logs/run.txt)", [{ path: "report.md", line: 9 }, { path: "logs/run.txt" }]],
+    [
+      "a.md:9-3 a.md:3:7",
+      [
+        { path: "a.md", line: 9 },
+        { path: "a.md", line: 3 },
+      ],
+    ],
+    ["docs/a.md#L12", [{ path: "docs/a.md", line: 12 }]],
+    ["docs/a.md#L12-L15", [{ path: "docs/a.md", line: 15 }]],
+    ["docs/a.md#L1C2 docs/b.md#usage", [{ path: "docs/a.md", line: 1 }, { path: "docs/b.md" }]],
+    ["test/a.py::test_one", [{ path: "test/a.py" }]],
+    ["docs\\\\a.md:3 docs\\b.md", [{ path: "docs/a.md", line: 3 }, { path: "docs/b.md" }]],
+    ["C:/a.md C:\\b.md", [{ path: "C:/a.md" }, { path: "C:/b.md" }]],
+    ["docs/größe.md", [{ path: "docs/größe.md" }]],
+    ["src/Makefile:3", [{ path: "src/Makefile", line: 3 }]],
+    ["docs/report", [folder("docs/report")]],
+    ["docs/ and /etc/passwd", [folder("docs"), folder("/etc/passwd")]],
+    ["docs/a.md, approved and/or tested", [{ path: "docs/a.md" }]],
     ["npm test: 12 passed", []],
-    ["e.g. v1.2 and/or 10/12.5", []],
+    ["e.g. v1.2, 10/12.5 and 12/12", []],
     ["https://example.com/a.html", []],
-    ["a/b.c a/b.c x/1.d x/2.d x/3.d", ["a/b.c", "x/1.d", "x/2.d"]],
+    ["a/b.c a/b.c x/1.d x/2.d x/3.d", ["a/b.c", "x/1.d", "x/2.d", "x/3.d"].map((path) => ({ path }))],
     ["...", []],
-    ["see ./docs/report.md, ../b/c.md.", ["./docs/report.md", "../b/c.md"]],
-    ["(.github/ci.yml)", [".github/ci.yml"]],
-  ])("of %j are %j", (proof, files) => {
-    expect(filesNamedIn(proof)).toEqual(files);
+    ["see ./docs/report.md, ../b/c.md.", [{ path: "./docs/report.md" }, { path: "../b/c.md" }]],
+    ["(.github/ci.yml)", [{ path: ".github/ci.yml" }]],
+  ])("of %j are %j", (proof, places) => {
+    expect(placesNamedIn(proof)).toEqual(places);
   });
 });
 
@@ -160,24 +179,32 @@ describe("a gate that asks for proofs", () => {
   });
 });
 
-describe("files in a proof", () => {
+describe("words in a proof", () => {
+  const pathsIn = (proof: string) => placesNamedIn(proof).map(({ path }) => path);
   it("are paths, and names with a line", () => {
-    expect(
-      filesNamedIn("see docs/report.md and src/a.ts:12, (b.ts:3-14); c.ts:x d.ts ./e/f.md. .github/ci.yml"),
-    ).toEqual([...["docs/report.md", "src/a.ts", "b.ts"]]);
-    expect(filesNamedIn("d.ts c.ts:x c.ts:1x c.ts:1-2x c.ts:-1")).toEqual([]);
-    expect(filesNamedIn("c.ts:12-345 d.ts:12")).toEqual(["c.ts", "d.ts"]);
-    expect(filesNamedIn("./e/f.md. .github/ci.yml")).toEqual(["./e/f.md", ".github/ci.yml"]);
+    expect(pathsIn("see docs/report.md and src/a.ts:12, (b.ts:3-14); c.ts:x d.ts ./e/f.md. .github/ci.yml")).toEqual([
+      ...["docs/report.md", "src/a.ts", "b.ts", "./e/f.md", ".github/ci.yml"],
+    ]);
+    expect(pathsIn("d.ts c.ts:x c.ts:1x c.ts:1-2x c.ts:-1")).toEqual([]);
+    expect(pathsIn("c.ts:12-345 d.ts:12")).toEqual(["c.ts", "d.ts"]);
   });
 
-  it("are no addresses, no words between signs, and no names without an ending", () => {
-    expect(
-      filesNamedIn(
-        'https://example.org/a.md ... "" docs/ a/b a/.md a/b.1 a/b.md! a/(b).md a/!c.md a/c.md!c https://a.md:1',
-      ),
-    ).toEqual(["a/b.md"]);
-    expect(filesNamedIn("")).toEqual([]);
-    expect(filesNamedIn("  a/b.md \n\t a/b.md ")).toEqual(["a/b.md"]);
+  it("are no addresses, and no words between signs", () => {
+    expect(pathsIn('https://example.org/a.md ... "" a/b.md! a/(b).md a/!c.md a/c.md!c https://a.md:1')).toEqual([
+      "a/b.md",
+    ]);
+    expect(pathsIn("")).toEqual([]);
+    expect(pathsIn("  a/b.md \n\t a/b.md ")).toEqual(["a/b.md"]);
+  });
+
+  it("that name too many files, or a line that no file has, are no proof", () => {
+    const gate = askForProofs(GATE);
+    const problemsOf = (proof: string) => readClaims(gate, { reviewed: { claim: true, proof } }).problems;
+    const paths = Array.from({ length: 11 }, (_, index) => `a/${index}.md`);
+    expect(problemsOf(paths.slice(1).join(" "))).toEqual([]);
+    expect(problemsOf(paths.join(" "))).toMatchObject([{ message: expect.stringContaining("more than 10 files") }]);
+    expect(problemsOf("a.md:0")).toMatchObject([{ message: expect.stringContaining("names line 0") }]);
+    expect(problemsOf(`a.md:${"9".repeat(20)}`)).toHaveLength(1);
   });
 });
 

@@ -15,7 +15,7 @@ describe("a request", () => {
   });
 
   it("of another web page is refused, with the cookie or without", async () => {
-    const { send, cookie, write } = await makeHouse();
+    const { send, pass, write } = await makeHouse();
     const others = [
       { origin: "https://evil.example" },
       { origin: "null" },
@@ -24,7 +24,7 @@ describe("a request", () => {
       { "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" },
     ];
     for (const headers of others) {
-      expect((await send("api/sessions", { headers: { ...headers, cookie } })).status).toBe(403);
+      expect((await send("api/sessions", { headers: { ...pass, ...headers } })).status).toBe(403);
       expect((await send("api/login", { ...LOGIN, headers: { ...headers, ...write } })).status).toBe(403);
     }
   });
@@ -51,11 +51,11 @@ describe("a request", () => {
     expect((await send(path, { method: "PUT", headers: { ...write, cookie }, body })).status).toBe(405);
   });
 
-  it("that changes something needs more than the cookie, which other servers on this machine get as well", async () => {
-    const { send, cookie, write, engine } = await makeHouse();
+  it("with the cookie alone, which other servers on this machine get as well, reads and changes nothing", async () => {
+    const { send, cookie, pass, write, engine } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
     await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
-    const { request } = await (await send(`api/sessions/${sessionId}/waiting`, { headers: { cookie } })).json();
+    const { request } = await (await send(`api/sessions/${sessionId}/waiting`, { headers: pass })).json();
     const body = JSON.stringify({ what: "waiver", decision: "approve", by: "ann", request });
     const answer = (key: string) =>
       send(`api/sessions/${sessionId}/answer`, {
@@ -64,15 +64,34 @@ describe("a request", () => {
         body,
       });
     const [, value = ""] = cookie.split("=");
-    for (const key of ["1", "", value, TOKEN]) expect((await answer(key)).status).toBe(403);
+    for (const key of ["1", "", value, TOKEN]) {
+      expect((await answer(key)).status).toBe(401);
+      for (const path of ["about", "sessions", `sessions/${sessionId}`, "inbox", "events"]) {
+        expect((await send(`api/${path}`, { headers: { cookie, "x-phasegate": key } })).status).toBe(401);
+      }
+    }
+    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(401);
     expect((await engine.getState(sessionId)).waitsForWaiver).toBe(true);
     expect((await answer(write["x-phasegate"])).status).toBe(200);
   });
 
+  it("with the cookie and the key of an inspector that has ended is refused by the next one with the same token", async () => {
+    const { pass, write } = await makeHouse();
+    const next = await makeHouse({ actions: ["pause"] });
+    const { sessionId } = await next.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    expect((await next.send("api/sessions", { headers: pass })).status).toBe(401);
+    const body = JSON.stringify({ action: "pause", by: "ann", note: "lunch" });
+    const pause = (headers: Record<string, string>) =>
+      next.send(`api/sessions/${sessionId}/action`, { method: "POST", headers: { ...write, ...headers }, body });
+    expect((await pause(pass)).status).toBe(401);
+    expect((await next.engine.getState(sessionId)).head.status).toBe("active");
+    expect((await pause(next.pass)).status).toBe(200);
+  });
+
   it("for a path with broken escapes, or a file outside of the page, is refused", async () => {
-    const { send, cookie, errors } = await makeHouse();
+    const { send, pass, errors } = await makeHouse();
     for (const path of ["api/sessions/%E0%A4%A", "api/workflows/%"]) {
-      expect((await send(path, { headers: { cookie } })).status).toBe(400);
+      expect((await send(path, { headers: pass })).status).toBe(400);
     }
     for (const path of [
       "..%2f..%2fpackage.json",
@@ -87,13 +106,13 @@ describe("a request", () => {
   });
 
   it("with a body that is too large or no JSON is refused", async () => {
-    const { send, cookie, write } = await makeHouse();
+    const { send, cookie, pass, write } = await makeHouse();
     const path = "api/sessions/two_phases_a_20260101_000000/answer";
     const post = (body: string) => send(path, { method: "POST", headers: { ...write, cookie }, body });
     for (const body of ["{", "", "[]", `"${"x".repeat(70_000)}"`, "[".repeat(60_000)]) {
       expect((await post(body)).status).toBe(400);
     }
-    expect((await send(`api/sessions?text=${"x".repeat(10_000)}`, { headers: { cookie } })).status).toBe(400);
+    expect((await send(`api/sessions?text=${"x".repeat(10_000)}`, { headers: pass })).status).toBe(400);
   });
 });
 
@@ -102,7 +121,7 @@ describe("a login", () => {
     const { send, write } = await makeHouse();
     const right = await send("api/login", { ...LOGIN, headers: write });
     expect(right.headers.get("set-cookie")).toMatch(
-      /^phasegate-[0-9a-f]{8}=[0-9a-f]{56}; Path=\/; HttpOnly; SameSite=Strict$/,
+      /^phasegate-[0-9a-f]{8}=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/,
     );
     expect(right.headers.get("set-cookie")).not.toContain(TOKEN);
     for (const token of ["", "x", `${TOKEN} `, null, [TOKEN]]) {
@@ -172,10 +191,11 @@ describe("a login", () => {
     const enter = async (token: string) => {
       const body = JSON.stringify({ token });
       const answer = await inspector.fetch(new Request(`${ORIGIN}/api/login`, { method: "POST", headers, body }));
-      return answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+      const { key } = await answer.json();
+      return { cookie: answer.headers.get("set-cookie")?.split(";")[0] ?? "", "x-phasegate": String(key) };
     };
-    const status = async (cookie: string) =>
-      (await inspector.fetch(new Request(`${ORIGIN}/api/about`, { headers: { cookie } }))).status;
+    const status = async (pass: Record<string, string>) =>
+      (await inspector.fetch(new Request(`${ORIGIN}/api/about`, { headers: pass }))).status;
     const [ben, first] = [await enter("ben"), await enter("amy")];
     for (let more = 0; more < 20; more += 1) await enter("amy");
     const last = await enter("amy");
@@ -185,9 +205,9 @@ describe("a login", () => {
 
 describe("every answer", () => {
   it("has headers that allow nothing but the page's own files", async () => {
-    const { send, cookie } = await makeHouse();
+    const { send, pass } = await makeHouse();
     for (const path of ["api/sessions", "api/nothing", "api/events"]) {
-      const { headers } = await send(path, { headers: { cookie } });
+      const { headers } = await send(path, { headers: pass });
       expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self';/);
       expect(headers.get("content-security-policy")).not.toContain("unsafe");
       expect(headers.get("x-content-type-options")).toBe("nosniff");

@@ -30,16 +30,17 @@ export async function makeHouse(more: Partial<InspectorOptions> = {}, storage: S
     inspector.fetch(new Request(`${ORIGIN}/${path}`, init));
   const headers = { "content-type": "application/json", "x-phasegate": "1" };
   const login = await send("api/login", { method: "POST", headers, body: JSON.stringify({ token: TOKEN }) });
-  const { writeKey = "1" } = await login.json();
-  const write = { ...headers, "x-phasegate": writeKey };
+  const { key = "1" } = await login.json();
+  const write = { ...headers, "x-phasegate": key };
   const cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+  const pass = { cookie, "x-phasegate": key };
   /** Reads an answer of the API as the page does. */
   const get = async <T>(path: string): Promise<T> => {
-    const response = await send(`api/${path}`, { headers: { cookie } });
+    const response = await send(`api/${path}`, { headers: pass });
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
     return response.json();
   };
   const post = (path: string, body: object) =>
     send(`api/${path}`, { method: "POST", headers: { ...write, cookie }, body: JSON.stringify(body) });
-  return { storage, engine, routed, inspector, errors, send, cookie, write, get, post };
+  return { storage, engine, routed, inspector, errors, send, cookie, pass, write, get, post };
 }

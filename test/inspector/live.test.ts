@@ -8,9 +8,9 @@ import { makeHouse, ORIGIN } from "./house.js";
 type House = Awaited<ReturnType<typeof makeHouse>>;
 
 /** Opens a stream, and returns what reads its messages. */
-async function open({ inspector, cookie }: House, lastId?: string) {
+async function open({ inspector, pass }: House, lastId?: string) {
   const end = new AbortController();
-  const headers = { cookie, ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
+  const headers = { ...pass, ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
   const response = await inspector.fetch(new Request(`${ORIGIN}/api/events`, { headers, signal: end.signal }));
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -137,7 +137,7 @@ describe("the inspector behind a login of the server", () => {
     expect(JSON.stringify(await engine.commits(amySession))).toContain('"olga"');
   });
 
-  it("takes a token once for a cookie, needs the key for changes, and ends with the token", async () => {
+  it("takes a token once for a cookie and a key, needs both, and ends with the token", async () => {
     const { send, post, tokens, revoked, amySession } = await shared();
     const url = `sessions/${amySession}/action`;
     expect((await post("login", { token: "pgt_wrong" })).status).toBe(401);
@@ -147,20 +147,24 @@ describe("the inspector behind a login of the server", () => {
     expect(set).toMatch(/; Path=\/inspector; HttpOnly; SameSite=Strict$/);
     expect(set).not.toContain(tokens.get("olga"));
     const cookie = set.split(";")[0] ?? "";
-    const { writeKey } = await entered.json();
+    const { key } = await entered.json();
+    const pass = { cookie, "x-phasegate": String(key) };
     const pause = { action: "pause", by: "", note: "lunch" };
-    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(200);
-    expect((await post(url, pause, { cookie })).status).toBe(403);
-    expect((await post(url, pause, { cookie, "x-phasegate": writeKey })).status).toBe(200);
+    expect((await send("api/sessions", { headers: pass })).status).toBe(200);
+    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(401);
+    expect((await post(url, pause, { cookie })).status).toBe(401);
+    expect((await post(url, pause, pass)).status).toBe(200);
     // The keys of two logins are not the same.
     const other = await (await post("login", { token: tokens.get("olga") })).json();
-    expect((await post(url, pause, { cookie, "x-phasegate": other.writeKey })).status).toBe(403);
+    expect((await post(url, pause, { cookie, "x-phasegate": other.key })).status).toBe(401);
     revoked.add("olga");
-    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(401);
+    expect((await send("api/sessions", { headers: pass })).status).toBe(401);
     revoked.clear();
-    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(401);
+    expect((await send("api/sessions", { headers: pass })).status).toBe(401);
     expect((await send("api/sessions")).status).toBe(401);
-    expect((await send("api/sessions", { headers: { cookie: cookie.replace(/=.*/, "=x") } })).status).toBe(401);
+    expect((await send("api/sessions", { headers: { ...pass, cookie: cookie.replace(/=.*/, "=x") } })).status).toBe(
+      401,
+    );
   });
 
   it.each([

@@ -41,9 +41,13 @@ async function makeDesk() {
   };
   const login = await post("login", { token: TOKEN });
   const { cookie } = login;
-  key = login.answer.writeKey;
+  key = login.answer.key;
   const get = async (path: string) =>
-    (await inspector.fetch(new Request(`${ORIGIN}/api/${path}`, { headers: { ...HEADERS, cookie } }))).json();
+    (
+      await inspector.fetch(
+        new Request(`${ORIGIN}/api/${path}`, { headers: { ...HEADERS, cookie, "x-phasegate": key } }),
+      )
+    ).json();
   const start = async () => {
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
     await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });

@@ -9,9 +9,9 @@ describe("paths of the API", () => {
     ...["sessions/ID/waiting/extra/foo", "sessions/ID/waiting/extra", "sessions/ID/commits/1", "sessions/ID/audit/x"],
     ...["sessions//attempts", "constructor", "", "/"],
   ])("are read to their end: %s is none", async (path) => {
-    const { engine, send, cookie } = await makeHouse();
+    const { engine, send, pass } = await makeHouse();
     const id = await startTwoPhases(engine);
-    const response = await send(`api/${path.replace("ID", id)}`, { headers: { cookie } });
+    const response = await send(`api/${path.replace("ID", id)}`, { headers: pass });
     expect([response.status, await response.json()]).toEqual([
       404,
       { error: { code: "NOT_FOUND", message: "There is nothing here." } },
@@ -19,15 +19,15 @@ describe("paths of the API", () => {
   });
 
   it.each(["abc", "-1", "1.5", "NaN", "1e3"])("name an attempt by its number, not by %s", async (index) => {
-    const { engine, send, cookie } = await makeHouse();
+    const { engine, send, pass } = await makeHouse();
     const id = await startTwoPhases(engine);
-    const response = await send(`api/sessions/${id}/attempts/${index}`, { headers: { cookie } });
+    const response = await send(`api/sessions/${id}/attempts/${index}`, { headers: pass });
     const message = "attempt is not valid: a whole number expected";
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: { code: "INVALID_INPUT", message } },
     ]);
-    const known = await send(`api/sessions/${id}/attempts/0`, { headers: { cookie } });
+    const known = await send(`api/sessions/${id}/attempts/0`, { headers: pass });
     expect(known.status).toBe(200);
   });
 

@@ -45,8 +45,8 @@ async function makeHeld() {
   const engine = createEngine({ storage, content, verifiers });
   const workflows = gardenWith({ ...DEPTH_GATE, verify: [{ verifier: "held", params: {} }] });
   const routed = createRoutedEngine({ storage, workflows, verifiers, decider: new ScriptedDecider(["Sow"]) });
-  const { get, inspector, send, cookie } = await makeHouse({ engine, routed });
-  return { engine, routed, get, inspector, send, cookie, release: () => release(), begun };
+  const { get, inspector, send, pass } = await makeHouse({ engine, routed });
+  return { engine, routed, get, inspector, send, pass, release: () => release(), begun };
 }
 
 describe("what happens without a commit", () => {

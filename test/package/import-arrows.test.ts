@@ -64,6 +64,8 @@ const NODE_FILES = [
   "mcp/stdio.ts",
   "inspector/x.ts",
   "setup/project.ts",
+  "setup/ignored.ts",
+  "setup/own-record.ts",
 ];
 
 test("every wrong-way import between two rooms is caught, and no other", async () => {

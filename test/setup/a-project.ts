@@ -49,8 +49,11 @@ export async function aProject(files: Readonly<Record<string, string | Uint8Arra
   await writeFiles(starters, STARTERS);
   vi.stubEnv("HOME", home);
   vi.stubEnv("USERPROFILE", home);
+  // Where init keeps what this user has set up.
+  const config = join(folder, "config");
+  vi.stubEnv("XDG_CONFIG_HOME", config);
   return {
-    ...{ root, home, starters },
+    ...{ root, home, starters, config },
     /** Runs `phasegate init` in the project. */
     init: (...args: string[]) => run("init", "--project", root, "--starters-from", starters, ...args),
     read: (path: string) => readFile(join(root, path), "utf8"),

@@ -28,6 +28,16 @@ test("the bin sets a project up; what it wrote starts the server, answers the ho
     stderr: "",
   });
 
+  const doctor = () => runBin(["doctor", "--project", root], { env: { HOME: home, ...pathOf(process.execPath) } });
+  expect((await doctor()).stdout).toMatch(/Claude Code, \.mcp\.json, phasegate: starts phasegate/);
+  const written = await project.read(".mcp.json");
+  // What a later commit of somebody else changes is not started.
+  await project.write({ ".mcp.json": written.replace('"serve"', '"serve", "--allow-command", "sh"') });
+  expect((await doctor()).stdout).toContain(
+    "Claude Code, .mcp.json, phasegate: not started: your init did not write it",
+  );
+  await project.write({ ".mcp.json": written });
+
   const { mcpServers } = JSON.parse(await readFile(join(root, ".mcp.json"), "utf8"));
   const { command, args } = mcpServers.phasegate;
   const client = new Client({ name: "test", version: "1" });

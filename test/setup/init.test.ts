@@ -243,7 +243,7 @@ test("a read-only file is left alone, and so is a file with several names", asyn
   expect((await project.init()).stdout).not.toContain(".mcp.json");
 });
 
-test("links inside the project are followed and stay links; one that leads out is not followed", async () => {
+test("nothing is written through a link; of two names of one file, one is enough", async () => {
   const project = await aProject({ "AGENTS.md": "# Rules\n", "shared/mcp.json": "{}\n" });
   await symlink("AGENTS.md", join(project.root, "CLAUDE.md"));
   await symlink("shared/mcp.json", join(project.root, ".mcp.json"));
@@ -255,8 +255,11 @@ test("links inside the project are followed and stay links; one that leads out i
   expect(code).toBe(1);
   expect(stdout).toMatch(/not changed: \.gitignore: the path \S+ is refused/);
   expect(stdout).toContain("not changed: GEMINI.md: the path");
+  expect(stdout).toContain(
+    "not changed: .mcp.json: it is a link, and nothing is written through one\n  add this by hand:",
+  );
   expect((await project.read("AGENTS.md")).split("phasegate:begin").length).toBe(2);
-  expect(await project.read("shared/mcp.json")).toContain("phasegate");
+  expect(await project.read("shared/mcp.json")).toBe("{}\n");
   await project.init("--remove");
   expect(await project.everything()).toEqual(before);
 });
@@ -315,18 +318,21 @@ test("a record never leads init to files that it did not write", async () => {
   await project.init();
   const record = JSON.parse(await project.read(".phasegate-init.json"));
   const ofNotes = digest("mine\n");
-  for (const path of ["../home/precious", "~/precious", "/etc/passwd", "C:\\precious"]) {
+  for (const path of ["../home/precious", "~/precious", "/etc/passwd", "C:\\precious", ".git/hooks/pre-commit"]) {
     const pieces = [...record.pieces, { path, kind: "file", digest: ofNotes }];
     await project.write({ ".phasegate-init.json": JSON.stringify({ ...record, pieces }) });
     expect(await project.init("--remove")).toMatchObject({ code: 1, stderr: expect.stringContaining("never writes") });
   }
-  for (const folder of ["../home", "~/../x"]) {
+  for (const folder of ["../home", "~/../x", "~", "~/empty", ".git/hooks", "src"]) {
     await project.write({ ".phasegate-init.json": JSON.stringify({ ...record, folders: [folder] }) });
     expect(await project.init("--remove")).toMatchObject({ code: 1, stderr: expect.stringContaining("never makes") });
   }
   const pieces = [...record.pieces, { path: "notes.md", kind: "file", digest: digest("theirs\n") }];
   await project.write({ ".phasegate-init.json": JSON.stringify({ ...record, pieces }) });
-  expect(await project.init("--remove")).toMatchObject({ code: 0 });
+  expect(await project.init("--remove", "--trust")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("never writes"),
+  });
   expect(await project.read("notes.md")).toBe("mine\n");
 });
 

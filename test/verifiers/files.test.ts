@@ -27,6 +27,14 @@ describe("file_exists", () => {
     expect(refused(await verify("file_exists", { path: "empty" }))).toContain("the file is too small");
     expect(await verify("file_exists", { path: "empty", min_bytes: 0 })).toMatchObject({ ok: true });
     expect(refused(await verify("file_exists", { path: "empty", min_bytes: 2 }))).toContain("at least 2");
+    expect(refused(await verify("file_exists", { path: "empty", min_bytes: 0, min_lines: 1 }))).toContain("no line 1");
+    expect(await verify("file_exists", { path: ".", allow_folder: true })).toMatchObject({
+      ok: true,
+      message: ".: there",
+    });
+    expect(refused(await verify("file_exists", { path: "none", allow_folder: true }))).toContain(
+      "there is no file none",
+    );
   });
 
   it("counts bytes of large files without holes, and reads no more than needed", async () => {
@@ -189,7 +197,7 @@ describe("params", () => {
     expect(thrown({ pth: "a" })).toMatchObject({
       code: "INVALID_INPUT",
       message: "pth of file_exists: there is no such parameter; did you mean 'path'?",
-      remedy: "file_exists has these parameters: path, allow_link, min_bytes.",
+      remedy: "file_exists has these parameters: path, allow_link, min_bytes, min_lines, allow_folder.",
     });
     expect(thrown({ path: 5 })).toMatchObject({ code: "INVALID_INPUT", details: { field: "file_exists.path" } });
     expect(thrown({ min_bytes: -1 })).toMatchObject({ code: "INVALID_INPUT" });

@@ -60,23 +60,29 @@ export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 
 /** Sends a change to the API. */
 export function post<T>(path: string, body: object): Promise<T> {
-  const headers = { "content-type": "application/json", "x-phasegate": localStorage.getItem(WRITE_KEY) ?? "1" };
+  const headers = { "content-type": "application/json" };
   return request<T>(path, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-/** Where the browser keeps the key for changes: other servers on this machine get this one's cookies, but not this. */
-const WRITE_KEY = `phasegate ${base}`;
+/** Where the browser keeps the key: other servers on this machine get this one's cookies, but not this. */
+const KEY = `phasegate ${base}`;
 
 /** Logs in with the secret of the URL. */
 export async function logIn(token: string): Promise<void> {
-  const { writeKey } = await post<LoginAnswer>("login", { token });
-  localStorage.setItem(WRITE_KEY, writeKey);
+  const { key } = await post<LoginAnswer>("login", { token });
+  localStorage.setItem(KEY, key);
+}
+
+/** Sends a request to the API, with the cookie and the key. */
+function send(path: string, options: RequestInit): Promise<Response> {
+  const headers = { ...options.headers, "x-phasegate": localStorage.getItem(KEY) ?? "1" };
+  return fetch(`${base}api/${path}`, { ...options, headers, credentials: "same-origin" });
 }
 
 async function request<T>(path: string, options: RequestInit): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(`${base}api/${path}`, { ...options, credentials: "same-origin" });
+    response = await send(path, options);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     const remedy = "Check that the inspector is running.";
@@ -91,10 +97,7 @@ async function request<T>(path: string, options: RequestInit): Promise<T> {
   throw new Failure(response.status, error);
 }
 
-/**
- * Whether changes arrive. The browser opens a lost connection again by itself and names the last message that it has got; where
- * it gives up, a new stream is opened, and everything is read anew.
- */
+/** Whether changes arrive. A stream that has ended is opened again, and names the last message that this page has got. */
 export const connection = signal<"opening" | "open" | "lost">("opening");
 
 /** The wait before a stream that has failed is opened again, in milliseconds. */
@@ -112,7 +115,10 @@ function tell(message: LiveMessage): void {
   for (const listener of listeners) listener(message);
 }
 
-let stream: EventSource | undefined;
+/** Ends the stream, while there is one. */
+let stream: AbortController | undefined;
+/** The number of the last message. A stream that names it gets what was missed, or is told to read everything anew. */
+let lastId: string | undefined;
 
 /** A browser has six connections to a server for all of its tabs: those that nobody sees give theirs back after this time. */
 const HIDDEN_MS = 5000;
@@ -125,7 +131,7 @@ export function openStream(isAllowed: () => Promise<boolean>): Promise<void> {
   let hiding: ReturnType<typeof setTimeout> | undefined;
   const isHidden = () => document.visibilityState === "hidden";
   const close = () => {
-    stream?.close();
+    stream?.abort();
     stream = undefined;
   };
   document.addEventListener("visibilitychange", () => {
@@ -142,28 +148,47 @@ export function openStream(isAllowed: () => Promise<boolean>): Promise<void> {
   return Promise.race([open(isAllowed, true), patience]);
 }
 
+/** Opens the stream, and opens it again whenever it ends. Resolves when it is open, or can't be opened. */
 function open(isAllowed: () => Promise<boolean>, isFirst: boolean): Promise<void> {
-  const opened = new EventSource(`${base}api/events`);
+  const opened = new AbortController();
   stream = opened;
-  // A new stream does not know what this page has missed; one that the browser continues does.
-  let isAnew = !isFirst;
   return new Promise((resolve) => {
-    opened.addEventListener("open", () => {
-      connection.value = "open";
-      if (isAnew) tell({ type: "reset" });
-      isAnew = false;
-      resolve();
-    });
-    opened.addEventListener("message", ({ data }) => tell(JSON.parse(data)));
-    opened.addEventListener("error", () => {
-      connection.value = "lost";
-      if (opened.readyState === EventSource.CLOSED) setTimeout(reopen, AGAIN_MS, isAllowed, opened);
-      resolve();
-    });
+    follow(opened.signal, isFirst, resolve)
+      .catch(() => undefined) // The page shows that the stream is lost.
+      .finally(() => {
+        resolve();
+        if (stream !== opened) return;
+        connection.value = "lost";
+        setTimeout(reopen, AGAIN_MS, isAllowed, opened);
+      });
   });
 }
 
-async function reopen(isAllowed: () => Promise<boolean>, failed: EventSource): Promise<void> {
+/** Reads the stream to its end. It is read by `fetch`, since an `EventSource` can't send the key. */
+async function follow(signal: AbortSignal, isFirst: boolean, onOpen: () => void): Promise<void> {
+  const headers = lastId === undefined ? {} : { "last-event-id": lastId };
+  const { ok, body } = await send("events", { headers, signal });
+  if (!ok || body === null) return;
+  connection.value = "open";
+  if (!isFirst && lastId === undefined) tell({ type: "reset" });
+  onOpen();
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const events = (rest + part.value).split("\n\n");
+    rest = events.pop() ?? "";
+    for (const event of events) take(event);
+  }
+}
+
+function take(event: string): void {
+  for (const line of event.split("\n")) {
+    if (line.startsWith("id: ")) lastId = line.slice(4);
+    if (line.startsWith("data: ")) tell(JSON.parse(line.slice(6)));
+  }
+}
+
+async function reopen(isAllowed: () => Promise<boolean>, failed: AbortController): Promise<void> {
   const is = await isAllowed();
   // Nobody sees the page any more, or another stream was opened meanwhile.
   if (stream !== failed) return;

@@ -1,0 +1,13 @@
+import { linkIn } from "../sandbox/change.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+
+/**
+ * Refuses a state in a project that goes through a link: who has made the project would decide where sessions are written. The
+ * path is relative to the project.
+ */
+export function refuseLinkedState(project: string, path: string): void {
+  const link = linkIn(project, path);
+  if (link === undefined) return;
+  const hint = "If you have made the link, give --state the place where it leads; if not, delete it.";
+  throw new CommandFailure(`the state is refused: ${link} in the project is a link`, EXIT.environment, hint);
+}

@@ -1,0 +1,89 @@
+/**
+ * What this user has set up on this machine: a copy of each project's record, in the user's own configuration. A record in a
+ * project, and a configuration of a client, may come from whoever made the project. What they say is believed only as far as this
+ * copy says the same, or the user does (`--trust`).
+ */
+import { mkdir, rm } from "node:fs/promises";
+import { isAbsolute, join, relative, sep } from "node:path";
+import process from "node:process";
+import * as z from "zod";
+import { isPhasegateError } from "../errors.js";
+import { openIfThere, openSandbox } from "../sandbox/sandbox.js";
+import { digest } from "../workflow/json.js";
+import type { Roots } from "./project.js";
+import { type RecordedPiece, recordSchema, recordText, type SetupRecord } from "./record.js";
+
+const ownSchema = z.object({ root: z.string(), record: recordSchema });
+
+/** A record has some kB. */
+const RECORD_MAX = 4 * 1024 * 1024;
+
+/** Reads what this user has set up in a project; undefined if nothing is known. */
+export async function readOwnRecord(roots: Roots): Promise<SetupRecord | undefined> {
+  const folder = configurationOf(roots);
+  const sandbox = folder === undefined ? undefined : await openIfThere(folder);
+  if (sandbox === undefined) return undefined;
+  try {
+    const { text } = await sandbox.read(pathFor(roots), { maxBytes: RECORD_MAX });
+    const { root, record } = ownSchema.parse(JSON.parse(text));
+    return root === roots.root ? record : undefined;
+  } catch (error) {
+    // One that can't be read confirms nothing.
+    if (isPhasegateError(error) || error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
+    throw error;
+  }
+}
+
+/** Keeps what this user has set up in a project; forgets it if there is nothing any more. Returns why it can't be kept. */
+export async function keepOwnRecord(roots: Roots, record: SetupRecord | undefined): Promise<string | undefined> {
+  const folder = configurationOf(roots);
+  if (folder === undefined) return "there is no folder for it outside of the project";
+  try {
+    if (record === undefined) {
+      await rm(join(folder, pathFor(roots)), { force: true });
+      return undefined;
+    }
+    await mkdir(folder, { recursive: true });
+    const text = `${JSON.stringify({ root: roots.root, record }, null, 1)}\n`;
+    await (await openSandbox(folder)).save(pathFor(roots), { text, maxBytes: RECORD_MAX });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Returns true if a record in a project is the one that this user's init has left there. */
+export function isConfirmed(record: SetupRecord, own: SetupRecord | undefined): boolean {
+  const { pending: _, ...left } = record;
+  return own !== undefined && recordText(left) === recordText(own);
+}
+
+/** Returns a record that a user trusts, without what it says of files outside of the project and this user's own does not. */
+export function trusted(record: SetupRecord, own: SetupRecord | undefined): SetupRecord {
+  const known = new Set((own?.pieces ?? []).map((piece) => JSON.stringify(piece)));
+  const isKnown = (piece: RecordedPiece) => !isOutside(piece.path) || known.has(JSON.stringify(piece));
+  const pieces = record.pieces.filter(isKnown);
+  const paths = new Set(pieces.map(({ path }) => path));
+  return {
+    ...record,
+    pieces,
+    files: Object.fromEntries(Object.entries(record.files).filter(([path]) => !isOutside(path) || paths.has(path))),
+    folders: record.folders.filter((folder) => !isOutside(folder) || own?.folders.includes(folder) === true),
+  };
+}
+
+function isOutside(path: string): boolean {
+  return path.startsWith("~/");
+}
+
+/** Returns the folder of the user's configurations. Undefined if there is none, or it is in the project, whose makers could write it. */
+function configurationOf({ root, home }: Roots): string | undefined {
+  const { XDG_CONFIG_HOME: given = "" } = process.env;
+  const folder = isAbsolute(given) ? given : join(home, ".config");
+  const way = relative(root, folder);
+  return way === "" || !(way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) ? undefined : folder;
+}
+
+function pathFor({ root }: Roots): string {
+  return `phasegate/projects/${digest(root)}.json`;
+}

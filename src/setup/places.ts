@@ -1,0 +1,37 @@
+/** Where `phasegate init` writes: nothing leads it to another file, also not a record that somebody else has made. */
+import { isPlainPath } from "../workflow/names.js";
+import { CLIENTS, type ClientId } from "./clients.js";
+
+/** The folder for the workflows, and the one for the sessions. */
+export const WORKFLOWS = "workflows";
+export const STATE = ".phasegate";
+
+/** The files with instructions for agents. */
+export const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
+
+/** Returns the files of clients that are read and written. */
+export function filesOfClients(clients: readonly ClientId[]): string[] {
+  return clients.flatMap((id) => [...CLIENTS[id].configs, CLIENTS[id].hookFile ?? []].flat());
+}
+
+/** The files outside of the folder of workflows. */
+const FILES = new Set([
+  ...Object.values(CLIENTS).flatMap(({ id }) => filesOfClients([id])),
+  ...INSTRUCTIONS,
+  ".gitignore",
+]);
+
+/** Returns true for a file that init may write. */
+export function mayWrite(path: string): boolean {
+  return FILES.has(path) || isInWorkflows(path);
+}
+
+/** Returns true for a folder that init may make for such a file. */
+export function mayMake(folder: string): boolean {
+  const isAbove = folder !== "~" && [...FILES].some((path) => path.startsWith(`${folder}/`));
+  return isAbove || folder === WORKFLOWS || isInWorkflows(folder);
+}
+
+function isInWorkflows(path: string): boolean {
+  return isPlainPath(path) && path.startsWith(`${WORKFLOWS}/`);
+}
