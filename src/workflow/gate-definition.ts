@@ -101,6 +101,28 @@ export interface PlanGate {
   proofs?: string[] | undefined;
 }
 
+/** Checks whether the evidence `{}` passes a gate, as far as its definition tells: a schema in code may take it, too. */
+export function requiresNothing(gate: GateDefinition): boolean {
+  switch (gate.kind) {
+    case "open":
+      return true;
+    case "schema":
+      return false;
+    case "fields": {
+      const { fields, rules = [], verify = [], approval, strict } = gate;
+      const isChecked = (strict && rules.length > 0) || verify.some(({ field }) => field === undefined);
+      return approval === undefined && !isChecked && fields.every(({ required }) => !required);
+    }
+    case "plan":
+      return gate.items.length === 0 && gate.verify === undefined && gate.tasks.every(({ optional }) => optional);
+  }
+}
+
+/** Returns the numbers of the phases that require nothing. */
+export function openPhases(phases: readonly { readonly number: number; readonly gate: GateDefinition }[]): number[] {
+  return phases.flatMap(({ number, gate }) => (requiresNothing(gate) ? [number] : []));
+}
+
 /** One field that a gate asks for. */
 export interface FieldDefinition {
   /** The field's key in the evidence. */

@@ -10,6 +10,7 @@ import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
+import { requiresNothing } from "../../workflow/gate-definition.js";
 import { type JsonObject, optional } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { verificationRecord } from "../verification-notice.js";
@@ -37,7 +38,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
     ...(phase.plan === undefined ? taskNames(phase, tasks) : optional("tasks", plan?.tasks.map(taskEntry))),
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
-      : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
+      : { ...openMark(phase.gate), required_evidence: requiredNames(phase.gate), details: "see get_phase" },
     ...optional("evidence_note", evidenceNote(text, phase.gate)),
     ...optional("missing_tools", absenceNote(text, given)),
     ...(isWhole ? { artifacts_from_previous_phases: artifactNames(artifacts) } : {}),
@@ -213,11 +214,26 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
   const { required, format, example } = wanted(phase.gate);
   return {
+    ...openMark(phase.gate),
     required_evidence: required,
     ...optional("validation", validation?.join("; ")),
     evidence_schema: format,
     ...optional("evidence_example", example),
   };
+}
+
+/** Says that a gate requires nothing. */
+function openMark(gate: GateDefinition): WireObject {
+  return requiresNothing(gate) ? { open: true } : {};
+}
+
+/** Limits the phases that an answer names as open. */
+const OPEN_MAX = 50;
+
+/** Says of a workflow that some of its phases require nothing. */
+export function openNotice(phases: readonly number[]): WireObject {
+  if (phases.length === 0) return {};
+  return { open: true, open_phases: phases.slice(0, OPEN_MAX) };
 }
 
 /** What a gate expects. */
