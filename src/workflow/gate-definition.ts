@@ -198,6 +198,8 @@ export interface GatePlace {
   readonly phases: readonly number[];
   /** The phase that sessions begin with. Default: the first one. */
   readonly startPhase?: number | undefined;
+  /** The phases before it that have been read, with their gates. */
+  readonly before?: readonly { readonly number: number; readonly gate: GateDefinition }[];
 }
 
 /** The place of a gate that belongs to no phase. */

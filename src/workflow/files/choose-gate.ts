@@ -267,7 +267,7 @@ async function readSettings(
 ): Promise<Omit<FieldGate, "kind" | "source">> {
   const readers = [top, checkpoint].filter((reader) => reader !== undefined);
   const { verify: asked, ...demands } = readDemands(readers, report, place);
-  const { fields, rules, verify: meant } = await readRules(seeds, readers, report);
+  const { fields, rules, verify: meant } = await readRules(seeds, readers, report, place);
   const verify = [...seeds.flatMap((seed) => seed.verify), ...meant, ...asked];
   return {
     strict: checkpoint?.flag("strict") ?? true,
