@@ -244,10 +244,12 @@ describe("a workflow defined in code", () => {
 
   it("is migrated by the host, which is recorded, and keeps completed phases", async () => {
     const { sessionId, again } = await sessionOn(strict);
-    const engine = again([gated(z.object({ b: z.string() }), "2")]);
+    const otherGate = again([gated(z.object({ b: z.string() }), "2")]);
+    expect((await failure(otherGate.migrate(sessionId, { by: "ops" }))).code).toBe("NOT_ALLOWED");
+    const engine = again([gated(z.object({ a: z.string() }), "2")]);
     const state = await engine.migrate(sessionId, { by: "ops@example.org" });
     expect(state.structure.revision).toBe("2");
-    expect(await complete(engine, sessionId, { b: "x" })).toMatchObject({ passed: true });
+    expect(await complete(engine, sessionId, { a: "x" })).toMatchObject({ passed: true });
     const other = again([twoPhases]);
     expect((await failure(other.migrate(sessionId, { by: "ops" }))).code).toBe("WORKFLOW_NOT_FOUND");
   });
