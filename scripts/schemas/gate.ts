@@ -119,7 +119,8 @@ const field = gateObject({
     true,
   ),
   description: optional(z.string(), "What the field means. Shown to the agent, and again if the field is missing."),
-  example: optional(z.unknown(), "A valid value, shown to the agent. Default: one that is made from type and rules."),
+  example: optional(z.unknown(), "A valid value, shown to the agent. A value that equals it is refused as copied."),
+  allow_example: optional(z.boolean(), "True if the example may be what the work gives. Default: false.", false),
   waivable: optional(z.boolean(), "False if nobody may waive the field. Default: true.", true),
   validator: optional(
     z.union([filled, texts]),

@@ -54,6 +54,8 @@ export interface SchemaGate {
   jsonSchema?: JsonObject | undefined;
   /** Evidence that the schema accepts, if the author gives an example. */
   example?: JsonObject | undefined;
+  /** True if the example may be what the work gives. Evidence that equals it is refused as copied if missing. */
+  allowExample?: true | undefined;
   /** Generated values that the schema accepts. Missing if it was not run before the session was started. */
   sample?:
     | {
@@ -135,6 +137,8 @@ export interface FieldDefinition {
   description?: string | undefined;
   /** A valid value, given by the author. */
   example?: JsonValue | undefined;
+  /** True if the example may be what the work gives. Evidence that equals it is refused as copied if missing. */
+  allowExample?: true | undefined;
   /** A generated value that passes the rules, if the author gives no example. */
   sample?: JsonValue | undefined;
   /** Rules for the value, if one is given. */
@@ -260,6 +264,7 @@ export const fieldSchema = z.object({
   required: z.boolean(),
   description: z.optional(z.string()),
   example: z.optional(storedValueSchema),
+  allowExample: z.optional(z.literal(true)),
   sample: z.optional(storedValueSchema),
   rules: z.optional(z.array(ruleSchema)),
   waivable: z.optional(z.literal(false)),
@@ -299,6 +304,7 @@ const schemaGateSchema = z.object({
   allowOverride: z.optional(z.boolean()),
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
+  allowExample: z.optional(z.literal(true)),
   sample: z.optional(z.object({ values: storedObjectSchema, complete: z.optional(z.boolean()) })),
   ...demandsShape,
   ...copied,

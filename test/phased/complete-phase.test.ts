@@ -42,7 +42,7 @@ describe("completePhase", () => {
     expect((await engine.getState(sessionId)).head.status).toBe("completed");
   });
 
-  it("returns all problems, the format and an example if the gate fails", async () => {
+  it("returns all problems, the format and the form if the gate fails", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const failed = await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "x", tests_pass: false } });
@@ -51,7 +51,7 @@ describe("completePhase", () => {
       problems: [{ field: "summary" }, { field: "tests_pass", got: "false", example: true }],
       attemptsLeft: 2,
       status: "active",
-      example: built,
+      example: { summary: "<text: 3 or more characters>", tests_pass: "<boolean: true, once it is so>" },
       requiredFormat: { required: ["summary", "tests_pass"] },
     });
   });

@@ -1,6 +1,7 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import { exampleWithoutClaims, requiredFormat, requiredNames } from "../../gate/format.js";
+import { requiredFormat, requiredNames } from "../../gate/format.js";
+import { evidenceForm } from "../../gate/forms.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
@@ -173,9 +174,9 @@ export function skipNotice(skipped: readonly SkippedPhase[] | undefined): WireOb
   return { skipped_phases: named };
 }
 
-/** Returns a problem without its sentence, which is in `validation_errors`. */
-export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
-  return compact({ field, problem, got, expected, example });
+/** Returns a problem without its sentence, which is in `validation_errors`, and without its example, which would be copied. */
+export function problemEntry({ field, problem, got, expected }: Problem): WireObject {
+  return compact({ field, problem, got, expected });
 }
 
 /** Limits facts next to a text; the text itself is complete in `content`. */
@@ -240,7 +241,7 @@ export function openNotice(phases: readonly number[]): WireObject {
 interface Wanted {
   readonly required: readonly string[];
   readonly format: JsonObject;
-  /** Missing if it is long or would hold a claim: the schema has everything that is required. */
+  /** The form of it; missing if it is long: the schema has everything that is required. */
   readonly example: JsonObject | undefined;
 }
 
@@ -250,7 +251,7 @@ const wantedBy = new WeakMap<GateDefinition, Wanted>();
 function wanted(gate: GateDefinition): Wanted {
   const known = wantedBy.get(gate);
   if (known !== undefined) return known;
-  const example = exampleWithoutClaims(gate);
+  const example = evidenceForm(gate);
   const isShort = example !== undefined && JSON.stringify(example).length <= LIST_MAX;
   const found = {
     required: requiredNames(gate),
