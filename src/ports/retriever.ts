@@ -52,6 +52,7 @@ export interface ChunkPart {
 
 /** A chunk with its place: a text that is put together of such chunks is known to be complete. */
 export interface PlacedChunk extends Chunk {
+  /** Its place among the chunks of its file. */
   readonly part: ChunkPart;
 }
 

@@ -261,7 +261,8 @@ function callIfImpossible(
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
   if (result.reveal === "none") return { "<what was done>": "<result>" };
   const { missing_tasks: tasks = [], unclaimed_items: items = {} } = planClaims(result);
-  const claims = planBlanks(tasks, Object.keys(items), ["<all that were claimed before>"]);
+  const ids = "the ids that were claimed before, and those of missing_tasks that you have done by now";
+  const claims = planBlanks(tasks.length === 0 ? undefined : ids, Object.keys(items));
   const named = { ...corrected(result), ...claims };
   return { ...named, ...others(result, submitted, named) };
 }
