@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
-import { createSearchTool, RagContent, type Retriever } from "phasegate/rag";
+import { createSearchTool, RagContent, type RefreshableRetriever } from "phasegate/rag";
 
 interface Metadata {
   readonly workflow?: string;
@@ -13,6 +13,9 @@ interface Metadata {
   readonly source: string;
   readonly from: number;
   readonly to: number;
+  /** Which piece of its file it is, from 1, and how many there are. */
+  readonly number: number;
+  readonly of: number;
 }
 
 interface Document {
@@ -23,13 +26,16 @@ interface Document {
 const documents: readonly Document[] = [
   {
     pageContent: "# Dig\n\nLoosen the soil.",
-    metadata: { workflow: "garden", phase: 1, source: "garden/dig.md", from: 1, to: 3 },
+    metadata: { workflow: "garden", phase: 1, source: "garden/dig.md", from: 1, to: 3, number: 1, of: 1 },
   },
   {
     pageContent: "# Sow\n\nSeeds in rows.",
-    metadata: { workflow: "garden", phase: 2, source: "garden/sow.md", from: 1, to: 3 },
+    metadata: { workflow: "garden", phase: 2, source: "garden/sow.md", from: 1, to: 3, number: 1, of: 1 },
   },
-  { pageContent: "# Rain\n\nWater seeds daily.", metadata: { source: "guide/rain.md", from: 1, to: 3 } },
+  {
+    pageContent: "# Rain\n\nWater seeds daily.",
+    metadata: { source: "guide/rain.md", from: 1, to: 3, number: 1, of: 1 },
+  },
 ];
 
 const store = {
@@ -45,12 +51,13 @@ const store = {
 };
 
 // #region retriever
-const retriever: Retriever = {
+const retriever: RefreshableRetriever = {
   async search({ query, limit = 5, tags = [], ...filters }) {
     const found = await store.similaritySearchWithScore(query, limit, filters);
     return found.map(([{ pageContent: text, metadata }, score]) => {
-      const { source: file, from, to, ...place } = metadata;
-      return { ...place, text, file, headings: [], lines: [from, to], tokens: Math.ceil(text.length / 4), score, tags };
+      const { source: file, from, to, number, of, ...place } = metadata;
+      const tokens = Math.ceil(text.length / 4);
+      return { ...place, text, file, headings: [], lines: [from, to], tokens, score, tags, part: { number, of } };
     });
   },
 };

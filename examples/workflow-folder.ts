@@ -43,7 +43,7 @@ for (const { message } of claim.problems) console.log(`refused: ${message}`);
 
 await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, tests_run: 128, coverage: 97.5 } });
 assert.match((await engine.getDocument(sessionId, "phases/2/notes.md")).content.text, /signed/);
-const done = await engine.completePhase(sessionId, { phase: 2, evidence: { tag: "v1.2.0", published: true } });
+const done = await engine.completePhase(sessionId, { phase: 2, evidence: { tag: "v1.3.0", published: true } });
 assert.ok(done.passed && done.nextPhase === null);
 await engine.close();
 console.log("The folder's gates let the release through when there was something to show.");

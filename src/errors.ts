@@ -27,7 +27,12 @@ export interface ErrorDetails {
   /** The code that a session's workflow was started with isn't registered any more. */
   DEFINITION_CHANGED: { readonly workflowType: string; readonly revision: string };
   /** A text that the definition names can't be read. */
-  CONTENT_UNAVAILABLE: { readonly workflowType: string; readonly phase: number; readonly task?: number };
+  CONTENT_UNAVAILABLE: {
+    readonly workflowType: string;
+    readonly phase: number;
+    readonly task?: number;
+    readonly file?: string;
+  };
   /** No session of that id. */
   SESSION_NOT_FOUND: { readonly sessionId: string; readonly nearest?: string };
   /** As many sessions are active as the host allows, or allows one actor. */

@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 
-export type { Chunk, Retriever, SearchQuery } from "./ports/retriever.js";
+export type { Chunk, ChunkPart, PlacedChunk, Retriever, SearchQuery } from "./ports/retriever.js";
 export type { Embed } from "./search/chunk-index.js";
 export { RagContent, type RagContentOptions, type RefreshableRetriever } from "./search/rag-content.js";
 export { OramaRetriever, type OramaRetrieverOptions } from "./search/retriever.js";

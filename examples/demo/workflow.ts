@@ -78,19 +78,27 @@ export async function releaseNotes(project: string) {
         number: 2,
         name: "Write the notes",
         content: "Write `NOTES.md`: a line for each change, with its title. Breaking changes come first.",
-        gate: { evidence: write, example: { notes_file: "NOTES.md" } },
+        gate: { evidence: write, example: { notes_file: "NOTES.md" }, allowExample: true },
       },
       {
         number: 3,
         name: "Review",
         content: "Have the notes read by somebody who did not write them.",
-        gate: { evidence: review, example: { notes_file: "NOTES.md", read_aloud: true, breaking_first: true } },
+        gate: {
+          evidence: review,
+          example: { notes_file: "NOTES.md", read_aloud: true, breaking_first: true },
+          allowExample: true,
+        },
       },
       {
         number: 4,
         name: "Publish",
         content: "Copy the reviewed notes to `published/`.",
-        gate: { evidence: publish, example: { published_file: "published/1.0.0.md", notes_file: "NOTES.md" } },
+        gate: {
+          evidence: publish,
+          example: { published_file: "published/1.0.0.md", notes_file: "NOTES.md" },
+          allowExample: true,
+        },
       },
     ],
   });

@@ -131,7 +131,8 @@ const field = gateObject({
     true,
   ),
   description: optional(z.string(), "What the field means. Shown to the agent, and again if the field is missing."),
-  example: optional(z.unknown(), "A valid value, shown to the agent. Default: one that is made from type and rules."),
+  example: optional(z.unknown(), "A valid value, shown to the agent. A value that equals it is refused as copied."),
+  allow_example: optional(z.boolean(), "True if the example may be what the work gives. Default: false.", false),
   waivable: optional(z.boolean(), "False if nobody may waive the field. Default: true.", true),
   validator: optional(
     z.union([filled, texts]),
@@ -212,12 +213,13 @@ export const gateSchema = withKeywords(
     ...schemaKey,
     checkpoint: optional(checkpoint, "How strict the gate is. What only a whole gate can have may be here, too."),
     evidence_schema: optional(byFieldName(field), "The fields of the evidence, by name."),
+    gate: optional(z.literal("none"), "`none`: the phase is meant to require nothing. No other key may be there then."),
     ...demands,
   }),
   {
     title: "phasegate: gate-definition.yaml",
     description: "What an agent must submit before a phase counts as done.",
-    // A gate asks for something. As a choice, editors would propose each part of it as an object of its own.
+    // A gate asks for something, unless it says that it doesn't. As a choice, editors would propose each part of it as an object of its own.
     if: {
       anyOf: [
         asks("verify"),
@@ -225,7 +227,16 @@ export const gateSchema = withKeywords(
         { required: ["checkpoint"], properties: { checkpoint: { anyOf: [asks("verify"), asks("approval")] } } },
       ],
     },
-    else: { required: ["evidence_schema"], properties: { evidence_schema: { type: "object", minProperties: 1 } } },
+    else: {
+      if: { required: ["gate"], properties: { gate: { const: "none" } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: {
+        properties: Object.fromEntries(
+          ["checkpoint", "evidence_schema", ...Object.keys(demands)].map((key) => [key, { type: "null" }]),
+        ),
+      },
+      else: { required: ["evidence_schema"], properties: { evidence_schema: { type: "object", minProperties: 1 } } },
+    },
   },
 );
 

@@ -13,6 +13,7 @@ import type { Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedNotificationMap } from "../routed/notifications.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
+import { openPhases } from "../workflow/gate-definition.js";
 import type { WorkspaceNotificationMap } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -263,6 +264,16 @@ export function warnMissingApprovers(listings: readonly WorkflowListing[], log: 
     const asking = phases.find(({ gate }) => approvalOf(gate) !== undefined);
     if (asking === undefined) continue;
     log.warn({ workflowType: type, phase: asking.number }, "a person must approve, which needs --approver");
+  }
+}
+
+/** Warns about phases that require nothing. */
+export function warnOpenGates(listings: readonly WorkflowListing[], log: Logger): void {
+  for (const listing of listings) {
+    if (listing.status === "broken") continue;
+    const { type, phases } = listing.definition.structure;
+    const open = openPhases(phases);
+    if (open.length > 0) log.warn({ workflowType: type, phases: open }, "phases require nothing: any evidence passes");
   }
 }
 

@@ -48,6 +48,7 @@ import {
   SEARCH,
   warnMissingApprovers,
   warnMissingSearch,
+  warnOpenGates,
 } from "./log.js";
 import { cleanUpRegularly } from "./operate.js";
 import { type LogLevel, requireFolder } from "./options.js";
@@ -209,6 +210,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     const listings = await logWorkflows(content, log);
     const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
     if (!canApprove) warnMissingApprovers(listings, log);
+    warnOpenGates(listings, log);
     const canSearch = options.standards.length > 0;
     if (!canSearch) await warnMissingSearch(listings, content, log);
     const absent = canSearch ? {} : { absentTools: [SEARCH] };

@@ -40,6 +40,7 @@ import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } f
 interface ValidateOptions extends VerifierOptions {
   readonly json?: true;
   readonly starters?: true;
+  readonly strict?: true;
   readonly includeRoot?: readonly string[];
 }
 
@@ -50,6 +51,7 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
     .description("Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.")
     .argument("[dir]", "a workflow's folder, or a folder of workflows")
     .addOption(startersOption())
+    .option("--strict", "let warnings count as errors, such as a phase that requires nothing")
     .addOption(jsonOption())
     .addOption(includeRootOption())
     .addOption(logLevelOption())
@@ -57,19 +59,22 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
   for (const option of verifierOptions()) command.addOption(option);
   return command
     .addHelpText("after", HELP)
-    .action(async (given: string | undefined, { json, includeRoot = [], starters, ...options }: ValidateOptions) => {
-      const folder = folderOf(given, starters);
-      const path = await requireFolder(folder, "the workflow folder");
-      const verifiers = await hostVerifiers(options);
-      const phased = await findWorkflows(path, verifiers);
-      const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
-      const found: FoundFiles[] = [...phased, ...routed];
-      found.sort((one, other) => (one.type < other.type ? -1 : 1));
-      if (found.length === 0) throw noWorkflow(folder);
-      if (json) printJson(terminal, asJson(found));
-      else await printAll(found, folder, terminal, verifiers !== undefined);
-      setExitCode(count(found, "error") > 0 ? EXIT.problems : EXIT.ok);
-    });
+    .action(
+      async (given: string | undefined, { json, includeRoot = [], starters, strict, ...options }: ValidateOptions) => {
+        const folder = folderOf(given, starters);
+        const path = await requireFolder(folder, "the workflow folder");
+        const verifiers = await hostVerifiers(options);
+        const phased = await findWorkflows(path, verifiers);
+        const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
+        const found: FoundFiles[] = [...phased, ...routed];
+        found.sort((one, other) => (one.type < other.type ? -1 : 1));
+        if (found.length === 0) throw noWorkflow(folder);
+        if (json) printJson(terminal, asJson(found));
+        else await printAll(found, folder, terminal, verifiers !== undefined);
+        const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
+        setExitCode(refused > 0 ? EXIT.problems : EXIT.ok);
+      },
+    );
 }
 
 function folderOf(given: string | undefined, starters: true | undefined): string {
@@ -84,7 +89,8 @@ function folderOf(given: string | undefined, starters: true | undefined): string
 }
 
 const HELP = `
-The exit code is 1 if there are errors. A workflow with warnings only can be started.
+The exit code is 1 if there are errors; with --strict, also if there are warnings. A workflow with warnings only can be
+started.
 
 Give --project, --allow-command, --allow-host and --allow-env as for serve: gates are then checked as serve checks them
 when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.`;

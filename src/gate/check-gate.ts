@@ -5,10 +5,11 @@
  * - check-gate.ts: which problems block a phase and which only warn, and what an agent may see of them
  * - evidence.ts: which evidence is refused before any gate, because it is unsafe or too large
  * - plan-gate.ts: a phase of a plan passes only if every required task and validation item is claimed
+ * - copied.ts: evidence that is the author's example is refused
  * - backed-claims.ts: which claims need a proof, and how it is read
  * - run-gate-rules.ts: a rule that fails or can't be evaluated is a problem
  * - fill-params.ts: what placeholders in a verifier's params may become
- * - format.ts: what an agent is told that a gate expects; schema-hints.ts: what a JSON Schema says of it
+ * - format.ts: what an agent is told that a gate expects; forms.ts: the form of it; schema-hints.ts: what a JSON Schema says of it
  * - verdict.ts: what a problem and a verdict are
  * - waivers.ts: what can be waived, and what a waiver changes in a gate
  *
@@ -29,6 +30,7 @@ import type {
   VerifyDefinition,
   WorkflowStructure,
 } from "../workflow/structure.js";
+import { copiedProblems } from "./copied.js";
 import { checkPlanGate } from "./plan-gate.js";
 import { exampleAt, expectedBy, schemaAt } from "./schema-hints.js";
 import {
@@ -162,7 +164,7 @@ export function verifierNames({ phases, dynamic }: WorkflowStructure): readonly 
 function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext): Verdict {
   const found = fieldProblems(gate, evidence);
   const lenient = context.enforcement === "as-defined" && !gate.strict;
-  const blocking = lenient ? found.filter(({ problem }) => problem === "missing") : found;
+  const blocking = lenient ? found.filter(({ problem }) => problem === "missing" || problem === "copied") : found;
   const softened = lenient ? found.filter((problem) => !blocking.includes(problem)) : [];
   if (context.rules === undefined) {
     const shut = hasRules(gate) ? [whole("The gate's rules were not run, so it stays shut")] : [];
@@ -184,7 +186,8 @@ function leftOut({ waived }: FieldGate, evidence: JsonObject): ReadonlySet<strin
 /** At most this many missing fields get a hint at a similar name that was sent. */
 const SUGGESTIONS_MAX = 100;
 
-function fieldProblems({ fields }: FieldGate, evidence: JsonObject): Problem[] {
+function fieldProblems(gate: FieldGate, evidence: JsonObject): Problem[] {
+  const { fields } = gate;
   const problems: Problem[] = [];
   let found: readonly string[] | undefined;
   let searches = 0;
@@ -202,7 +205,7 @@ function fieldProblems({ fields }: FieldGate, evidence: JsonObject): Problem[] {
     const problem = checkField(field, evidence, unknownKeys);
     if (problem !== undefined) problems.push(problem);
   }
-  return problems;
+  return [...problems, ...copiedProblems(gate, evidence)];
 }
 
 function problem(
@@ -256,7 +259,7 @@ function checkSchema(
 ): Verdict {
   if (result === undefined) return verdict([whole("The gate's schema was not run, so it stays shut")]);
   const { issues } = result;
-  if (!issues) return verdict([]);
+  if (!issues) return verdict(copiedProblems(gate, evidence));
   if (issues.length === 0) return verdict([whole("The gate's schema refused the evidence without saying why")]);
   const named = issues.slice(0, ISSUES_LISTED_MAX).map((issue) => issueProblem(issue, evidence, gate));
   const others = issues.length - named.length;

@@ -83,8 +83,9 @@ const PLACEHOLDER_REFUSED = "it is a placeholder of a proposed call, not a value
 /** The words that the placeholders of proposed calls begin or end with. */
 const PLACEHOLDER = new RegExp(
   `^<(?:${[
-    "(?:string|boolean|integer|number|object|list|array|any|null|value|result)(?:[:,].*)?",
-    "(?:an? (?:string|boolean|integer|number|object|list|array)|any value|one of|see|path of)\\b.*",
+    "(?:string|text|boolean|integer|number|object|list|array|any|null|value|result)(?:[:,].*)?",
+    "(?:\\d+ or more|list of) (?:texts|integers|numbers|booleans|objects|lists|values)(?:[:,].*)?",
+    "(?:an? (?:string|boolean|integer|number|object|list|array)|any value|a value of your own|one of|see|path of)\\b.*",
     "(?:as before|as validation_errors|all that|all other|why it|what was|claim and proof|once it is done)\\b.*",
     "[^<>]{1,300} once it is done",
   ].join("|")})>$`,

@@ -62,24 +62,13 @@ function exampleOfFields(fields: readonly FieldDefinition[]): JsonObject | undef
   return examples.length < fields.length ? undefined : Object.fromEntries(examples);
 }
 
-/**
- * Returns an example of evidence that holds no claim: none of a gate that asks for one, such as a required boolean or the
- * tasks of a plan. A claim in an example would be copied.
- */
-export function exampleWithoutClaims(gate: GateDefinition): JsonObject | undefined {
-  const example = gate.kind === "plan" ? undefined : exampleEvidence(gate);
-  return example === undefined || holdsClaim(example) ? undefined : example;
-}
-
-/** Returns problems without the examples that hold a claim: it would be copied. */
-export function withoutClaims(problems: readonly Problem[]): Problem[] {
-  return problems.map(({ example, ...problem }) =>
-    example === undefined || holdsClaim(example) ? problem : { ...problem, example },
-  );
+/** Returns problems as agents are shown them: without examples, which would be copied. */
+export function withoutExamples(problems: readonly Problem[]): Problem[] {
+  return problems.map(({ example: _, ...problem }) => problem);
 }
 
 /** Returns true if a value is `true`, or has that inside. */
-export function holdsClaim(value: JsonValue): boolean {
+function holdsClaim(value: JsonValue): boolean {
   return value === true || (typeof value === "object" && value !== null && Object.values(value).some(holdsClaim));
 }
 
@@ -196,16 +185,15 @@ const TYPES: Record<FieldType, JsonObject> = {
 };
 
 function fieldSchema(
-  { type, required, description, example, sample, rules = [] }: FieldDefinition,
+  { type, required, description, example, rules = [] }: FieldDefinition,
   checks: string[],
 ): JsonObject {
-  const shownExample = example ?? sample;
   return {
     ...TYPES[type],
     // A claim must be true to count.
     ...(type === "boolean" && required ? { const: true } : {}),
     ...(description === undefined ? {} : { description }),
-    ...(shownExample === undefined || holdsClaim(shownExample) ? {} : { examples: [shownExample] }),
+    ...(example === undefined || holdsClaim(example) ? {} : { examples: [example] }),
     ...rulesOf(rules),
     ...(checks.length === 0 ? {} : { verified_by: checks }),
   };

@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { keyWeight, RecentMap } from "../workflow/cache.js";
+import type { GatePlace } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate, GateDefinition } from "../workflow/structure.js";
 import { checkGate, type GateContext } from "./check-gate.js";
@@ -14,6 +15,7 @@ import {
   hasRules,
   type Problem,
   type RuleSurroundings,
+  rulesOf,
   type Verdict,
 } from "./verdict.js";
 
@@ -117,6 +119,17 @@ export function compileRules(gate: GateDefinition): Promise<CompiledRules> | und
   // Loading the language may succeed the next time. This caller gets the rejection.
   compiled.catch(() => byGate.delete(gate));
   return compiled;
+}
+
+/**
+ * Returns the rules of a gate that can't be run at its place: a rule may read artifacts that no earlier phase has.
+ */
+export async function ruleFaults(gate: GateDefinition, place: GatePlace): Promise<readonly Problem[]> {
+  if (gate.kind !== "fields" || !hasRules(gate)) return [];
+  const readsArtifacts = rulesOf(gate).some(({ rule }) => rule.cel.includes("artifacts"));
+  if (!readsArtifacts) return (await compileRules(gate))?.faults ?? [];
+  const { createRules } = await import("./run-gate-rules.js");
+  return (await createRules(gate, place)).faults;
 }
 
 /** Limits the rules that are cached compiled, in characters: a compiled one takes many times as much. */

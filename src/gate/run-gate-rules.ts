@@ -2,10 +2,12 @@
  * Runs the rules of a gate. Loaded on demand, since it imports the rule language. A rule that can't be
  * compiled or evaluated is a problem, never an error: the gate stays shut.
  */
+import { earlierPhases } from "../rules/artifact-keys.js";
 import { boundedRule, type RuleOutcome } from "../rules/compile.js";
 import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule } from "../rules/rule-types.js";
+import type { GatePlace } from "../workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../workflow/structure.js";
@@ -23,10 +25,10 @@ interface ReadyRule {
   readonly run: (variables: Variables) => RuleOutcome;
 }
 
-/** Compiles the rules of a gate. */
-export async function createRules(gate: FieldGate): Promise<CompiledRules> {
+/** Compiles the rules of a gate. With its place, a rule that reads an artifact of no earlier phase is a fault. */
+export async function createRules(gate: FieldGate, place?: GatePlace): Promise<CompiledRules> {
   const language = await loadRuleLanguage();
-  const compiler = language.forFields(gate.fields);
+  const compiler = language.forFields(gate.fields, place && earlierPhases(place));
   const broken: Problem[] = [];
   const ready: ReadyRule[] = [];
   for (const { rule, field } of rulesOf(gate)) {

@@ -12,6 +12,7 @@ export const PROBLEM_KINDS = [
   "wrong_type",
   "claimed_false",
   "empty",
+  "copied",
   "invalid",
   "unverified",
   "denied",
@@ -22,7 +23,7 @@ export interface Problem {
   /** The field, as a path with dots; `""` is the evidence as a whole. */
   field: string;
   /** The kind of problem. */
-  problem: "missing" | "wrong_type" | "claimed_false" | "empty" | "invalid" | "unverified" | "denied";
+  problem: "missing" | "wrong_type" | "claimed_false" | "empty" | "copied" | "invalid" | "unverified" | "denied";
   /** What is wrong, in a sentence that names the field. */
   message: string;
   /** The submitted value, shortened. */

@@ -3,7 +3,8 @@
  * rules can read in addition to the evidence.
  */
 import { revealOf } from "../gate/check-gate.js";
-import { exampleEvidence, requiredFormat } from "../gate/format.js";
+import { requiredFormat } from "../gate/format.js";
+import { evidenceForm } from "../gate/forms.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { droppedIds } from "../gate/plan-gate.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
@@ -134,7 +135,7 @@ export function describe(
   const problems = event.type === "gate_failed" ? event.problems : [];
   const { gate: whole } = requirePhase(structure, event.phase);
   const gate = gateAsked(context, whole, waivedNames(head.waived));
-  const example = exampleEvidence(gate);
+  const example = evidenceForm(gate);
   return {
     ...answered(outcome, structure, event),
     passed: false,

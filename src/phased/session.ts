@@ -308,8 +308,8 @@ export class Session<
 
   /**
    * Moves the session to the newest definition of its workflow, which is recorded. For the host only.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the new definition does not begin with the phases up to the
-   *   current one.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the phases up to the current one are not the same in the new definition: by
+   *   number, name, gate and tasks.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
    * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when the workflow no longer exists.
    * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.

@@ -7,7 +7,7 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import { fillKnownOptions } from "../gate/fill-params.js";
-import { compileRules } from "../gate/judge.js";
+import { ruleFaults } from "../gate/judge.js";
 import { type FullClock, turns } from "../ports/clock.js";
 import type { Verifier } from "../ports/verifier.js";
 import {
@@ -111,11 +111,13 @@ export async function requireRules(structure: WorkflowStructure, clock: FullCloc
   if (runnable.has(structure)) return;
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
-  for (const { number, skipWhen, gate } of structure.phases) {
+  const { phases, startPhase } = structure;
+  const numbers = phases.map(({ number }) => number);
+  for (const { number, skipWhen, gate } of phases) {
     const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
     if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
-    const rules = await compileRules(gate);
-    diagnostics.push(...(rules?.faults ?? []).map(({ message }) => `phase ${number}: ${message}`));
+    const faults = await ruleFaults(gate, { phase: number, phases: numbers, startPhase, before: phases });
+    diagnostics.push(...faults.map(({ message }) => `phase ${number}: ${message}`));
     await takeTurns();
   }
   refuseFaults(structure.type, "used", diagnostics, () => "Correct the rules: they are written in CEL.");

@@ -11,6 +11,7 @@ import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { ownerFor, requireOwnPlace } from "../runtime/access.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
+import { openPhases } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
 import {
   isWorkflowType,
@@ -78,6 +79,8 @@ export interface StartResult {
   readonly phase: PhaseView;
   /** The phases that the workflow's rules skipped at the start. None if missing. */
   readonly skipped?: readonly SkippedPhase[];
+  /** The numbers of its phases that require nothing. */
+  readonly openPhases: readonly number[];
   /** Other sessions on the same workflow and target that are not completed, newest first. */
   readonly openSessions: readonly SessionSummary[];
   /** The plan that its phases come from, if they do. */
@@ -126,7 +129,9 @@ export async function startSession(context: EngineContext, request: StartRequest
   const { sessionId, replayed } = started;
   const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
   const more = { ...skippedIn(started.events, loaded.structure), ...startedPlan(loaded.structure, warnings) };
-  const current = { options: await context.pinned.options(sessionId), phase, openSessions, replayed, ...more };
+  const open = openPhases(loaded.structure.phases);
+  const settled = await context.pinned.options(sessionId);
+  const current = { options: settled, phase, openPhases: open, openSessions, replayed, ...more };
   return { sessionId, workflowType: structure.type, target, ...current };
 }
 

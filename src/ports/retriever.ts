@@ -38,6 +38,22 @@ export interface Chunk {
   readonly task?: number;
   /** The tags of its file and its sections. */
   readonly tags: readonly string[];
+  /** Its place among the chunks of its file: its number, from 1, and how many there are. `RagContent` needs it. */
+  readonly part?: ChunkPart;
+}
+
+/** The place of a chunk among those of its file. */
+export interface ChunkPart {
+  /** Its number, from 1. */
+  readonly number: number;
+  /** How many chunks the whole file has. */
+  readonly of: number;
+}
+
+/** A chunk with its place: a text that is put together of such chunks is known to be complete. */
+export interface PlacedChunk extends Chunk {
+  /** Its place among the chunks of its file. */
+  readonly part: ChunkPart;
 }
 
 /** Searches pieces of text. */

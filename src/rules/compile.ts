@@ -5,6 +5,7 @@
  */
 import type { ASTNode, TypeCheckResult } from "@marcbachmann/cel-js";
 import { nearest, shown } from "../workflow/names.js";
+import { artifactFault } from "./artifact-keys.js";
 import { type Growth, growthOf, quickBound, ruleCost } from "./cost.js";
 import { SESSION_TYPES } from "./environment.js";
 import { LINEAR_MATCHES, type Patterns } from "./patterns.js";
@@ -19,7 +20,8 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
   if (!valid && error?.code !== "no_such_key") return explainFault(cel, error, scope);
   const parsed = scope.environment.parse(cel);
   const nodes = nodesOf(parsed.ast);
-  const fault = unknownMember(cel, nodes, scope) ?? badPattern(cel, nodes, patterns);
+  const fault =
+    unknownMember(cel, nodes, scope) ?? unknownArtifact(cel, nodes, scope) ?? badPattern(cel, nodes, patterns);
   if (fault !== undefined) return fault;
   if (!valid) return explainFault(cel, error, scope);
   if (type !== "bool") {
@@ -104,6 +106,12 @@ function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope)
     return faultOf(cel, `there is no ${member.of}.${member.key}`, hint);
   }
   return undefined;
+}
+
+/** Finds artifacts that no earlier phase has. */
+function unknownArtifact(cel: string, nodes: readonly ASTNode[], { earlier }: RuleScope): RuleFault | undefined {
+  const fault = earlier === undefined ? undefined : artifactFault(nodes, earlier);
+  return fault && faultOf(cel, fault.why, fault.hint);
 }
 
 /** Returns the keys that a name can have; undefined if it can have any. */

@@ -6,6 +6,7 @@
  * - environment.ts: what rules see, and the operators and functions that they can use
  * - compile.ts: which texts are rules; a rule that could take more than 1,000,000 steps is not run; errors of CEL in
  *   plain words
+ * - artifact-keys.ts: which artifacts a rule can read
  * - patterns.ts: regular expressions, in linear time
  * - cost.ts: the upper bound of a rule's steps on given evidence
  * - validators.ts: the named validators
@@ -77,11 +78,13 @@ async function load(): Promise<RuleLanguage> {
   patterns.register(base);
   const gates = withSession(base.clone());
   return {
-    forFields(fields) {
+    forFields(fields, earlier) {
       const environment = withEvidence(gates.clone(), fields);
       return {
-        compile: (text, subject) =>
-          compileRule(text, { environment: withSubject(environment.clone(), subject), fields, subject }, patterns),
+        compile: (text, subject) => {
+          const scope = { environment: withSubject(environment.clone(), subject), fields, subject, earlier };
+          return compileRule(text, scope, patterns);
+        },
       };
     },
     forVariables(variables, keys = {}) {

@@ -2,6 +2,7 @@
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldDefinition, FieldType } from "../workflow/structure.js";
+import type { EarlierPhases } from "./artifact-keys.js";
 
 /** The part of a field that rules need. */
 export type RuleField = Pick<FieldDefinition, "name" | "type">;
@@ -48,8 +49,8 @@ export type VariableKeys = Readonly<Record<string, readonly string[]>>;
 
 /** The loaded language. */
 export interface RuleLanguage {
-  /** Returns the compiler for a gate with these fields. */
-  forFields(fields: readonly RuleField[]): RuleCompiler;
+  /** Returns the compiler for a gate with these fields. Rules can read any artifact if `earlier` is missing. */
+  forFields(fields: readonly RuleField[], earlier?: EarlierPhases): RuleCompiler;
   /** Returns the compiler for rules that see only these variables; `keys` has the only keys of those that have few. */
   forVariables(variables: RuleVariables, keys?: VariableKeys): { compile(cel: string): CompiledRule | RuleFault };
 }
@@ -59,6 +60,8 @@ export interface RuleScope {
   readonly environment: Environment;
   readonly fields: readonly RuleField[];
   readonly subject: RuleSubject;
+  /** The phases whose artifacts it can read, where they are known. */
+  readonly earlier?: EarlierPhases | undefined;
   /** All its variables, if it is not a gate's rule. */
   readonly variables?: RuleVariables;
   /** The only keys that these variables can have, where they are known. */

@@ -3,7 +3,7 @@
  * computes and stores the vectors.
  */
 import { PhasegateError } from "../errors.js";
-import type { Chunk, SearchQuery } from "../ports/retriever.js";
+import type { PlacedChunk, SearchQuery } from "../ports/retriever.js";
 import type { ChunkRecord, FileRecord, KeptIndex } from "./index-file.js";
 import { type Filters, matchesFilters, type OramaModule, TextIndex } from "./text-index.js";
 
@@ -91,7 +91,7 @@ export class ChunkIndex {
    * Returns the chunks that match the filters, best first. Chunks without any similarity to the query come last with a
    * score of 0, by file and line.
    */
-  async search(query: SearchQuery, vector: Float32Array | undefined): Promise<readonly Chunk[]> {
+  async search(query: SearchQuery, vector: Float32Array | undefined): Promise<readonly PlacedChunk[]> {
     const limit = Math.max(0, query.limit ?? LIMIT);
     if (vector !== undefined) return this.searchBoth(query, vector, limit);
     const ranked = await this.words.search(query.query, query, limit);
@@ -124,7 +124,7 @@ export class ChunkIndex {
     return vectors.length === 0 ? record : { ...record, vectors: encodeVectors(vectors) };
   }
 
-  private async searchBoth(query: SearchQuery, vector: Float32Array, limit: number): Promise<readonly Chunk[]> {
+  private async searchBoth(query: SearchQuery, vector: Float32Array, limit: number): Promise<readonly PlacedChunk[]> {
     const ids = this.ids(query);
     const words = new Map(await this.words.search(query.query, query, ids.length));
     const scores = ids.map((id) => ({ id, words: words.get(id) ?? 0, likeness: this.vectors.likeness(id, vector) }));
@@ -143,13 +143,15 @@ export class ChunkIndex {
     );
   }
 
-  private chunk(id: string, score: number): Chunk[] {
+  private chunk(id: string, score: number): PlacedChunk[] {
     const cut = id.lastIndexOf("#");
     const record = this.records.get(id.slice(0, cut));
-    const chunk: ChunkRecord | undefined = record?.chunks[Number(id.slice(cut + 1))];
+    const index = Number(id.slice(cut + 1));
+    const chunk: ChunkRecord | undefined = record?.chunks[index];
     if (record === undefined || chunk === undefined) return [];
     const text = this.words.text(id);
-    return [{ ...chunk, text, file: record.path, tokens: Math.ceil(text.length / 4), score }];
+    const part = { number: index + 1, of: record.chunks.length };
+    return [{ ...chunk, text, file: record.path, tokens: Math.ceil(text.length / 4), score, part }];
   }
 }
 

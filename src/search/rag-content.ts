@@ -19,11 +19,15 @@ import type {
   WorkflowDocument,
   WorkflowListing,
 } from "../ports/content-provider.js";
-import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
+import type { Chunk, ChunkPart, PlacedChunk, Retriever, SearchQuery } from "../ports/retriever.js";
+import { optional } from "../workflow/json.js";
+import { shown } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 
-/** A retriever that can check its sources on request. */
+/** A retriever of whole texts, which may be able to check its sources on request. */
 export interface RefreshableRetriever extends Retriever {
+  /** Returns the chunks that match the filters. Each says which part of its file it is, and how many there are. */
+  search(query: SearchQuery): Promise<readonly PlacedChunk[]>;
   /** Checks the sources. Later searches find what exists now. */
   refresh?(): Promise<unknown>;
 }
@@ -67,8 +71,8 @@ export class RagContent implements ContentProvider {
   /**
    * Returns the text of a phase, a task or a template.
    *
-   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, no chunk is found for
-   * it, or the retriever fails.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, not all chunks of its file
+   * are found, or the retriever fails.
    * @throws {PhasegateError} `TEMPLATE` when the same is true of a template.
    */
   async text(type: string, part: ContentPart): Promise<Content> {
@@ -76,11 +80,12 @@ export class RagContent implements ContentProvider {
     const place = contentPlace(structure, part);
     if (place === undefined) throw contentUnavailable(type, part, "the definition has none");
     const first = await this.#find(type, part, place);
-    if (first !== undefined && first.revision === (place.revision ?? first.revision)) return first;
+    if ("text" in first && first.revision === (place.revision ?? first.revision)) return first;
     // The index may be older than the definition.
-    const content = (await this.#findAgain(type, part, place)) ?? first;
-    if (content === undefined) throw contentUnavailable(type, part, "the search found no chunk of it");
-    return content;
+    const found = (await this.#findAgain(type, part, place)) ?? first;
+    if ("text" in found) return found;
+    const { reason, file } = found;
+    throw contentUnavailable(type, part, reason, { ...optional("file", file) });
   }
 
   /** Returns the documents as the provider of definitions does; none if it has none. Rejects with what it throws. */
@@ -89,18 +94,20 @@ export class RagContent implements ContentProvider {
   }
 
   /** Searches again after the retriever has checked its sources; undefined if it cannot do that. */
-  async #findAgain(type: string, part: ContentPart, place: ContentPlace): Promise<Content | undefined> {
+  async #findAgain(type: string, part: ContentPart, place: ContentPlace): Promise<Content | Gap | undefined> {
     if (this.#retriever.refresh === undefined) return undefined;
     await this.#asked(type, part, async () => this.#retriever.refresh?.());
     return this.#find(type, part, place);
   }
 
-  async #find(type: string, part: ContentPart, { query, holds }: ContentPlace): Promise<Content | undefined> {
+  async #find(type: string, part: ContentPart, { query, holds }: ContentPlace): Promise<Content | Gap> {
     const search = async () => this.#retriever.search({ ...query, limit: PIECES_MAX });
     const found: readonly Chunk[] = await this.#asked(type, part, search);
     const chunks = found.filter(holds);
-    if (chunks.length === 0) return undefined;
+    if (chunks.length === 0) return { reason: "the search found no chunk of it" };
     if (found.length >= PIECES_MAX) throw contentUnavailable(type, part, `it has more than ${PIECES_MAX} chunks`);
+    const gap = gapIn(chunks);
+    if (gap !== undefined) return gap;
     const { text, files } = assembleText(chunks);
     const below = (file: string) => (file.startsWith(`${type}/`) ? file.slice(type.length + 1) : file);
     return { ...contentOf(text, ""), sources: files.map(below) };
@@ -128,6 +135,32 @@ export class RagContent implements ContentProvider {
       return sound;
     }
   }
+}
+
+/** Why a text is not whole, and the file of which something is missing. */
+interface Gap {
+  readonly reason: string;
+  readonly file?: string;
+}
+
+/** Returns what is missing in the chunks of a text; undefined if they are all of their files. */
+function gapIn(chunks: readonly Chunk[]): Gap | undefined {
+  const files = new Map<string, (ChunkPart | undefined)[]>();
+  for (const { file, part } of chunks) files.set(file, [...(files.get(file) ?? []), part]);
+  for (const [file, parts] of files) {
+    const placed = parts.filter((part) => part !== undefined);
+    if (placed.length < parts.length) {
+      return { file, reason: `chunks of ${shown(file)} don't say which part of it they are (part: {number, of})` };
+    }
+    const wholes = new Set(placed.map(({ of }) => of));
+    const [of = 0] = wholes;
+    if (wholes.size > 1) return { file, reason: `the chunks of ${shown(file)} are of several versions of it` };
+    const numbers = [...new Set(placed.map(({ number }) => number))];
+    const given = numbers.filter((number) => Number.isInteger(number) && number >= 1 && number <= of).length;
+    if (of === 0 || given !== of)
+      return { file, reason: `the search gave ${given} of the ${of} chunks of ${shown(file)}` };
+  }
+  return undefined;
 }
 
 /** A text assembled from chunks. */

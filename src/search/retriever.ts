@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { errnoOf } from "../errors.js";
-import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
+import type { PlacedChunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { ChunkIndex, type Embed, embedTexts } from "./chunk-index.js";
 import { type FoundIndex, INDEX_FILE, readIndexFile, writeIndexFile } from "./index-file.js";
 import { SourceFiles } from "./source-files.js";
@@ -64,7 +64,7 @@ export class OramaRetriever implements Retriever {
    * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
    * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
    */
-  async search(query: SearchQuery): Promise<readonly Chunk[]> {
+  async search(query: SearchQuery): Promise<readonly PlacedChunk[]> {
     const { embed, freshFor = 1_000 } = this.#options;
     if (this.#sync !== undefined) await this.#sync;
     else if (performance.now() - this.#checkedAt >= freshFor) await this.refresh();

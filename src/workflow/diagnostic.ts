@@ -130,6 +130,7 @@ export const DIAGNOSTIC_CODES = {
   GATE_DUPLICATE: "a phase has two gate files",
   GATE_FILE_MISNAMED: "a file or folder that looks like a gate's but has not its name or place, and is not read",
   GATE_DIFFERS: "gate file, metadata and the phase's text ask for different things",
+  REQUIREMENT_UNREAD: "a text speaks of a gate, and nothing was read that its phase requires",
   REQUIREMENT_UNCLEAR: "a phase's text asks for something that can't be read",
   REQUIREMENT_DIFFERS: "the text of a phase contradicts itself about a field",
   EXAMPLE_REFUSED: "an example of evidence in a phase's text would not pass its gate",

@@ -54,6 +54,8 @@ export interface SchemaGate {
   jsonSchema?: JsonObject | undefined;
   /** Evidence that the schema accepts, if the author gives an example. */
   example?: JsonObject | undefined;
+  /** True if the example may be what the work gives. Evidence that equals it is refused as copied if missing. */
+  allowExample?: true | undefined;
   /** Generated values that the schema accepts. Missing if it was not run before the session was started. */
   sample?:
     | {
@@ -101,6 +103,28 @@ export interface PlanGate {
   proofs?: string[] | undefined;
 }
 
+/** Checks whether the evidence `{}` passes a gate, as far as its definition tells: a schema in code may take it, too. */
+export function requiresNothing(gate: GateDefinition): boolean {
+  switch (gate.kind) {
+    case "open":
+      return true;
+    case "schema":
+      return false;
+    case "fields": {
+      const { fields, rules = [], verify = [], approval, strict } = gate;
+      const isChecked = (strict && rules.length > 0) || verify.some(({ field }) => field === undefined);
+      return approval === undefined && !isChecked && fields.every(({ required }) => !required);
+    }
+    case "plan":
+      return gate.items.length === 0 && gate.verify === undefined && gate.tasks.every(({ optional }) => optional);
+  }
+}
+
+/** Returns the numbers of the phases that require nothing. */
+export function openPhases(phases: readonly { readonly number: number; readonly gate: GateDefinition }[]): number[] {
+  return phases.flatMap(({ number, gate }) => (requiresNothing(gate) ? [number] : []));
+}
+
 /** One field that a gate asks for. */
 export interface FieldDefinition {
   /** The field's key in the evidence. */
@@ -113,6 +137,8 @@ export interface FieldDefinition {
   description?: string | undefined;
   /** A valid value, given by the author. */
   example?: JsonValue | undefined;
+  /** True if the example may be what the work gives. Evidence that equals it is refused as copied if missing. */
+  allowExample?: true | undefined;
   /** A generated value that passes the rules, if the author gives no example. */
   sample?: JsonValue | undefined;
   /** Rules for the value, if one is given. */
@@ -178,6 +204,8 @@ export interface GatePlace {
   readonly phases: readonly number[];
   /** The phase that sessions begin with. Default: the first one. */
   readonly startPhase?: number | undefined;
+  /** The phases before it that have been read, with their gates. */
+  readonly before?: readonly { readonly number: number; readonly gate: GateDefinition }[];
 }
 
 /** The place of a gate that belongs to no phase. */
@@ -238,6 +266,7 @@ export const fieldSchema = z.object({
   required: z.boolean(),
   description: z.optional(z.string()),
   example: z.optional(storedValueSchema),
+  allowExample: z.optional(z.literal(true)),
   sample: z.optional(storedValueSchema),
   rules: z.optional(z.array(ruleSchema)),
   waivable: z.optional(z.literal(false)),
@@ -277,6 +306,7 @@ const schemaGateSchema = z.object({
   allowOverride: z.optional(z.boolean()),
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
+  allowExample: z.optional(z.literal(true)),
   sample: z.optional(z.object({ values: storedObjectSchema, complete: z.optional(z.boolean()) })),
   ...demandsShape,
   ...copied,

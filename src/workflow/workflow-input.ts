@@ -59,6 +59,8 @@ export interface FieldInput {
   readonly description?: string;
   /** A valid value, for the agent. Default: a usual value of the type, which the rules may refuse. */
   readonly example?: JsonValue;
+  /** True if the example may be what the work gives. Default: evidence that equals it is refused as copied. */
+  readonly allowExample?: boolean;
   /** A validator by its name, a rule over `value`, or a list of them. Default: none. */
   readonly validator?: string | readonly string[];
   /** The value of `params` in them. Default: none. */
@@ -83,8 +85,10 @@ export interface GateDemands {
 export interface GateInput extends GateDemands {
   /** A schema for the whole evidence object: zod or any other Standard Schema. It may be asynchronous. */
   readonly evidence: StandardSchemaV1;
-  /** An example of valid evidence, shown when evidence is refused. */
+  /** An example of valid evidence, for hosts. */
   readonly example?: JsonObject;
+  /** True if the example may be what the work gives. Default: evidence that equals it is refused as copied. */
+  readonly allowExample?: boolean;
 }
 
 /** A gate in code with named fields and rules, as a gate file has them. */

@@ -64,6 +64,18 @@ describe("phasegate validate", () => {
     expect(stdout).toContain("ok      small\n1 workflow: 0 errors, 1 warning\n");
   });
 
+  it("refuses with --strict what it only warns of, such as a phase that requires nothing", async () => {
+    const { "small/phases/1/gate-definition.yaml": _, ...open } = SMALL;
+    const folder = await folderOf(open);
+    expect(await run("validate", folder)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("requires nothing"),
+    });
+    expect(await run("validate", folder, "--strict")).toMatchObject({ code: 1 });
+    const meant = await folderOf({ ...open, "small/phases/1/gate-definition.yaml": "gate: none\n" });
+    expect(await run("validate", meant, "--strict")).toMatchObject({ code: 0 });
+  });
+
   it("reports a folder that looks like a workflow without metadata.json, and no other", async () => {
     const folder = await folderOf({ "meant/phases/1/phase.md": "# One", "docs/a.md": "", ".git/metadata.json": "{}" });
     const { code, stdout } = await run("validate", folder);

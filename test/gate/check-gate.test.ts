@@ -206,6 +206,7 @@ describe("PROBLEM_KINDS", () => {
       "wrong_type",
       "claimed_false",
       "empty",
+      "copied",
       "invalid",
       "unverified",
       "denied",

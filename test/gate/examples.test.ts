@@ -143,7 +143,7 @@ describe("a diagnostic", () => {
     expect(await told({ type: "boolean", required: false, validator: "equals_false" })).toEqual([]);
     expect(await told({ type: "boolean", validator: null })).toEqual([]);
     expect(await told({ type: "string", validator: "value == session.id" })).toEqual([]);
-    expect(await told({ type: "integer", validator: "value == artifacts['1'].count" })).toEqual([]);
+    expect(await told({ type: "integer", validator: "value == size(artifacts)" })).toEqual([]);
     expect(await told({ type: "boolean", validator: "file_exists", validator_params: { path: "a.md" } })).toEqual([]);
   });
 

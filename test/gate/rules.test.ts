@@ -132,6 +132,7 @@ describe("rules", () => {
     ];
     const gate = await gateOf(
       `evidence_schema: {ok: {type: bool}}\ncross_field_validation: ${JSON.stringify(rules)}\n`,
+      "evidence_schema: {count: {type: int}}\n",
     );
     const session = { id: "s", workflowType: "garden_v1", target: "a.ts", phase: 2, attempt: 1 };
     const surroundings = { artifacts: { "1": { count: 3 } }, plan: { goal: "ship" }, session };

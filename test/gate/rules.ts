@@ -5,10 +5,12 @@ import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
 import { texts } from "../workflow/workflow-texts.js";
 
-/** Returns the gate of a gate file's text; throws its diagnostics. */
-export async function gateOf(text: string): Promise<FieldGate> {
-  const { definition, diagnostics } = await readWorkflow("garden_v1", texts({ "phases/1/gate-definition.yaml": text }));
-  const gate = definition?.structure.phases[0]?.gate;
+/** Returns the gate of a gate file's text, after a phase with the gate file `before`; throws its diagnostics. */
+export async function gateOf(text: string, before?: string): Promise<FieldGate> {
+  const own = before === undefined ? 1 : 2;
+  const files = { "phases/1/gate-definition.yaml": before, [`phases/${own}/gate-definition.yaml`]: text };
+  const { definition, diagnostics } = await readWorkflow("garden_v1", texts(files));
+  const gate = definition?.structure.phases[own - 1]?.gate;
   if (gate?.kind !== "fields") {
     throw new Error(diagnostics.map(({ message, hint }) => `${message} (${hint})`).join("\n"));
   }

@@ -42,7 +42,7 @@ describe("completePhase", () => {
     expect((await engine.getState(sessionId)).head.status).toBe("completed");
   });
 
-  it("returns all problems, the format and an example if the gate fails", async () => {
+  it("returns all problems, the format and the form if the gate fails", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const failed = await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "x", tests_pass: false } });
@@ -51,7 +51,7 @@ describe("completePhase", () => {
       problems: [{ field: "summary" }, { field: "tests_pass", got: "false", example: true }],
       attemptsLeft: 2,
       status: "active",
-      example: built,
+      example: { summary: "<text: 3 or more characters>", tests_pass: "<boolean: true, once it is so>" },
       requiredFormat: { required: ["summary", "tests_pass"] },
     });
   });
@@ -244,10 +244,12 @@ describe("a workflow defined in code", () => {
 
   it("is migrated by the host, which is recorded, and keeps completed phases", async () => {
     const { sessionId, again } = await sessionOn(strict);
-    const engine = again([gated(z.object({ b: z.string() }), "2")]);
+    const otherGate = again([gated(z.object({ b: z.string() }), "2")]);
+    expect((await failure(otherGate.migrate(sessionId, { by: "ops" }))).code).toBe("NOT_ALLOWED");
+    const engine = again([gated(z.object({ a: z.string() }), "2")]);
     const state = await engine.migrate(sessionId, { by: "ops@example.org" });
     expect(state.structure.revision).toBe("2");
-    expect(await complete(engine, sessionId, { b: "x" })).toMatchObject({ passed: true });
+    expect(await complete(engine, sessionId, { a: "x" })).toMatchObject({ passed: true });
     const other = again([twoPhases]);
     expect((await failure(other.migrate(sessionId, { by: "ops" }))).code).toBe("WORKFLOW_NOT_FOUND");
   });

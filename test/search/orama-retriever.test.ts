@@ -135,6 +135,7 @@ describe("the index", () => {
       tokens: Math.ceil((FILES["standards/naming.md"] ?? "").length / 4),
       score: expect.any(Number),
       tags: ["style", "tests", "example"],
+      part: { number: 1, of: 1 },
     });
   });
 

@@ -2,7 +2,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
 import { FileContent } from "phasegate/fs";
-import { type Chunk, OramaRetriever, RagContent, type RefreshableRetriever, type SearchQuery } from "phasegate/rag";
+import {
+  OramaRetriever,
+  type PlacedChunk,
+  RagContent,
+  type RefreshableRetriever,
+  type SearchQuery,
+} from "phasegate/rag";
 import { contentContract } from "phasegate/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { FAULTY, SMALL } from "../cli/workflow-folders.js";
@@ -35,7 +41,7 @@ const overFiles = (freshFor = 0) =>
   new RagContent({ definitions: files(), retriever: new OramaRetriever({ roots: [root], freshFor }) });
 
 /** Returns a retriever with the given chunks, which records its queries. */
-function giving(...chunks: Partial<Chunk>[]): RefreshableRetriever & { asked: SearchQuery[] } {
+function giving(...chunks: Partial<PlacedChunk>[]): RefreshableRetriever & { asked: SearchQuery[] } {
   const whole = {
     text: "# One\n",
     file: "small/phases/1/phase.md",
@@ -49,7 +55,8 @@ function giving(...chunks: Partial<Chunk>[]): RefreshableRetriever & { asked: Se
     asked,
     search: async (query) => {
       asked.push(query);
-      return chunks.map((chunk) => ({ ...whole, tags: [], workflow: "small", phase: 1, ...chunk }));
+      const part = { number: 1, of: 1 };
+      return chunks.map((chunk) => ({ ...whole, tags: [], workflow: "small", phase: 1, part, ...chunk }));
     },
   };
 }
@@ -139,17 +146,55 @@ describe("RagContent with any retriever", () => {
 
   it("joins chunks in order, each once, on lines of their own", async () => {
     const retriever = giving(
-      { text: "last", lines: [9, 9], score: 9 },
-      { text: "# First", lines: [1, 2] },
-      { text: "# First", lines: [1, 2] },
-      { text: "then\n", lines: [4, 5] },
+      { text: "last", lines: [9, 9], score: 9, part: { number: 3, of: 3 } },
+      { text: "# First", lines: [1, 2], part: { number: 1, of: 3 } },
+      { text: "# First", lines: [1, 2], part: { number: 1, of: 3 } },
+      { text: "then\n", lines: [4, 5], part: { number: 2, of: 3 } },
     );
     const content = await over(retriever).text("small", { phase: 1 });
     expect(content).toMatchObject({ text: "# First\n\nthen\nlast", sources: ["phases/1/phase.md"], tokens: 5 });
   });
 
+  it("refuses a text of which something is missing, with the file", async () => {
+    const piece = (number: number, of: number) => ({ lines: [number, number] as const, part: { number, of } });
+    for (const [chunks, reason] of [
+      [[piece(1, 3)], 'the search gave 1 of the 3 chunks of "small/phases/1/phase.md"'],
+      [[piece(1, 3), piece(3, 3)], 'the search gave 2 of the 3 chunks of "small/phases/1/phase.md"'],
+      [[piece(2, 2)], "the search gave 1 of the 2 chunks"],
+      [[piece(1, 1), piece(2, 2)], "are of several versions"],
+    ] as const) {
+      const error = await failure(over(giving(...chunks)).text("small", { phase: 1 }));
+      expect(error).toMatchObject({
+        code: "CONTENT_UNAVAILABLE",
+        message: expect.stringContaining(reason),
+        details: { file: "small/phases/1/phase.md" },
+      });
+    }
+  });
+
+  it("refuses chunks of plain JavaScript that don't say their place", async () => {
+    const retriever = giving({});
+    const search = async (query: SearchQuery) =>
+      JSON.parse(JSON.stringify(await retriever.search(query), (key, value) => (key === "part" ? undefined : value)));
+    const error = await failure(over({ search }).text("small", { phase: 1 }));
+    expect(error).toMatchObject({
+      code: "CONTENT_UNAVAILABLE",
+      message: expect.stringContaining("don't say which part"),
+    });
+  });
+
+  it("refuses the first chunks of a retriever that always gives a few, and so does a session", async () => {
+    const orama = new OramaRetriever({ roots: [root], freshFor: 0, maxTokens: 50 });
+    const retriever = { search: async (query: SearchQuery) => (await orama.search(query)).slice(0, 1) };
+    const engine = createEngine({ storage: new MemoryStorage(), content: over(retriever) });
+    const { sessionId } = await engine.start({ workflowType: "small", target: "a.ts" });
+    const error = await failure(engine.getTask(sessionId, 1, 2));
+    expect(error).toMatchObject({ code: "CONTENT_UNAVAILABLE", details: { file: "small/phases/1/task-2-glue.md" } });
+    await engine.close();
+  });
+
   it("returns nothing of another phase, task, workflow or file, even if the retriever does", async () => {
-    const strangers: Partial<Chunk>[] = [
+    const strangers: Partial<PlacedChunk>[] = [
       { phase: 2 },
       { task: 1 },
       { workflow: "other" },

@@ -19,6 +19,7 @@ export const twoPhases = defineWorkflow({
       gate: {
         evidence: z.object({ summary: z.string().min(3), tests_pass: z.literal(true) }),
         example: { summary: "added the parser", tests_pass: true },
+        allowExample: true,
         allowOverride: true,
       },
       tasks: [

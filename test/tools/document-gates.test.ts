@@ -15,7 +15,7 @@ You must provide \`function_count\` (integer, greater than 0) and \`functions_li
 `;
 
 describe("a gate that is defined in the text of a phase", () => {
-  it("is shown with the author's example before and after a refusal, and passes with it", async () => {
+  it("is shown with the author's example before and after a refusal, and refuses it as copied", async () => {
     const metadata = {
       workflow_type: "counted",
       name: "Counted",
@@ -29,11 +29,16 @@ describe("a gate that is defined in the text of a phase", () => {
     const tool = workflowTool(engine);
     const example = { function_count: 21, functions_list: ["compile", "parse"] };
     const shown = await tool.dispatch({ action: "get_phase", session_id: sessionId });
-    expect(JSON.stringify(shown)).toContain(JSON.stringify(example));
+    expect(JSON.stringify(shown)).toContain('"examples":[["compile","parse"]]');
     const complete = (evidence: Record<string, unknown>) =>
       tool.dispatch({ action: "complete_phase", session_id: sessionId, phase: 1, evidence });
     const refused = await complete({ function_count: 0 });
-    expect(refused).toMatchObject({ code: "GATE_FAILED", examples: example });
-    expect(await complete(example)).toMatchObject({ checkpoint_passed: true });
+    expect(refused).toMatchObject({
+      code: "GATE_FAILED",
+      examples: { function_count: expect.stringMatching(/^<integer/) },
+    });
+    const copied = await complete({ ...example, function_count: 20 });
+    expect(copied).toMatchObject({ problems: [{ field: "functions_list", problem: "copied" }] });
+    expect(await complete({ ...example, functions_list: ["main"] })).toMatchObject({ checkpoint_passed: true });
   });
 });

@@ -294,8 +294,10 @@ describe("every action", () => {
       attempts_left: 2,
       required_format: { required: ["summary", "tests_pass"] },
     });
-    // It would hold a claim.
-    expect(failed).not.toHaveProperty("examples");
+    expect(failed.examples).toEqual({
+      summary: "<text: 3 or more characters>",
+      tests_pass: "<boolean: true, once it is so>",
+    });
     const passed = await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
     expect(passed).toMatchObject({
       phase_completed: 1,

@@ -118,6 +118,19 @@ describe("a sentence", () => {
     ["You must provide `count_of_all` as printed by the tool.", ["count_of_all: integer"]],
     ["Both `a` and `b` must be provided.", ["a: string", "b: string"]],
     ["You must provide `a` <!-- and `b` -->.", ["a: string"]],
+    ["**Evidence:** `x` boolean flag", ["x: boolean"]],
+    ["Evidence: dep_count (number)", ["dep_count: number"]],
+    ["- Evidence: `x` is the output of the command", ["x: string"]],
+    ["**Evidence**: `x`, non-empty list", ["x: list [non_empty]"]],
+    ["Checkpoint: `x` count, at least 1", ["x: integer [value >= 1]"]],
+    ["Validation gate: `x` (bool)", ["x: boolean"]],
+    ["Evidence for this phase: `x` (bool)", ["x: boolean"]],
+    ["## Evidence: `x` (bool)", ["x: boolean"]],
+    ["> Evidence: `x` (bool)", ["x: boolean"]],
+    ["## Checkpoint\n\nReport the `x` as a number.", ["x: integer"]],
+    ["## Checkpoint\n\nPlease submit `x` and `y`, both lists.", ["x: list", "y: list"]],
+    ["## Evidence\n\n- Then report the `x` (bool).", ["x: boolean"]],
+    ["## Validation Gate\n\n`x`: a number of at least 3", ["x: integer [value >= 3]"]],
     ["You must provide `a`, but no `b`.", ["a: string"]],
   ])("such as %s is read", (text, fields) => {
     expect(read(text)).toEqual({ fields, faults: [] });
@@ -131,6 +144,9 @@ describe("a sentence", () => {
     "Required: none",
     "`required: true` is a setting.",
     "A system must always provide food.",
+    "Evidence: none",
+    "## Checkpoint: the end of phase 1",
+    "Report the `x` as a number.",
   ])("such as %s contains no requirement", (text) => {
     expect(read(text).fields).toEqual([]);
   });
@@ -145,6 +161,8 @@ describe("a sentence", () => {
     ["You must provide `a` (integr).", "warning FIELD_TYPE_UNKNOWN 1"],
     ["You must provide `a` (int, greater_then_0).", "warning VALIDATOR_UNKNOWN 1"],
     ["Required:", "warning REQUIREMENT_UNCLEAR 1"],
+    ["Evidence: see the report", "warning REQUIREMENT_UNCLEAR 1"],
+    ["Checkpoint: all tests pass", "warning REQUIREMENT_UNCLEAR 1"],
   ])("such as %s is reported", (text, fault) => {
     expect(read(text).faults).toEqual([fault]);
   });

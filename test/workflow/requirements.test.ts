@@ -121,7 +121,7 @@ describe("requirements of a phase's text", () => {
           "- must provide `log_output` (may be empty)",
           "- must provide `score` of at least one",
           "- must provide `ratio` (float, more than 3)",
-          "- Evidence: `not_here`",
+          "- Evidence: `at_once`",
           "## Evidence",
           "- Evidence: `here`, the command output",
           "- must provide **Test Results**, a non-zero number",
@@ -138,6 +138,7 @@ describe("requirements of a phase's text", () => {
       "7 log_output: optional string sentence guess",
       "8 score: number [value >= 1] sentence guess",
       "9 ratio: number [value > 3] sentence guess",
+      "10 at_once: string sentence guess",
       "12 here: string sentence guess",
       "13 test_results: integer [greater_than_0] sentence guess",
     ]);

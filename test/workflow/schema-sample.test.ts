@@ -177,7 +177,7 @@ describe("examples of evidence", () => {
     expect(gateOf(z.object(FIELDS))).toEqual(gateOf(z.object(FIELDS)));
   });
 
-  it("reach the agent through the engine", async () => {
+  it("reach the host through the engine", async () => {
     const workflow = defineWorkflow({
       ...{ type: "t", revision: "1", name: "T", description: "T" },
       phases: [{ number: 1, name: "P", content: "x", gate: { evidence: z.object({ page: z.url() }) } }],
@@ -186,11 +186,8 @@ describe("examples of evidence", () => {
     const { sessionId } = await engine.start({ workflowType: "t", target: "a" });
     const refused = await engine.completePhase(sessionId, { phase: 1, evidence: { page: "x" } });
     if (refused.passed) throw new Error("passed");
-    expect(refused.example).toEqual({ page: "https://example.org/page" });
+    expect(refused.example).toEqual({ page: expect.stringMatching(/^<text: a uri/) });
     expect(refused.problems[0]?.example).toBe("https://example.org/page");
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence: refused.example ?? {} })).toMatchObject({
-      passed: true,
-    });
   });
 });
 

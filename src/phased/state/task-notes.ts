@@ -179,7 +179,7 @@ export function tasksOf(
 
 /**
  * Returns which of the tasks that are noted as done or given up stay so. A task that asks for something else now is open
- * again: what was done for it was another task. Tasks of a phase that is not from a plan are the same if their names are.
+ * again: what was done for it was another task. Tasks of a phase that is not from a plan keep their numbers and names.
  */
 export function keptTasks(
   { position, tasks: noted }: { readonly position: number; readonly tasks?: TaskNotes | undefined },
@@ -188,13 +188,10 @@ export function keptTasks(
 ): { tasks?: [number, number][] } {
   const [was, now] = [before.phases[position]?.tasks, after.phases[position]?.tasks];
   if (noted === undefined || was === undefined || now === undefined) return {};
-  const isNamed = (name: string) => now.filter((task) => task.name === name).length === 1;
   const kept = was.flatMap((task): [number, number][] => {
     if (!inRanges([...noted.done, ...(noted.givenUp ?? [])], task.number)) return [];
-    const byPlan = pairs?.find(([from]) => from === task.number)?.[1];
-    const same = now.find(({ number, name }) =>
-      pairs === undefined ? name === task.name && (number === task.number || isNamed(name)) : number === byPlan,
-    );
+    const place = pairs === undefined ? task.number : pairs.find(([from]) => from === task.number)?.[1];
+    const same = now.find(({ number }) => number === place);
     return same === undefined || asks(same) !== asks(task) ? [] : [[task.number, same.number]];
   });
   return kept.length === 0 ? {} : { tasks: kept };

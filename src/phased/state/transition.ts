@@ -35,6 +35,7 @@ import type { EventOf, SessionEvent } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 import { inRanges } from "./ranges.js";
+import { phaseDifference } from "./same-phases.js";
 import { sessionEventSchema } from "./schemas.js";
 import { keptTasks } from "./task-notes.js";
 
@@ -246,8 +247,8 @@ function rollbackRange(to: number, current: number, targets: number[]): Phasegat
 }
 
 /**
- * Moves a session to another structure of the same workflow. All phases up to the current one must exist
- * there in the same order: what was completed stays completed. A completed session can't be moved.
+ * Moves a session to another structure of the same workflow. All phases up to the current one must be the same there: what
+ * was completed stays completed, and nothing that the new one asks for is skipped. A completed session can't be moved.
  */
 function migration(
   head: SessionHead,
@@ -255,7 +256,7 @@ function migration(
   context: TransitionContext,
 ): readonly [EventOf<"migrated">] | AnyPhasegateError {
   const { structure, by } = command;
-  const refusal = moveRefusal(head, structure, context, "migrate");
+  const refusal = moveRefusal(head, structure, context, "migrate") ?? otherWork(head, structure, context);
   const tasks = keptTasks(head, context.structure, command);
   return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context), ...tasks }];
 }
@@ -280,6 +281,22 @@ function moveRefusal(
     );
   }
   return undefined;
+}
+
+/** Returns the refusal of a definition in which the phases up to the current one ask for other work. */
+function otherWork(
+  { phase, position }: SessionHead,
+  structure: WorkflowStructure,
+  context: TransitionContext,
+): AnyPhasegateError | undefined {
+  const difference = phaseDifference(context.structure.phases, structure.phases, position + 1);
+  if (difference === undefined) return undefined;
+  const { type, revision } = structure;
+  const message = `revision ${revision} of ${type} is not the same up to phase ${phase}: ${difference}`;
+  return new PhasegateError("NOT_ALLOWED", message, {
+    remedy: "Finish or delete this session, and start a new one on the new definition.",
+    details: { phase, operation: "migrate" },
+  });
 }
 
 /** Moves a session to the current version of its plan, by the same rules. */

@@ -4,7 +4,6 @@
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
 import { conceal, WHOLE } from "../../gate/check-gate.js";
-import { holdsClaim, withoutClaims } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
@@ -200,7 +199,7 @@ function failed(
     checkpoint_passed: false,
     missing_evidence: missing.slice(0, NAMES_MAX),
     validation_errors: listed.map(({ message }) => message),
-    problems: withoutClaims(listed).map(problemEntry),
+    problems: listed.map(problemEntry),
     ...planClaims(result),
     ...droppedNotice(result.dropped),
     more_problems: more === 0 ? undefined : `${more} more: see get_errors`,
@@ -271,7 +270,8 @@ function callIfImpossible(
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
   if (result.reveal === "none") return { "<what was done>": "<result>" };
   const { missing_tasks: tasks = [], unclaimed_items: items = {} } = planClaims(result);
-  const claims = planBlanks(tasks, Object.keys(items), ["<all that were claimed before>"]);
+  const ids = "the ids that were claimed before, and those of missing_tasks that you have done by now";
+  const claims = planBlanks(tasks.length === 0 ? undefined : ids, Object.keys(items));
   const named = { ...corrected(result), ...claims };
   return { ...named, ...others(result, submitted, named) };
 }
@@ -323,15 +323,9 @@ function withMore(
   const full = { ...bare, ...found };
   const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
   const answer = JSON.stringify(full).length <= maxChars ? full : { ...bare, ...seeErrors };
-  const examples = example === undefined || isPlan(requiredFormat) || holdsClaim(example) ? undefined : example;
-  const whole = compact({ ...answer, required_format: requiredFormat, examples });
+  const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
   if (JSON.stringify(whole).length <= maxChars) return whole;
   return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
-}
-
-/** Returns true for the format of a plan's gate: its examples name tasks, and each name is a claim. */
-function isPlan(format: JsonValue): boolean {
-  return isJsonObject(format) && TASKS_FIELD in format;
 }
 
 /** Asks the person who is present; undefined if there is none, or no answer. */

@@ -6,6 +6,7 @@ import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { describeOptions } from "../../rules/options.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
+import { openPhases } from "../../workflow/gate-definition.js";
 import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
@@ -14,7 +15,7 @@ import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { nextCall, phaseCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
-import { historyEntry, sessionEntry } from "./shapes.js";
+import { historyEntry, openNotice, sessionEntry } from "./shapes.js";
 
 /** The budget for what surrounds a list's items. */
 const ENVELOPE = 600;
@@ -228,6 +229,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     description: structure.description,
     category: structure.category,
     phases: structure.phases.length,
+    ...openNotice(openPhases(structure.phases)),
     plan_option: structure.dynamic?.sourcePathKey,
     options: optionsEntry(structure),
     estimated_duration: structure.estimatedDuration,

@@ -261,22 +261,20 @@ function blanks({ gate }: PhaseDefinition): WireObject {
     case "plan":
       if (gate.proofs !== undefined) return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
       return planBlanks(
-        gate.tasks.flatMap(({ id, optional }) => (optional ? [] : [id])),
+        gate.tasks.some(({ optional }) => !optional) ? "the ids of the tasks that you have done" : undefined,
         Object.keys(requiredItems(gate)),
       );
   }
 }
 
-/** Returns the claims of a plan's gate as placeholders. `before` stands for claims that a refused submission had. */
-export function planBlanks(
-  tasks: readonly string[],
-  items: readonly string[],
-  before: readonly string[] = [],
-): WireObject {
-  const named = tasks.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
+/**
+ * Returns the claims of a plan's gate as placeholders, without an id: only the agent knows which tasks it has done. `tasks`
+ * says which ids to put there.
+ */
+export function planBlanks(tasks: string | undefined, items: readonly string[]): WireObject {
   const holds = items.slice(0, BLANKS_MAX).map((number) => [number, "<boolean: whether it holds>"]);
   return {
-    ...(tasks.length === 0 ? {} : { [TASKS_FIELD]: [...before, ...named] }),
+    ...(tasks === undefined ? {} : { [TASKS_FIELD]: `<list of texts: ${tasks}>` }),
     ...(items.length === 0 ? {} : { [ITEMS_FIELD]: Object.fromEntries(holds) }),
   };
 }

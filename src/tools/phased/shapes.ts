@@ -1,6 +1,7 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import { exampleWithoutClaims, requiredFormat, requiredNames } from "../../gate/format.js";
+import { requiredFormat, requiredNames } from "../../gate/format.js";
+import { evidenceForm } from "../../gate/forms.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
@@ -10,6 +11,7 @@ import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
+import { requiresNothing } from "../../workflow/gate-definition.js";
 import { type JsonObject, optional } from "../../workflow/json.js";
 import {
   type GateDefinition,
@@ -44,7 +46,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
     ...(phase.plan === undefined ? taskNames(phase, tasks) : plannedTasks(plan?.tasks)),
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
-      : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
+      : { ...openMark(phase.gate), required_evidence: requiredNames(phase.gate), details: "see get_phase" },
     ...optional("evidence_note", evidenceNote(text, phase.gate)),
     ...optional("missing_tools", absenceNote(text, given)),
     ...(isWhole ? { artifacts_from_previous_phases: artifactNames(artifacts) } : {}),
@@ -179,9 +181,9 @@ export function skipNotice(skipped: readonly SkippedPhase[] | undefined): WireOb
   return { skipped_phases: named };
 }
 
-/** Returns a problem without its sentence, which is in `validation_errors`. */
-export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
-  return compact({ field, problem, got, expected, example });
+/** Returns a problem without its sentence, which is in `validation_errors`, and without its example, which would be copied. */
+export function problemEntry({ field, problem, got, expected }: Problem): WireObject {
+  return compact({ field, problem, got, expected });
 }
 
 /** Limits facts next to a text; the text itself is complete in `content`. */
@@ -227,6 +229,7 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
   const { required, format, example } = wanted(phase.gate);
   return {
+    ...openMark(phase.gate),
     required_evidence: required,
     ...optional("validation", validation?.join("; ")),
     evidence_schema: format,
@@ -234,11 +237,25 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   };
 }
 
+/** Says that a gate requires nothing. */
+function openMark(gate: GateDefinition): WireObject {
+  return requiresNothing(gate) ? { open: true } : {};
+}
+
+/** Limits the phases that an answer names as open. */
+const OPEN_MAX = 50;
+
+/** Says of a workflow that some of its phases require nothing. */
+export function openNotice(phases: readonly number[]): WireObject {
+  if (phases.length === 0) return {};
+  return { open: true, open_phases: phases.slice(0, OPEN_MAX) };
+}
+
 /** What a gate expects. */
 interface Wanted {
   readonly required: readonly string[];
   readonly format: JsonObject;
-  /** Missing if it is long or would hold a claim: the schema has everything that is required. */
+  /** The form of it; missing if it is long: the schema has everything that is required. */
   readonly example: JsonObject | undefined;
 }
 
@@ -248,7 +265,7 @@ const wantedBy = new WeakMap<GateDefinition, Wanted>();
 function wanted(gate: GateDefinition): Wanted {
   const known = wantedBy.get(gate);
   if (known !== undefined) return known;
-  const example = exampleWithoutClaims(gate);
+  const example = evidenceForm(gate);
   const isShort = example !== undefined && JSON.stringify(example).length <= LIST_MAX;
   const found = {
     required: requiredNames(gate),

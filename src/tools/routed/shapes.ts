@@ -1,7 +1,8 @@
 /** States, results, histories and lists of routed workflows as they look on the wire. */
 import type * as z from "zod";
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import { evidenceNames, exampleWithoutClaims, requiredFormat, withoutClaims } from "../../gate/format.js";
+import { evidenceNames, requiredFormat, withoutExamples } from "../../gate/format.js";
+import { evidenceForm } from "../../gate/forms.js";
 import type { RoutedListing } from "../../ports/content-provider.js";
 import type { RoutedDecision, RoutedEntry } from "../../routed/state/history.js";
 import type {
@@ -74,7 +75,7 @@ export function statusOnWire(context: RoutedContext, view: RoutedView, step?: St
 
 function stepOnWire({ name, instructions, gate }: StepView): ResultOnWire["next_step"] {
   if (gate === undefined) return { step_name: name, instructions };
-  const example = exampleWithoutClaims(gate);
+  const example = evidenceForm(gate);
   const details = { required: [...evidenceNames(gate)], schema: requiredFormat(gate) };
   return {
     step_name: name,
@@ -88,7 +89,7 @@ function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusa
     passed: false as const,
     attempt,
     max_attempts: maxAttempts,
-    problems: withoutClaims(conceal(problems, reveal)),
+    problems: withoutExamples(conceal(problems, reveal)),
     ...verificationNotice(verification.length === 0 ? undefined : verification, reveal),
   };
 }
@@ -148,7 +149,7 @@ function entryOnWire({ version, timestamp, stepName, report, outcomeStatus, ...e
     outcome_status: outcomeStatus,
     determined_next_step: determinedNextStep ?? null,
     ...(decision === undefined ? {} : { decision: decisionOnWire(decision) }),
-    ...(problems === undefined ? {} : { problems: withoutClaims(conceal(problems, reveal ?? "fields")) }),
+    ...(problems === undefined ? {} : { problems: withoutExamples(conceal(problems, reveal ?? "fields")) }),
     ...verificationNotice(verification, reveal),
     ...(reason === undefined ? {} : { reason }),
   };

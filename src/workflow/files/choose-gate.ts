@@ -1,18 +1,18 @@
 /**
  * Chooses the gate of a phase: its gate file; else the fields that its text requires; else those of the metadata; else an
  * open gate. Rules of the metadata's checkpoint are added to the text's fields. A gate file that can't be read, or whose
- * name is misspelt, never opens the gate.
+ * name is misspelt, never opens the gate, and neither does a text that speaks of a gate and can't be read.
  */
 
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";
-import { type DocumentGate, readRequirements } from "../infer/document-gate.js";
+import { type DocumentGate, readRequirements, unreadWord } from "../infer/document-gate.js";
 import { checkExamples } from "../infer/examples.js";
 import type { RequirementFault } from "../infer/requirement.js";
 import { isJsonObject } from "../json.js";
 import { shown } from "../names.js";
 import type { Report } from "../object-reader.js";
 import { ObjectReader } from "../object-reader.js";
-import type { FieldDefinition, FieldGate, GateDefinition } from "../structure.js";
+import type { FieldDefinition, FieldGate, GateDefinition, OpenGate } from "../structure.js";
 import { readYaml } from "../yaml.js";
 import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";
 import { asField, type FieldSeed, isReserved, readDemands, readField } from "./gate-fields.js";
@@ -29,8 +29,8 @@ interface GateFolders extends PhaseFolders {
   readonly place: GatePlace;
 }
 
-/** The gate for a gate file that can't be read. It is never used, because the workflow can't be started. */
-const SHUT: GateDefinition = { kind: "fields", strict: true, fields: [], source: "gate-file" };
+/** A gate file without requirements. As a gate it is never used: a workflow whose gate file can't be read can't be started. */
+const SHUT: FieldGate = { kind: "fields", strict: true, fields: [], source: "gate-file" };
 
 /** Returns the gate of a phase. */
 export async function chooseGate(
@@ -56,10 +56,30 @@ export async function chooseGate(
   const fields = await withSoundExamples(settings, document, where);
   const source = seeds.length > 0 ? "document" : "metadata";
   if (isAsking(settings)) return { kind: "fields", ...settings, fields, source };
-  const place = phase?.place("phase_number") ?? { file: `phases/${number}` };
-  const hint = `Write ${where.folders[0]}/${GATE_FILES[0]}.`;
-  report.warn("GATE_OPEN", place, `phase ${number} requires nothing: any evidence passes its gate`, hint);
+  warnOpen(number, phase, where);
   return { kind: "open", ...(settings.allowOverride === true ? { allowOverride: true } : {}) };
+}
+
+/** Reports a gate that requires nothing. Where a text of the phase speaks of a gate, that is an error. */
+function warnOpen(
+  number: number,
+  phase: ObjectReader | undefined,
+  { folders, texts, files, report }: GateFolders,
+): void {
+  const gateFile = `${folders[0]}/${GATE_FILES[0]}`;
+  const unread = texts.flatMap((file) => {
+    const found = unreadWord(files.text(file) ?? "");
+    return found === undefined ? [] : [{ file, ...found }];
+  });
+  for (const { file, line, column, word, others } of unread) {
+    const more = others === 0 ? "" : others === 1 ? ", and in another line" : `, and in ${others} other lines`;
+    const message = `the text says ${shown(word)} here${more}, but nothing was read that phase ${number} requires`;
+    const hint = `In the phase's text, write Evidence: \`count\` (integer, at least 1). Or write ${gateFile}; gate: none in it says that the phase requires nothing.`;
+    report.error("REQUIREMENT_UNREAD", { file, line, column }, message, hint);
+  }
+  const place = phase?.place("phase_number") ?? { file: `phases/${number}` };
+  const hint = `Write ${gateFile}. If this is meant, write gate: none in it.`;
+  report.warn("GATE_OPEN", place, `phase ${number} requires nothing: any evidence passes its gate`, hint);
 }
 
 /** Reads a gate-definition.yaml. Returns undefined and reports an error if it can't be read as a gate. */
@@ -68,7 +88,7 @@ export async function readGate(
   text: string,
   report: Report,
   place: GatePlace = NO_PHASES,
-): Promise<FieldGate | undefined> {
+): Promise<FieldGate | OpenGate | undefined> {
   const source = await readYaml(file, text, report);
   if (source === undefined) return undefined;
   if (!isJsonObject(source.value)) {
@@ -79,7 +99,17 @@ export async function readGate(
   const gate = new ObjectReader(source, source.value, [], report);
   // For editors.
   gate.text("$schema");
-  return readGateObject(gate, report, place);
+  return gate.value("gate") === undefined ? readGateObject(gate, report, place) : readNoGate(gate, report);
+}
+
+/** Reads the gate file of a phase that is meant to require nothing. */
+function readNoGate(gate: ObjectReader, report: Report): OpenGate {
+  if (gate.text("gate") !== "none") {
+    const message = "'gate' can only be none, which says that the phase requires nothing";
+    report.error("VALUE_WRONG", gate.place("gate"), message, "Write gate: none, or remove it.");
+  }
+  gate.refuseRest();
+  return { kind: "open" };
 }
 
 /** Reads a gate from an object: a gate file, or a part of another file. Without a place it belongs to no phase. */
@@ -135,12 +165,14 @@ async function fileGate(
   const { files, report } = where;
   const text = files.text(file);
   const gate = text === undefined ? undefined : await gateOf(file, text, where);
-  if (checkpoint !== undefined) warnOtherDemands(file, gate, checkpoint, report);
+  const asked = gate?.kind === "open" ? SHUT : gate;
+  if (checkpoint !== undefined) warnOtherDemands(file, asked, checkpoint, report);
   checkpoint?.refuseRest();
-  if (gate === undefined) return SHUT;
-  if (phase !== undefined) warnOtherNames(names, { what: "the gate file", file, fields: gate.fields }, phase, report);
+  if (gate === undefined || asked === undefined) return SHUT;
+  const counting = { what: "the gate file", file, fields: asked.fields };
+  if (phase !== undefined) warnOtherNames(names, counting, phase, report);
   const { requirements } = await readDocument(where, checkpoint);
-  warnOtherText(requirements, gate, { text: where.file, file }, report);
+  warnOtherText(requirements, asked, { text: where.file, file }, report);
   return gate;
 }
 
@@ -149,7 +181,7 @@ async function gateOf(
   file: string,
   text: string,
   { report, place }: Pick<GateFolders, "report" | "place">,
-): Promise<FieldGate | undefined> {
+): Promise<FieldGate | OpenGate | undefined> {
   try {
     return await readGate(file, text, report, place);
   } catch (error) {
@@ -235,7 +267,7 @@ async function readSettings(
 ): Promise<Omit<FieldGate, "kind" | "source">> {
   const readers = [top, checkpoint].filter((reader) => reader !== undefined);
   const { verify: asked, ...demands } = readDemands(readers, report, place);
-  const { fields, rules, verify: meant } = await readRules(seeds, readers, report);
+  const { fields, rules, verify: meant } = await readRules(seeds, readers, report, place);
   const verify = [...seeds.flatMap((seed) => seed.verify), ...meant, ...asked];
   return {
     strict: checkpoint?.flag("strict") ?? true,

@@ -131,7 +131,11 @@ function typeFaults(gate: unknown, checks: readonly unknown[]): string[] {
   const { approval, fields } = Object(gate);
   const named: [string, unknown][] = isJsonObject(fields) ? Object.entries(fields) : [];
   return [
-    ...wrongTypes("gate", gate, { ...{ allowOverride: "flag", strict: "flag" }, verify: "list", reveal: "reveal" }),
+    ...wrongTypes("gate", gate, {
+      ...{ allowOverride: "flag", strict: "flag", allowExample: "flag" },
+      verify: "list",
+      reveal: "reveal",
+    }),
     ...(approval === undefined ? [] : wrongTypes("gate.approval", approval, { prompt: "text!", approvers: "texts" })),
     ...checks.flatMap((check, at) =>
       wrongTypes(`gate.verify[${at}]`, check, {
@@ -140,7 +144,7 @@ function typeFaults(gate: unknown, checks: readonly unknown[]): string[] {
     ),
     ...named.flatMap(([name, field]) =>
       wrongTypes(`gate.fields.${name}`, Object(field), {
-        ...{ required: "flag", waivable: "flag", description: "text", validatorParams: "object" },
+        ...{ required: "flag", waivable: "flag", allowExample: "flag", description: "text", validatorParams: "object" },
       }),
     ),
   ];
@@ -156,6 +160,7 @@ export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
     ...optional("allowOverride", gate.allowOverride || undefined),
     ...optional("jsonSchema", jsonSchema),
     ...optional("example", gate.example),
+    ...(gate.allowExample === true ? ({ allowExample: true } as const) : {}),
     ...demandsOf(gate),
   };
 }
@@ -171,13 +176,17 @@ export function keysOf<T>(keys: Record<keyof T, 1>): readonly string[] {
 }
 
 const KEYS = {
-  gate: keysOf<GateInput>({ evidence: 1, example: 1, allowOverride: 1, verify: 1, approval: 1, reveal: 1 }),
+  gate: keysOf<GateInput>({
+    ...{ evidence: 1, example: 1, allowExample: 1 },
+    ...{ allowOverride: 1, verify: 1, approval: 1, reveal: 1 },
+  }),
   fieldGate: keysOf<FieldGateInput>({
     ...{ fields: 1, validators: 1, crossFieldValidation: 1, strict: 1 },
     ...{ allowOverride: 1, verify: 1, approval: 1, reveal: 1 },
   }),
   field: keysOf<FieldInput>({
-    ...{ type: 1, required: 1, description: 1, example: 1, validator: 1, validatorParams: 1, waivable: 1 },
+    ...{ type: 1, required: 1, description: 1, example: 1, allowExample: 1, validator: 1 },
+    ...{ validatorParams: 1, waivable: 1 },
   }),
   rule: keysOf<RuleInput>({ rule: 1, errorMessage: 1 }),
   verify: keysOf<VerifyInput>({ verifier: 1, params: 1, field: 1, description: 1, waivable: 1 }),
@@ -246,6 +255,7 @@ function readFieldGate(gate: FieldGateInput): { readonly gate: FieldGate; readon
       ...{ name, type, required: field.required ?? true },
       ...optional("description", field.description),
       ...optional("example", field.example),
+      ...(field.allowExample === true ? ({ allowExample: true } as const) : {}),
       ...optional("rules", rules.length === 0 ? undefined : rules),
       ...(field.waivable === false ? ({ waivable: false } as const) : {}),
     };

@@ -37,6 +37,7 @@ export function readField(name: string, reader: ObjectReader, report: Report, ga
   const required = reader.flag("required") ?? true;
   const description = reader.text("description");
   const example = reader.value("example");
+  const allowExample = reader.flag("allow_example");
   const waivable = reader.flag("waivable");
   const validators = readValidators(reader);
   const params = reader.fields("validator_params") ?? {};
@@ -53,6 +54,7 @@ export function readField(name: string, reader: ObjectReader, report: Report, ga
     required,
     ...(description === undefined ? {} : { description }),
     ...(example === undefined ? {} : { example }),
+    ...(allowExample === true ? ({ allowExample } as const) : {}),
     ...(waivable === false ? ({ waivable } as const) : {}),
   };
   return {

@@ -3,6 +3,7 @@
  * agents are shown for each field. The author's own is checked; if it fails or is missing, one that passes is generated.
  */
 import type { SourcePosition } from "../../errors.js";
+import { earlierPhases } from "../../rules/artifact-keys.js";
 import { candidateValues, faultOfValue, SIZE_MAX, type TrialRule, trialRule } from "../../rules/candidates.js";
 import { EvidenceValue, ruleValue } from "../../rules/environment.js";
 import { loadRuleLanguage, verifiedValues } from "../../rules/language.js";
@@ -19,6 +20,7 @@ import {
 } from "../../rules/validators.js";
 import type { KeyPath } from "../diagnostic.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
+import type { GatePlace } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { meantOr, shown } from "../names.js";
 import type { ObjectReader, Report } from "../object-reader.js";
@@ -38,6 +40,7 @@ export async function readRules(
   seeds: readonly FieldSeed[],
   readers: readonly ObjectReader[],
   report: Report,
+  place: GatePlace,
 ): Promise<ReadRules> {
   const table = tableOf(readers, report);
   const cross = readers.flatMap(readCrossRules);
@@ -55,7 +58,7 @@ export async function readRules(
       verify,
     };
   }
-  const compiler = (await loadRuleLanguage()).forFields(bare);
+  const compiler = (await loadRuleLanguage()).forFields(bare, earlierPhases(place));
   const reading = { compiler, fields: bare, table, report };
   const sound = await checkTable(seeds, reading);
   const ruled: RuledField[] = [];

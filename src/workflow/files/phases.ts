@@ -44,7 +44,7 @@ export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Pr
     const place = { file: `phases/${seed.number}` };
     await reading.report.spendRules(0, place);
     try {
-      phases.push(await readPhase(seed, reading, numbers));
+      phases.push(await readPhase(seed, reading, { numbers, before: phases }));
     } catch (error) {
       reading.report.failed(place, error);
     }
@@ -143,7 +143,7 @@ function warnUnlisted(
 async function readPhase(
   { number, entry }: PhaseSeed,
   { files, report, workflow, startPhase }: PhaseReading,
-  phases: readonly number[],
+  { numbers, before }: { readonly numbers: readonly number[]; readonly before: readonly PhaseDefinition[] },
 ): Promise<PhaseDefinition> {
   const file = phaseFile(number, entry, { files, report });
   const own = `phases/${number}`;
@@ -165,7 +165,7 @@ async function readPhase(
     tasks,
     gate: await chooseGate(number, entry, {
       ...{ files, report, folders, file, texts },
-      place: { phase: number, phases, startPhase },
+      place: { phase: number, phases: numbers, startPhase, before },
     }),
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
     extra: entry?.rest(GATE_KEYS),

@@ -4,7 +4,8 @@
  * folder.
  *
  * What is decided where:
- * - sentences.ts: which list items and sentences ask for evidence, and warnings for passages that are not read
+ * - sentences.ts: which list items and sentences ask for evidence
+ * - unread.ts: what is asked for in places that are not read, and the words that speak of a gate
  * - tables.ts: which tables ask, and what their columns mean
  * - asked-names.ts: which words of a sentence are names
  * - validators.ts: which validators and comparisons words mean
@@ -38,9 +39,9 @@ import {
   type NumberedLine,
   sentenceFindings,
   sentencesOf,
-  unreadFindings,
 } from "./sentences.js";
 import { tableFindings, tableIn } from "./tables.js";
+import { type GateWord, gateWordIn, unreadFindings } from "./unread.js";
 
 /** The gate of a phase as its text describes it. */
 export interface DocumentGate extends Found {
@@ -119,13 +120,23 @@ function withoutFrontMatter(text: string): string {
   );
 }
 
+/**
+ * Returns the first word of a text that speaks of a gate, such as "evidence" or "required"; undefined if there is none. It
+ * is asked of a text in which no requirement was found.
+ */
+export function unreadWord(text: string): GateWord | undefined {
+  return gateWordIn(withoutFrontMatter(text));
+}
+
 /** Returns the requirements in a heading, which can ask like a sentence. */
-function headingFindings({ written, line, depth }: Section, reading: Reading): Finding[] {
+function headingFindings({ written, heading, line, depth }: Section, reading: Reading): Finding[] {
   if (depth === 0) return [];
   const [sentence] = sentencesOf([{ text: written, line, column: 1 }]);
   const asking = sentence === undefined ? undefined : askingOf(sentence, false);
   if (sentence === undefined || asking?.kind !== "required" || asking.introduces) return [];
-  return sentenceFindings(sentence, { ...reading, inGate: false });
+  const found = sentenceFindings(sentence, { ...reading, inGate: false });
+  // "Checkpoint: the end" begins the requirements that follow.
+  return gateHeadingIn(headingName(heading)) && found.every(isFault) ? [] : found;
 }
 
 /** Returns the requirements of adjacent blocks. A sentence that only announces requirements is about the next block. */

@@ -92,7 +92,7 @@ function simplified(text: string): string {
 }
 
 /** Returns a text without its comments; their line ends stay. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   const parts: string[] = [];
   let from = 0;
   for (let start = text.indexOf("<!--"); start !== -1; start = text.indexOf("<!--", from)) {

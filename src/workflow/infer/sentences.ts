@@ -1,11 +1,10 @@
 /**
  * Reads list items and sentences that ask for evidence: "You must provide `function_count`, a number greater than 0."
  * Checkboxes are claims, items that begin with a name are values, other items are sentences. Splits paragraphs into
- * sentences with their positions, and recognises conditions and negations. Also warns about passages that seem to ask in
- * places that are not read.
+ * sentences with their positions, and recognises conditions and negations.
  */
-import type { Paragraph, RootContent } from "mdast";
-import { lookedAt, type Section, withoutAtEnd } from "../from-markdown.js";
+import type { Paragraph } from "mdast";
+import { withoutAtEnd } from "../from-markdown.js";
 import { type AskedNames, namesIn } from "./asked-names.js";
 import { type MarkedText, partOf, readMarks, withoutCode } from "./inline-marks.js";
 import {
@@ -42,23 +41,8 @@ export function itemFindings(lines: readonly NumberedLine[], reading: Reading): 
   return [unclear(item, "this item is in a list of requirements, but has none that can be read", hint)];
 }
 
-const ASKING = /\bmust provide\b|\brequired\s*:|\[[ xX]\]\s/i;
-
-/** Returns warnings for requirements in HTML, in indented code, and in texts that are too long or too deeply nested. */
-export function unreadFindings(text: string, sections: readonly Section[]): Finding[] {
-  const end = lookedAt(text);
-  const found = unreadBlocks(sections, text);
-  if (!ASKING.test(text.slice(end))) return found;
-  const line = text.slice(0, end).split(/\r\n?|\n/).length;
-  const why =
-    end === 0
-      ? "lists and quotations are nested too deeply here, or there are too many lines"
-      : "the text is longer than what is looked at";
-  return [
-    ...found,
-    unclear({ line, column: 1 }, `${why}: what it asks for isn't read`, "Write a gate file for this phase."),
-  ];
-}
+/** Words and signs that ask, in a text that is not read as sentences. */
+export const ASKING = /\bmust provide\b|\b(?:required|evidence|checkpoint|validation[ -]gate)\s*:|\[[ xX]\]\s/i;
 
 /** Returns a warning if a paragraph or an item asks and is too long to be read. */
 export function longFindings(lines: readonly NumberedLine[]): Finding[] {
@@ -142,27 +126,6 @@ function askedItem(item: Sentence, sentences: readonly Sentence[], reading: Read
   return namedFindings(item, asked, reading, isFree);
 }
 
-function unreadBlocks(sections: readonly Section[], text: string): Finding[] {
-  return sections.flatMap(({ blocks }) => blocks.flatMap((block) => unreadBlock(block, text)));
-}
-
-function unreadBlock(block: RootContent, text: string): Finding[] {
-  const { start } = block.position ?? {};
-  if (start === undefined) return [];
-  if (
-    block.type === "html" &&
-    /<(?:li|td|input)\b|\bmust provide\b|\brequired\s*:/i.test(block.value.replace(/<!--[\s\S]*?(?:-->|$)/g, ""))
-  ) {
-    return [unclear(start, "HTML is not read: what it asks for doesn't count", "Write it as Markdown.")];
-  }
-  const isFenced = block.type === "code" && /^\s*(?:`{3}|~{3})/.test(text.slice(start.offset, (start.offset ?? 0) + 8));
-  if (block.type === "code" && !isFenced && ASKING.test(block.value)) {
-    const message = "this is indented by four spaces, which is code in Markdown, so it isn't read";
-    return [unclear(start, message, "Indent it by less, if it asks for something.")];
-  }
-  return "children" in block ? block.children.flatMap((child) => unreadBlock(child, text)) : [];
-}
-
 /** A sentence, or a label with the text after it. */
 interface Sentence extends MarkedText, Place {}
 
@@ -171,6 +134,9 @@ const MARKED = "Put the name in code marks: You must provide `function_count`, a
 /** Returns the requirements of a sentence; none if it doesn't ask for anything. */
 export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[] {
   const asking = askingOf(sentence, reading.inGate);
+  if (asking === undefined && reading.inGate && sentence.marks[0]?.kind === "code" && headEnd(sentence) !== undefined) {
+    return namedFindings(sentence, namesIn(sentence, "", reading.defined), reading, isOptional(sentence.plain));
+  }
   if (asking === undefined || asking.kind === "not" || asking.introduces) return [];
   const asked = namesIn(partOf(sentence, asking.from, asking.to), leadOf(sentence, asking), reading.defined);
   const findings = namedFindings(sentence, asked, reading, asking.kind === "optional");
@@ -275,7 +241,12 @@ const MUST =
 const NOUNS = "(?:\\s+(?:evidence|fields?|values?|artifacts?|outputs?|items?|deliverables?))?";
 
 const LABEL = new RegExp(`\\b(required|optional)${NOUNS}\\s*:`, "i");
-const GATE_LABEL = /\b(?:evidence|checkpoint)(?:\s+(?:required|needed|to provide))?\s*:/i;
+const GATE_LABEL =
+  /\b(?:evidence|checkpoint|validation[ -]gate)(?:\s+(?:required|needed|to\s+(?:provide|submit|report)|for\s+(?:this\s+|the\s+)?phase(?:\s+\d+)?))*\s*:/i;
+
+/** The beginning of a sentence below a gate's heading that asks: "Report the `count` as a number". */
+const TOLD =
+  /^\W*(?:(?:please|then|also|and|you|must|should|need\s+to|have\s+to)\s+)*(?:report|provide|submit|state|give|record|supply|return|deliver|specify|include)\b(?=[^\uFFFC]*\uFFFC)/i;
 
 /** Words after a request that deny it: "must provide nothing", "required: none". */
 const NOTHING = /^\s*(?::\s*)?(?:nothing|none|no\b|n\/a\b|-\s*$)/i;
@@ -283,7 +254,7 @@ const NOTHING = /^\s*(?::\s*)?(?:nothing|none|no\b|n\/a\b|-\s*$)/i;
 /** Returns how a sentence asks; undefined if it doesn't. `inGate` is true below a gate's heading. */
 export function askingOf(sentence: MarkedText, inGate: boolean): Asking | undefined {
   const text = withoutCode(sentence);
-  const found = earliest(text, [MUST, LABEL, ...(inGate ? [GATE_LABEL] : [])]);
+  const found = earliest(text, [MUST, LABEL, GATE_LABEL, ...(inGate ? [TOLD] : [])]);
   if (found === undefined) return passive(text, inGate);
   const from = found.index + found[0].length;
   const rest = text.slice(from);
@@ -297,7 +268,7 @@ function leadOf({ plain }: Sentence, { from }: Asking): string {
   return plain
     .slice(0, from)
     .replace(/^[^:]*:\s*$/, "")
-    .replace(/\b(?:must provide|required|optional|evidence)\b.*$/is, "");
+    .replace(/\b(?:must provide|required|optional|evidence|checkpoint)\b.*$/is, "");
 }
 
 function hasName({ names, isChoice }: AskedNames): boolean {

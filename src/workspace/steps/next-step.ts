@@ -7,7 +7,8 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { checkEvidenceSafety } from "../../gate/evidence.js";
-import { exampleWithoutClaims, requiredFormat, withoutClaims } from "../../gate/format.js";
+import { requiredFormat, withoutExamples } from "../../gate/format.js";
+import { evidenceForm } from "../../gate/forms.js";
 import { type AttemptLimits, attemptsLeft, judge } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
@@ -331,12 +332,12 @@ async function judgeStep(gate: FieldGate, given: unknown, facts: StepFacts): Pro
   const surroundings = { session: { id, workflowType: skill, target: "", phase: number, attempt } };
   const { verdict } = await judge(gate, evidence, { surroundings: () => surroundings });
   if (verdict.passed) return undefined;
-  return { problems: withoutClaims(verdict.problems), ...asked(gate) };
+  return { problems: withoutExamples(verdict.problems), ...asked(gate) };
 }
 
 /** Returns what a gate requires, as far as it reveals it. */
 function asked(gate: FieldGate): Omit<StepRefusal, "problems"> {
-  const example = exampleWithoutClaims(gate);
+  const example = evidenceForm(gate);
   return { required: requiredFormat(gate), ...(example === undefined ? {} : { example }) };
 }
 

@@ -133,17 +133,13 @@ describe("noted tasks after a change of the workflow", () => {
   const kept = (tasks: TaskDefinition[], pairs?: readonly (readonly [number, number])[], noted = notes) =>
     keptTasks({ position: 0, tasks: noted }, before, { structure: structureOf([phaseOf(1, { tasks })]), tasks: pairs });
 
-  it("stay if they have the same name, also at another place if it is the only one", () => {
-    expect(kept(tasksCalled("dig", "plant"))).toEqual({
+  it("stay under their numbers", () => {
+    expect(kept(tasksCalled("dig", "plant", "water"))).toEqual({
       tasks: [
         [1, 1],
         [2, 2],
       ],
     });
-    expect(kept(tasksCalled("weed", "dig"))).toEqual({ tasks: [[1, 2]] });
-    expect(kept(tasksCalled("weed", "dig", "dig"))).toEqual({});
-    expect(kept(tasksCalled("dig", "dig"))).toEqual({ tasks: [[1, 1]] });
-    expect(kept(tasksCalled("weed"))).toStrictEqual({});
   });
 
   it("stay by the numbers that a plan gives them, if they still ask for the same", () => {

@@ -9,7 +9,7 @@ import {
 import { applyEvent } from "../../../src/phased/state/head.js";
 import { sessionEventSchema } from "../../../src/phased/state/schemas.js";
 import { transition } from "../../../src/phased/state/transition.js";
-import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
+import { aProblem, asking, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const free = { kind: "open", allowOverride: true } as const;
 const three = structureOf([1, 2, 3]);
@@ -538,6 +538,24 @@ describe("migrate", () => {
     }
   });
 
+  it.each([
+    ["another name", { name: "Other" }],
+    ["other tasks", { tasks: [{ number: 1, name: "More" }] }],
+    ["another gate", { gate: asking() }],
+    ["another name and another gate", { name: "Other", gate: asking() }],
+  ])("is refused if a phase up to the current one has %s", (what, changes) => {
+    const run = Run.started(three).do(submit(1));
+    for (const number of [1, 2]) {
+      const phases = [1, 2, 3].map((one) => (one === number ? phaseOf(one, changes) : one));
+      expect(run.refused(migrate(structureOf(phases, { revision: "r2" })))).toMatchObject({
+        code: "NOT_ALLOWED",
+        message: `revision r2 of demo is not the same up to phase 2: phase ${number} has ${what} there`,
+      });
+    }
+    run.do(migrate(structureOf([1, 2, phaseOf(3, changes)], { revision: "r2" })));
+    expect(run.state.revision).toBe("r2");
+  });
+
   it("changes later phases, and keeps completed ones", () => {
     const run = Run.started(three).do(submit(1), submit(2, false), retry(2));
     const before = run.state;
@@ -704,13 +722,13 @@ describe("a task", () => {
     });
   });
 
-  it("stays noted in a migration only under a name that one task has", () => {
+  it("stays noted in a migration unless its text has changed", () => {
     const by = "host";
-    const names = ["t2", "t1", "t2"].map((name, index) => ({ number: index + 1, name }));
-    const moved = structureOf([phaseOf(1, { tasks: names }), 2]);
+    const [first] = worked.phases;
+    const tasks = (first?.tasks ?? []).map((task) => (task.number === 1 ? { ...task, textRevision: "new" } : task));
+    const moved = { ...worked, phases: worked.phases.map((phase) => (phase === first ? { ...phase, tasks } : phase)) };
     const run = Run.started(worked).do(note(1, 1, "n"), note(1, 2), { type: "migrate", structure: moved, by });
-    // There are two `t2` now, one of them in the old place of the other.
-    expect(run.state.tasks).toEqual({ done: [[2, 2]], last: { task: 2, note: "n" } });
+    expect(run.state.tasks).toEqual({ done: [[2, 2]], last: { note: "n" } });
   });
 });
 

@@ -179,14 +179,16 @@ describe("the steps of a skill", () => {
     await workspace.preloadWorkflow(SKILL);
     const second = done(await workspace.nextStep(SKILL));
     expect(second).toMatchObject({ step: "steps/step-02-verify", number: 2, of: 3, done: false });
-    // An example of this gate would be a claim.
-    expect(second.gate).toEqual({ required: expect.objectContaining({ required: Object.keys(GOOD) }) });
+    expect(second.gate).toEqual({
+      required: expect.objectContaining({ required: Object.keys(GOOD) }),
+      example: Object.fromEntries(Object.keys(GOOD).map((name) => [name, expect.stringMatching(/^<.*>$/)])),
+    });
     for (const evidence of [undefined, {}, { ...GOOD, tests_passed: false }, { ...GOOD, version: "next" }]) {
       const refused = await workspace.nextStep({ ...SKILL, ...(evidence === undefined ? {} : { evidence }) });
       expect(refused).toMatchObject({
         success: false,
         error: expect.stringContaining("the gate of steps/step-02-verify is not passed: "),
-        remedy: expect.stringMatching(/call next_step with evidence\.$/),
+        remedy: expect.stringMatching(/call next_step with evidence such as \{"tests_passed":"<boolean/),
       });
     }
     const third = done(await workspace.nextStep({ ...SKILL, evidence: GOOD }));
