@@ -1,7 +1,7 @@
 /** Programs that commands start. */
 import { realpath } from "node:fs/promises";
 import process from "node:process";
-import { findCommand } from "../verifiers/command.js";
+import { findCommand } from "../verifiers/allowed-commands.js";
 
 /**
  * Returns the absolute path of a program on the PATH; undefined if there is none. It is looked for outside of a folder that may be

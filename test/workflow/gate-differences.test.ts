@@ -171,7 +171,7 @@ describe("examples in a phase's text", () => {
 
   it("that break a rule between fields are reported, but not if the rule needs a session", async () => {
     const values = { depth: 6, tags: ["a"], ok: true, note: "x", other: "y" };
-    const needing = ['size(artifacts) == 1', "evidence.depth > int(options.least)"];
+    const needing = ["size(artifacts) == 1", "evidence.depth > int(options.least)"];
     const rules = ["evidence.depth > 10", ...needing, "int(evidence.note) > 0"];
     expect((await examples(TABLE + fence(JSON.stringify(values)), { cross_field_validation: rules })).told).toEqual([
       "warning EXAMPLE_REFUSED 11 the example would not pass: evidence.depth > 10 doesn't hold",

@@ -144,8 +144,19 @@ function judged(
 const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, dropped, waived, verification, reveal } =
-    result;
+  const {
+    sessionId,
+    phase,
+    evidenceAccepted,
+    warnings,
+    nextPhase,
+    skipped,
+    ticks,
+    dropped,
+    waived,
+    verification,
+    reveal,
+  } = result;
   const done = nextPhase === null;
   const isLong = evidenceAccepted.length > NAMES_MAX;
   return {
