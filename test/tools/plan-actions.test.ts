@@ -95,7 +95,10 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
       phase_content: {
         phase_in_plan: "A",
-        tasks: [{ id: "1.1", state: "dropped" }, { id: "1.2", ready: true }],
+        tasks: [
+          { id: "1.1", state: "dropped" },
+          { id: "1.2", ready: true },
+        ],
         dropped_tasks: ["1.1"],
       },
       next: { action: "get_task", task_number: 2 },
