@@ -19,9 +19,11 @@ export type {
   PlanPosition,
   PlanReading,
   PlanTask,
+  StatusWord,
   TaskState,
 } from "./plan/plan.js";
 export { type TickOptions, tickTask } from "./plan/tick.js";
+export type { PlanWords } from "./plan/words.js";
 export { planToMarkdown, type WritePlanOptions } from "./plan/write.js";
 export type { PlanSource, PlanText, SourceParser, TickRequest } from "./ports/content-provider.js";
 export { renderTemplate, type TemplateValues } from "./template/template.js";

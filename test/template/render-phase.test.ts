@@ -58,6 +58,14 @@ describe("the values of placeholders", () => {
     );
   });
 
+  it("tell the number of the phase as the plan has it", () => {
+    const template = "[PHASE_NUMBER] is [PHASE_IN_PLAN]";
+    const written = { ...PHASE, plan: { number: 3, written: "2.5" } };
+    expect(renderPhase(template, written, 5, OWN).text).toBe("4 is 2.5");
+    expect(renderTask(template, { ...PHASE, plan: { number: 3 } }, TASK, OWN).text).toBe("4 is 3");
+    expect(renderTask(template, { ...PHASE, plan: { number: 4 } }, TASK, OWN).text).toBe("4 is 4");
+  });
+
   it("are a default text if the plan lacks them", () => {
     const task: TaskDefinition = { number: 1, name: "Dig" };
     const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 }, gate: { kind: "open", allowOverride: false } };

@@ -88,6 +88,33 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("lists dropped tasks, which it never leads to, and tells the number of a phase in the plan", async () => {
+    const plan = `### Phase A: One\n\n- [ ] ~~**Task 1.1**: Old~~\n- [ ] **Task 1.2**: New\n  - **Dependencies**: Task 1.1\n\n### Phase B: Two\n\n- [ ] **Task 2.1**: Last\n`;
+    const { call, start } = makeTool({ plan });
+    const session_id = await start(1);
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      phase_content: {
+        phase_in_plan: "A",
+        tasks: [
+          { id: "1.1", state: "dropped" },
+          { id: "1.2", ready: true },
+        ],
+        dropped_tasks: ["1.1"],
+      },
+      next: { action: "get_task", task_number: 2 },
+    });
+    expect(await call({ action: "complete_task", session_id, phase: 1, task_number: 2 })).toMatchObject({
+      tasks_dropped: "1",
+      tasks_left: 0,
+      next: { action: "complete_phase" },
+    });
+    const passed = { action: "complete_phase", session_id, phase: 1, evidence: { tasks_completed: ["1.2"] } };
+    expect(await call(passed)).toMatchObject({
+      dropped_tasks: ["1.1"],
+      next_phase: { phase_number: 2, phase_in_plan: "B", title: "Two" },
+    });
+  });
+
   it("shows a task with its dependencies, and tasks that are ready instead", async () => {
     const { call, start, edit } = makeTool();
     const session_id = await start(1);
