@@ -30,8 +30,9 @@ export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdRea
   const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
   const lead = title === undefined ? "" : body.slice(0, body.length - title.rest.length);
-  const said = /^[^~]*~~[*_\s]*$/.test(lead) ? `~~${rest}` : rest;
-  const struck = /^[*_\s]*~~/.test(lead) || isStruck(said);
+  // The strike may begin before the id, and may end with it.
+  const said = lead.split("~~").length === 2 ? `~~${rest}` : rest;
+  const struck = /~~[^~]+~~/.test(lead) || isStruck(said);
   const clean = struck ? said.replaceAll("~~", "") : said;
   const { others, dependencies = dependenciesAtEnd(clean) } = takeDependencies(clean);
   const criteria = CRITERIA.exec(clean)?.[1];

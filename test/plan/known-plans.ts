@@ -39,7 +39,7 @@ type Part = readonly [kind: "box" | "item" | "label" | "lines", text: string, in
 
 const { part } = fc.letrec<{ part: Part; parts: Part[] }>((tie) => ({
   part: fc.oneof(
-    { maxDepth: 4 },
+    { maxDepth: 3 },
     fc.tuple(
       fc.constant("box" as const),
       MARK.map((mark) => `${mark} do it`),
@@ -54,7 +54,7 @@ const { part } = fc.letrec<{ part: Part; parts: Part[] }>((tie) => ({
     fc.tuple(fc.constant("label" as const), LABEL, tie("parts")),
     fc.tuple(fc.constant("lines" as const), LABEL, tie("parts")),
   ),
-  parts: fc.array(tie("part"), { maxLength: 3 }),
+  parts: fc.array(tie("part"), { maxLength: 2 }),
 }));
 
 const taskPart = fc.record({ mark: MARK, parts: fc.array(part, { maxLength: 4 }) });

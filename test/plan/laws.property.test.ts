@@ -9,7 +9,7 @@ import { brokenLaws } from "./laws.js";
 import { arbitraryPlan } from "./random-plans.js";
 
 const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(100, 20_000));
-const LIMIT = { timeout: Math.max(20_000, RUNS * 40) };
+const LIMIT = { timeout: Math.max(20_000, RUNS * 200) };
 
 /** Returns the places of all checkboxes, as `3 task 0`: the line, and the place. */
 function placesOf({ phases }: Plan): string[] {

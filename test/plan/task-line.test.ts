@@ -56,6 +56,7 @@ describe("a task's line", () => {
     ["~~Name~~ no longer needed", { name: "Name no longer needed", struck: true }],
     ["~~Use this~~ Use that", { name: "~~Use this~~ Use that" }],
     ["T001 ~~Use this~~ Use that", { id: "T001", name: "~~Use this~~ Use that" }],
+    ["~~T001 Use this~~ Use that", { id: "T001", name: "~~Use this~~ Use that" }],
     ["~~Name", { name: "~~Name" }],
     ["Name with ~~old~~ words", { name: "Name with ~~old~~ words" }],
     ["[P] Name", { name: "Name", parallel: true }],
