@@ -44,6 +44,8 @@ const WITH_DIGIT = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?/gu;
 /** A word with hyphens, which is an id if the plan has it: `US1-T03`. */
 const HYPHENED = /(?<![\p{L}\p{N}])[\p{L}\p{N}.]+(?:-[\p{L}\p{N}.]+)+(?![\p{L}\p{N}])/gu;
 
+const TWO_CODES = /^([A-Z]+)\d+-([A-Z]+)\d+$/;
+
 /** Reads a text about dependencies. Remarks in parentheses are ignored. `isId` knows the ids of the plan. */
 export function readDependencies(text: string, words: Vocabulary, isId: (word: string) => boolean): Named {
   const said = text.replace(/[*_`]/g, "").trim();
@@ -62,7 +64,9 @@ export function readDependencies(text: string, words: Vocabulary, isId: (word: s
   });
   const tasks: string[] = [];
   rest = rest.replace(HYPHENED, (word) => {
-    if (!isId(word)) return word;
+    // Of two codes with different letters, one is no end of a range: `US1-T03`.
+    const [, head, tail] = TWO_CODES.exec(word) ?? [];
+    if (!isId(word) && head === tail) return word;
     tasks.push(word);
     return " ";
   });

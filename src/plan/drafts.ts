@@ -94,7 +94,14 @@ export interface TaskDraft extends Omit<TaskLine, "dependencies"> {
   checkbox: Checkbox | undefined;
   time: string | undefined;
   /** What its status line says; the state is undefined for other words. */
-  status?: { readonly state: SaidState | undefined; readonly word?: StatusWord };
+  status?: {
+    readonly state: SaidState | undefined;
+    readonly word?: StatusWord;
+    /** The text, if it says done and takes it back: `Done, but not tested`. */
+    readonly limited?: string;
+  };
+  /** The tasks right inside it. */
+  readonly inside: TaskDraft[];
   marked?: boolean;
   /** The texts about dependencies, as they are written. */
   readonly dependencies: string[];
@@ -119,6 +126,8 @@ export interface PhaseDraft {
   readonly timeInTitle: string | undefined;
   readonly tasks: TaskDraft[];
   readonly gate: PlanItem[];
+  /** The texts about what it depends on, as they are written. */
+  readonly dependencies: string[];
 }
 
 /** An item while it is read: its details follow. */
@@ -205,31 +214,68 @@ export class UniqueIds {
 /** The states of marks that a legend of the plan names: `[-] shelved`. */
 export type Legend = ReadonlyMap<string, TaskState>;
 
-/** Returns the state by the checkbox; without one, by the status line and the boxes inside. */
-export function stateOf(draft: TaskDraft, { tilde }: Dialect, legend: Legend, report: PlanReport): TaskState {
-  const { checkbox, status, criteria, struck } = draft;
+/** The number of boxes inside a task, and of those that are open; a task inside counts as one. */
+interface Inside {
+  readonly all: number;
+  readonly open: number;
+}
+
+function insideOf({ criteria, inside }: TaskDraft, stateOfTask: (task: TaskDraft) => TaskState): Inside {
   const boxes = criteria.filter(hasBox);
-  const open = boxes.filter(({ checked }) => !checked).length;
+  const states = inside.map(stateOfTask).filter((state) => state !== "dropped");
+  const open = boxes.filter(({ checked }) => !checked).length + states.filter((state) => state !== "done").length;
+  return { all: boxes.length + states.length, open };
+}
+
+/** Returns the states of tasks: by the checkbox; without one, by the status line and what is inside. */
+export function statesOf(
+  tasks: readonly TaskDraft[],
+  dialect: Dialect,
+  legend: Legend,
+  report: PlanReport,
+): (task: TaskDraft) => TaskState {
+  const states = new Map<TaskDraft, TaskState>();
+  const stateOfTask = (task: TaskDraft) => states.get(task) ?? "pending";
+  // Tasks stand before those inside them.
+  for (const task of [...tasks].reverse()) {
+    states.set(task, stateOf(task, insideOf(task, stateOfTask), dialect, legend, report));
+  }
+  return stateOfTask;
+}
+
+function stateOf(draft: TaskDraft, inside: Inside, dialect: Dialect, legend: Legend, report: PlanReport): TaskState {
+  const { checkbox, status, struck, position } = draft;
+  const isStill = (says: string) => {
+    const message = `this task ${says}, with ${inside.open} open ${inside.open === 1 ? "box" : "boxes"} inside it`;
+    report.warn(
+      "TASK_TICKED_OPEN",
+      checkbox?.position ?? position,
+      message,
+      "Tick them, or take the state of the task back.",
+    );
+  };
   if (checkbox === undefined) {
     if (struck || status?.state === "dropped") return "dropped";
-    if (status?.state === "done") return open === 0 ? "done" : "pending";
-    if (status?.state !== undefined) return status.state;
-    return boxes.length > 0 && open === 0 ? "done" : "pending";
-  }
-  const { mark, position } = checkbox;
-  if (isTicked(mark)) {
-    if (open > 0) {
-      const message = `this task is ticked, with ${open} open ${open === 1 ? "criterion" : "criteria"}`;
-      report.warn("TASK_TICKED_OPEN", position, message, "Tick them, or remove the tick of the task.");
+    if (status?.limited !== undefined) {
+      const message = `'${status.limited}' says done and limits it; the task counts as done only by the boxes inside it`;
+      report.warn("STATE_UNKNOWN", status.word?.position ?? position, message, "Write 'Done' alone, or another state.");
     }
+    const isDone = inside.open === 0 && (inside.all > 0 || status?.state === "done");
+    if (status?.state === "done" && !isDone) isStill("says done and counts as pending");
+    if (status?.state !== undefined && status.state !== "done") return status.state;
+    return isDone ? "done" : "pending";
+  }
+  const { mark } = checkbox;
+  if (isTicked(mark)) {
+    if (inside.open > 0) isStill("is ticked");
     return "done";
   }
   if (struck) return "dropped";
   if (isOpen(mark)) return "pending";
-  const known = legend.get(mark) ?? MARKS.get(mark) ?? (mark === "~" ? tilde : undefined);
+  const known = legend.get(mark) ?? MARKS.get(mark) ?? (mark === "~" ? dialect.tilde : undefined);
   if (known !== undefined) return known;
   const message = `'[${mark}]' has no meaning; the task counts as pending`;
-  report.warn("STATE_UNKNOWN", position, message, "Write [ ], [x], [-] or [~].");
+  report.warn("STATE_UNKNOWN", checkbox.position, message, "Write [ ], [x], [-] or [~].");
   return "pending";
 }
 
@@ -255,8 +301,11 @@ export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet
     run = [];
   };
   for (const row of rows) {
-    const said = row.kind === "item" && row.checkbox !== undefined ? words.stateIn(row.text) : undefined;
+    const box = row.kind === "item" ? row.checkbox : undefined;
+    const said = box === undefined ? undefined : words.stateIn(row.text);
     const isSign = said !== undefined && STATE_ALONE.test(row.text.slice(said.index + said.word.length));
+    if (box !== undefined && /^[=:：→–—-]/.test(row.text) && isLegend(`[${box.mark}] ${row.text}`, words))
+      found.add(row);
     if (isSign && (run.length === 0 || run.at(-1)?.parent === row.parent)) run.push(row);
     else if (row.kind !== "text") end();
   }

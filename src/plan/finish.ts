@@ -5,18 +5,9 @@
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { checkboxAt, checkboxesIn, isOpen, isTicked } from "./boxes.js";
 import { readDependencies, type Waves } from "./dependency-text.js";
-import {
-  descriptionOf,
-  isLegend,
-  type Legend,
-  legendOf,
-  type PhaseDraft,
-  stateOf,
-  type TaskDraft,
-  UniqueIds,
-} from "./drafts.js";
+import { descriptionOf, isLegend, legendOf, type PhaseDraft, statesOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks } from "./order.js";
-import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";
+import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask, TaskState } from "./plan.js";
 import type { PlanReader } from "./reader.js";
 import { isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
@@ -50,6 +41,9 @@ export function finishPlan(state: PlanReader, overviews: Overviews, report: Plan
     }),
   ]);
   const links = linkTasks(linked, report);
+  const drafts = phases.flatMap(({ tasks }) => tasks.map(({ draft }) => draft));
+  const stateOf = statesOf(drafts, state.dialect, legend, report);
+  reportPhaseDependencies(phases, state, report);
   return {
     dialect: state.dialect.name,
     phases: phases.map(({ draft, number, tasks }): PlanPhase => {
@@ -62,7 +56,7 @@ export function finishPlan(state: PlanReader, overviews: Overviews, report: Plan
         name: draft.name === "" ? `Phase ${draft.key ?? number}` : draft.name,
         ...(draft.goal === undefined ? {} : { goal: draft.goal }),
         ...(duration === undefined ? {} : { estimatedDuration: duration }),
-        tasks: tasks.map((task) => finishTask(task.draft, task.id, links.get(task.id) ?? [], state, legend, report)),
+        tasks: tasks.map((task) => finishTask(task, stateOf(task.draft), links.get(task.id) ?? [], state)),
         validationGate: draft.gate,
         position: draft.position,
       };
@@ -137,11 +131,15 @@ export function reportMarked(
   report: PlanReport,
 ): void {
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
-  for (const { kind, depth, checkbox, text, line, column } of rows) {
+  const checklists = new Set(
+    rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox !== undefined ? [parent] : [])),
+  );
+  for (const { kind, depth, checkbox, text, line, column, parent } of rows) {
     const rest = withoutLeadingMarks(text);
-    if (kind !== "item" || depth > 0 || checkbox !== undefined || rest === text || !NAMED_TASK.test(rest)) continue;
-    const id = outline.ids.read(rest, dialect.ids)?.id;
-    if (id === undefined || known.has(id)) continue;
+    if (kind !== "item" || checkbox !== undefined || rest === text) continue;
+    const id = depth === 0 && NAMED_TASK.test(rest) ? outline.ids.read(rest, dialect.ids)?.id : undefined;
+    const isMarked = /^(?:✅|❌|⬜|☑|✔|🔲)/u.test(text) && checklists.has(parent);
+    if (id === undefined ? !isMarked : known.has(id)) continue;
     const place = source.position(line, column);
     report.warn(
       "TASK_UNREAD",
@@ -166,6 +164,35 @@ export function reportListed({ listed, words }: PlanReader, plan: Plan, report: 
       "Write '- [ ]' and the id for each.",
     );
   }
+}
+
+/**
+ * Reports phases and tasks that the label below a title of a phase names, and that the plan does not have. Phases come in
+ * order, so that these dependencies make no edges.
+ */
+function reportPhaseDependencies(phases: readonly NumberedPhase[], { words }: PlanReader, report: PlanReport): void {
+  const known = new Set(
+    phases.flatMap(({ draft, tasks }) => [draft.key, codeOf(draft.name), ...tasks.map(({ id }) => id)]),
+  );
+  for (const { draft } of phases) {
+    for (const said of draft.dependencies) {
+      const named = readDependencies(said, words, (id) => known.has(id));
+      const missing = [...named.phases.map((key) => key.toLowerCase()), ...named.tasks].filter((id) => !known.has(id));
+      if (missing.length === 0) continue;
+      const message = `'${draft.name}' depends on ${missing.join(", ")}, which is not in the plan`;
+      report.warn(
+        "DEPENDENCY_UNKNOWN",
+        draft.position,
+        message,
+        "Name a phase or task of this plan, or remove the dependency.",
+      );
+    }
+  }
+}
+
+/** Returns the code in the title of a phase: `WP01` of `Work Package WP01: Setup`. */
+function codeOf(name: string): string | undefined {
+  return /(?<![\p{L}\p{N}])[A-Z]+-?\d+(?![\p{L}\p{N}])/u.exec(name)?.[0];
 }
 
 /** Returns the level of a heading, or of a phase in bold below all headings: a line, or an item of a list. */
@@ -210,9 +237,12 @@ export function reportRepeated(reader: PlanReader, plan: Plan, report: PlanRepor
   }
 }
 
+/** Labels of texts for an agent, which are about signs. */
+const PROMPT = /^(?:prompt|instructions?)$/i;
+
 /** Words before a sign that a text is about: `set this task to [-]`. */
 const ABOUT_SIGN =
-  /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
+  /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|it|them|first|change|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
 
 /**
  * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
@@ -227,6 +257,11 @@ export function reportUnplaced(
   const hidden = hiddenLines(regions);
   const headings = rows.filter(({ kind }) => kind === "heading");
   const signs = new Set([...legend].map(({ line }) => line));
+  const prompts = new Set(
+    rows.flatMap(({ label, line, checkbox }) =>
+      checkbox === undefined && label && PROMPT.test(label.name) ? [line] : [],
+    ),
+  );
   const starts = new Map(
     rows.flatMap(({ checkbox, line }) => (checkbox === undefined ? [] : [[line, checkbox.column] as const])),
   );
@@ -234,7 +269,7 @@ export function reportUnplaced(
   for (const [line, { text }] of source.lines.entries()) {
     while ((headings[heading + 1]?.line ?? Number.POSITIVE_INFINITY) <= line) heading += 1;
     const where = hidden.get(line);
-    if (where === "code") continue;
+    if (where === "code" || prompts.has(line)) continue;
     const columns = new Set(checkboxesIn(text).map(({ column }) => column));
     const first = where === undefined ? starts.get(line) : firstBox(text)?.column;
     if (first !== undefined) columns.add(first);
@@ -308,7 +343,8 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
     before = number;
     written = given ?? Math.max(written, Math.floor(Number(draft.key)) || 0);
     const isLetter = isLetterAfter(draft.key, drafts[index - 1]?.key);
-    if (draft.key !== undefined && number !== given && !ascends && !isLetter) {
+    const isPart = /^\d+\.\d+$/.test(draft.key ?? "") && /^\d+\.\d+$/.test(drafts[index - 1]?.key ?? "");
+    if (draft.key !== undefined && number !== given && !ascends && !isLetter && !isPart) {
       // The number may be that of the ids of its tasks, and then the title doesn't have it.
       const title = draft.name === "" ? `'Phase ${draft.key}'` : `'${draft.name}' (${draft.key})`;
       const message = `${title} is phase ${number} here: numbers must be whole and ascending`;
@@ -331,16 +367,14 @@ function linkedPhase({ draft, number, tasks }: NumberedPhase, waves: Waves, word
       { tasks: waves.get(id) ?? [], phases: [] },
     ],
   }));
-  return { key: draft.key ?? `${number}`, tasks: linked };
+  return { key: draft.key ?? `${number}`, code: codeOf(draft.name), tasks: linked };
 }
 
 function finishTask(
-  draft: TaskDraft,
-  id: string,
+  { draft, id }: NumberedPhase["tasks"][number],
+  state: TaskState,
   dependencies: readonly string[],
-  { source, told, dialect, words }: PlanReader,
-  legend: Legend,
-  report: PlanReport,
+  { source, told, words }: PlanReader,
 ): PlanTask {
   const description = descriptionOf(draft, source, told, words);
   const { time, checkbox, story, status: { word } = {} } = draft;
@@ -351,7 +385,7 @@ function finishTask(
     ...(time === undefined ? {} : { estimatedTime: time }),
     dependencies,
     acceptanceCriteria: [...draft.criteria].sort((one, other) => one.position.offset - other.position.offset),
-    state: stateOf(draft, dialect, legend, report),
+    state,
     ...(checkbox && { checkbox }),
     ...(word !== undefined && (checkbox?.position ?? word.position).line === word.position.line && { status: word }),
     optional: draft.optional,
@@ -386,7 +420,7 @@ function hiddenLines(regions: readonly Region[]): Map<number, string> {
   const hidden = new Map<number, string>();
   for (const { kind, start, end, strictEnd, unclosed } of regions) {
     for (let line = start; line < end; line += 1) {
-      if (kind === "comment") hidden.set(line, "in a comment");
+      if (kind === "comment") hidden.set(line, unclosed ? "in a comment that is never closed" : "code");
       else if (unclosed) hidden.set(line, "in code that is never closed");
       else hidden.set(line, strictEnd !== undefined && line >= strictEnd ? "in a sample in a sample" : "code");
     }

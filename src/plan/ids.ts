@@ -25,19 +25,19 @@ export interface TaskTitle {
   readonly sure: boolean;
 }
 
-const OPENING = String.raw`^[*_~\s]*(?:\[(?=[A-Z0-9.-]+\]))?`;
-const CLOSING = String.raw`(?=[\s:：.)\]、*_~(–—-]|$)`;
+const OPENING = "^[*_~\\s]*(?:\\[(?=[A-Z0-9.-]+\\])|[(`](?=[A-Z]))?";
+const CLOSING = "(?=[\\s:：.)\\]、`*_~(–—-]|$)";
 const NAMED = new RegExp(String.raw`^(${NUMBER}|${CODE}|[a-z]+\d+)(?!\.?[\w–-]*\d)${CLOSING}`, "u");
 const CODED = new RegExp(`${OPENING}(${CODE})${CLOSING}`, "u");
 /** A whole number needs a dot or bracket after it; `9a` and `1.2` may stand alone. */
 const NUMBERED = new RegExp(
-  String.raw`${OPENING}(\d+(?:\.\d+)+(?:\.?[a-z](?![\p{L}\p{N}]))?|\d+\.[a-z](?=[\s:.)])|\d+(?=[.)、](?!\d))|\d+[a-z](?=[.):：]))${CLOSING}`,
+  String.raw`${OPENING}(\d+(?:\.\d+)+(?:\.?[a-z](?![\p{L}\p{N}]))?|\d+\.[a-z](?=[\s:.)])|\d+(?=[.)、](?!\d))|\d+[a-z](?=[*_~]{0,3}[.):：]|\*\*))${CLOSING}`,
   "u",
 );
 
 /** Spaces, a colon and the rest of a bold label; not `~~`, which strikes out the name. Underscores at the start of a name, `__proto__`, belong to the name. */
 const AFTER_ID =
-  /^(?:[\s*]|_+(?![_\p{L}\p{N}]))*\]?(?:[\s*]|_+(?![_\p{L}\p{N}]))*[:：.)、–—-]*(?:[\s*]|_+(?![_\p{L}\p{N}]))*/u;
+  /^(?:[\s*]|_+(?![_\p{L}\p{N}]))*(?:\](?:\([^()]*\))?|[`)])?(?:[\s*]|_+(?![_\p{L}\p{N}]))*[:：.)、–—-]*(?:[\s*]|_+(?![_\p{L}\p{N}]))*/u;
 const SURE = /^(?:\]|[*_~]*\s*[:：]|\.\s|\s*[–—-]\s|[*_~]*$)/;
 
 /** Reads the ids at the start of texts, in the forms of a plan. */
@@ -103,14 +103,22 @@ const NAMES =
 
 /**
  * Returns the prefixes of codes that are ids in a plan: those with a leading zero (`BE-04`), those with a colon and a
- * hyphen after them, and those that several lines begin with. `T` is one in each plan.
+ * hyphen after them, those that several lines begin with, and those with a hyphen if half of the lines have one. `T` is
+ * one in each plan.
  */
 export function codePrefixes(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set(["T", "TXXX"]);
   const ids = new Map<string, Set<string>>();
+  const hyphened = new Set<string>();
+  let [lines, codes] = [0, 0];
   for (const text of texts) {
     const title = codeTitle(text);
+    lines += 1;
     if (title === undefined) continue;
+    if (/^[A-Z]+-\d/.test(title.id) && !NAMES.test(prefixOf(title.id))) {
+      codes += 1;
+      hyphened.add(prefixOf(title.id));
+    }
     const prefix = prefixOf(title.id);
     const rest = title.id.slice(prefix.length);
     if (/^0\d/.test(rest) || (title.sure && title.id.includes("-") && !NAMES.test(prefix))) found.add(prefix);
@@ -118,5 +126,5 @@ export function codePrefixes(texts: Iterable<string>): ReadonlySet<string> {
     ids.set(prefix, known.add(title.id));
     if (known.size > 2 && !NAMES.test(prefix)) found.add(prefix);
   }
-  return found;
+  return codes > 1 && codes * 2 >= lines ? new Set([...found, ...hyphened]) : found;
 }

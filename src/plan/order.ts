@@ -73,6 +73,8 @@ export interface LinkedTask {
 /** A phase whose tasks are linked. Dependencies refer to it by `key`. */
 export interface LinkedPhase {
   readonly key: string;
+  /** The code in its title, `WP01`, which dependencies may name. */
+  readonly code?: string | undefined;
   readonly tasks: readonly LinkedTask[];
 }
 
@@ -90,7 +92,11 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   for (const { id } of tasks) known.set(id, id);
   const links = new Map<string, readonly string[]>();
   const keys = new Map<string, LinkedPhase>();
-  for (const phase of phases) if (!keys.has(phase.key)) keys.set(phase.key, phase);
+  const codes = new Map<string, LinkedPhase>();
+  for (const phase of phases) {
+    if (!keys.has(phase.key)) keys.set(phase.key, phase);
+    if (phase.code !== undefined && !known.has(phase.code)) codes.set(phase.code, phase);
+  }
   let edges = 0;
   for (const phase of phases) {
     for (const task of phase.tasks) {
@@ -99,10 +105,14 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
       const found = new Set<string>();
       // Beyond the limit nothing is looked up: a phase can mean thousands of tasks.
       for (const { tasks: ids, phases: names, unsure = [] } of edges > EDGES_MAX ? [] : named) {
+        const coded = ids.flatMap((id) => codes.get(id) ?? []);
+        for (const id of coded.flatMap((other) => (other === phase ? [] : other.tasks.map((one) => one.id))))
+          found.add(id);
         for (const key of new Set(names)) {
           for (const id of tasksOfPhase(key, task, phase, keys, report)) found.add(id);
         }
-        for (const id of tasksNamed(ids, task, known, report)) found.add(id);
+        const own = ids.filter((id) => !codes.has(id));
+        for (const id of tasksNamed(own, task, known, report)) found.add(id);
         for (const id of unsure.flatMap((word) => known.get(word) ?? known.get(word.toLowerCase()) ?? [])) {
           if (id !== task.id) found.add(id);
         }

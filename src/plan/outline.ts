@@ -166,18 +166,18 @@ function byId(mentions: readonly Mention[]) {
 }
 
 /**
- * Leaves out headings above other tasks: `### 1.1 Types` above `- [ ] 1. Write the types` is a section, and so is
- * `### Task 1: Types` above `- [ ] 1.1 Write the types`.
+ * Leaves out headings above other tasks: `### 1.1 Types` above `- [ ] 1. Write the types` is a section. One with the word
+ * for task is a task, too.
  */
 function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[] {
   const sections = new Set<Row>();
   const open: Mention[] = [];
   for (const mention of mentions) {
-    const { row, marked, id } = mention;
+    const { row, marked } = mention;
     while (open.length > 0 && !isWithin(row, open.at(-1)?.row)) open.pop();
     if (marked) {
       for (const above of open) {
-        if (!ids.isNamed(titleOf(above.row)) || id.startsWith(`${above.id}.`)) sections.add(above.row);
+        if (!ids.isNamed(titleOf(above.row))) sections.add(above.row);
       }
     }
     if (row.kind === "heading") open.push(mention);

@@ -76,6 +76,8 @@ export class PlanReader {
   /** Items that a list of tasks elsewhere repeats, by the row of the task. */
   readonly repeated: { readonly row: Row; readonly task: Row }[] = [];
   readonly #tasks = new Map<Row, TaskDraft>();
+  /** The line of the last task right below a row, in a plan with ids. */
+  readonly #lastIds = new Map<Row | undefined, number>();
   /** The first id below a row. */
   readonly #idsBelow = new Map<Row, string>();
   /** Items with a checkbox below the acceptance criteria of the whole plan. */
@@ -100,6 +102,7 @@ export class PlanReader {
     this.outline = outline;
     this.words = words;
     for (const [task, id] of outline.idOf) {
+      this.#lastIds.set(task.parent, Math.max(task.line, this.#lastIds.get(task.parent) ?? 0));
       for (let { parent } = task; parent !== undefined && !this.#idsBelow.has(parent); { parent } = parent) {
         this.#idsBelow.set(parent, id);
       }
@@ -131,12 +134,15 @@ export class PlanReader {
     if (this.#gates !== undefined && row.depth <= this.#gates) this.#gates = undefined;
     if (this.#isTaskHeading(row)) return this.#startTask(row, row.depth);
     const mentioned = mentionedPhase(row.text);
-    if (isGateTitle(row.text) || (this.#gates !== undefined && mentioned !== undefined)) {
+    const isCheck =
+      /^[^\p{L}]*(?:validation|verification)[^\p{L}]*$/iu.test(row.text) && this.#taskAround(row) === undefined;
+    if (isCheck || isGateTitle(row.text) || (this.#gates !== undefined && mentioned !== undefined)) {
       return this.#startGate(row, mentioned);
     }
     const field = fieldOf(row.text, this.words);
     const inTask = task?.level !== undefined && row.depth > task.level;
-    const isBehind = task !== undefined && this.outline.identified && field === "criteria";
+    // Criteria between tasks are those of the task before them, in a list or a section that goes on with other tasks.
+    const isBehind = task !== undefined && field === "criteria" && this.#idsBelow.has(row);
     if (inTask || (isBehind && phase !== undefined && row.depth > phase.level)) {
       return this.#readLabel({ field, name: row.text, text: "" }, row);
     }
@@ -287,7 +293,9 @@ export class PlanReader {
 
   /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is none. */
   #taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
-    return OF_TASKS.has(field) && (field !== "criteria" || row.kind !== "item") ? this.#task : undefined;
+    if (!OF_TASKS.has(field)) return undefined;
+    const isBetween = row.kind !== "item" && (this.#lastIds.get(row.parent) ?? 0) > row.line;
+    return field !== "criteria" || isBetween ? this.#task : undefined;
   }
 
   /** Opens the gate of the phase that a label names, else of the open phase. */
@@ -354,9 +362,11 @@ export class PlanReader {
     const said = box === undefined ? text : this.source.text(row.line).slice(box.end).trim();
     const word = this.words.stateIn(said);
     const start = row.column + row.text.lastIndexOf(said) + (word?.index ?? 0);
+    const position = this.source.position(row.line, start);
     task.status ??= {
-      state: word?.state,
-      ...(word && { word: { text: word.word, position: this.source.position(row.line, start) } }),
+      state: word?.limited ? undefined : word?.state,
+      ...(word && { word: { text: word.word, position } }),
+      ...(word?.limited && { limited: said }),
     };
   }
 
@@ -369,6 +379,9 @@ export class PlanReader {
       if (field === "goal" && text !== "") phase.goal = text;
       else if (text === "")
         this.#field = (said) => (phase.goal = phase.goal === undefined ? said : `${phase.goal} ${said}`);
+    } else if (field === "dependencies") {
+      phase.dependencies.push(text);
+      if (text === "") this.#readValue(label, row, (said) => phase.dependencies.push(said));
     } else if ((field === "criteria" || field === "success") && text === "") {
       this.#openPhaseCriteria(row);
     } else if (field !== "tasks") {
@@ -560,7 +573,16 @@ export class PlanReader {
     this.#aside = false;
     const { name: bareName, time } = splitTime(name);
     const position = this.source.position(row.line, row.column);
-    const phase: PhaseDraft = { key, name: bareName, level, position, timeInTitle: time, tasks: [], gate: [] };
+    const phase: PhaseDraft = {
+      key,
+      name: bareName,
+      level,
+      position,
+      timeInTitle: time,
+      tasks: [],
+      gate: [],
+      dependencies: [],
+    };
     this.phases.push(phase);
     this.#phase = phase;
     return phase;
@@ -572,7 +594,7 @@ export class PlanReader {
     this.#endTask(row.line);
     this.#aside = false;
     const forms: readonly TaskIds[] = this.outline.identified ? [...this.dialect.ids, "number"] : this.dialect.ids;
-    const line = readTaskLine(row.text, forms, this.outline.ids);
+    const line = readTaskLine(row.text, forms, this.outline.ids, this.words);
     const phase = this.outline.grouped ? this.#groupOf(line.id, line.name, row) : this.#phase;
     if (phase === undefined) return;
     const task: TaskDraft = {
@@ -583,11 +605,14 @@ export class PlanReader {
       checkbox: this.#checkbox(row),
       dependencies: line.dependencies === undefined ? [] : [line.dependencies],
       criteria: [],
+      inside: [],
+      ...(row.checkbox === undefined && statusInTitle(row.text, this.words)),
       requirements: [...line.requirements],
       files: [...line.files],
       firstLine: row.line,
       endLine: this.source.lines.length,
     };
+    this.#taskAround(row)?.inside.push(task);
     this.#task = task;
     this.#tasks.set(row, task);
     phase.tasks.push(task);
@@ -618,6 +643,18 @@ export class PlanReader {
     if (replaced) started.gate.push(...phase.gate);
     return started;
   }
+}
+
+/** Signs of what is done, before or behind a name, and a word in brackets or behind a dash at its end. */
+const DONE_SIGN = /^[*_\s]*(?:✅|☑|✔)|(?:✅|☑|✔)\uFE0F?[*_\s]*$/u;
+const STATE_AT_END = /[([—–-]\s*(\p{L}[\p{L} ]{2,12})[)\]]?[*_\s]*$/u;
+
+/** Reads a state beside the name of a task without a checkbox: `✅ Task 1.1: Name`, `Task 1.1: Name (done)`, `… — DONE`. */
+function statusInTitle(text: string, words: Vocabulary): Pick<TaskDraft, "status"> {
+  if (DONE_SIGN.test(text)) return { status: { state: "done" } };
+  const end = STATE_AT_END.exec(text.slice(-40))?.[1]?.trim() ?? "";
+  const said = words.stateIn(end);
+  return said?.word.length === end.length && end !== "" ? { status: { state: said.state } } : {};
 }
 
 function filesOf(text: string): readonly string[] {

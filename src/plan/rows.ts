@@ -165,8 +165,19 @@ class RowReader {
       this.#add({ ...place, kind: "text", depth, column: indent, text: text.slice(indent).trim() });
     } else {
       const column = indent + marker;
-      this.#add({ ...place, kind: "item", depth: depth + 1, column, text: afterBox(text, column, checkbox), checkbox });
+      const beside = marker > 0 ? this.#itemsBeside(indent, parent) : parent;
+      const at = beside === parent ? depth + 1 : beside?.kind === "item" ? beside.depth + 1 : 0;
+      const row = { kind: "item", depth: at, parent: beside ?? this.#heading, line, column, checkbox } as const;
+      this.#add({ ...row, text: afterBox(text, column, checkbox) });
     }
+  }
+
+  /** Returns what a line with a marker is below: no item that is indented as much as it, which stands beside it. */
+  #itemsBeside(indent: number, parent: Row | undefined): Row | undefined {
+    const isBeside = ({ line }: Row) => (INDENT.exec(this.#source.text(line))?.[0].length ?? 0) >= indent;
+    let above = parent;
+    while (above?.kind === "item" && isBeside(above)) above = above.parent;
+    return above;
   }
 
   #addTable({ children }: Table, depth: number, item: Row | undefined): void {
@@ -280,11 +291,11 @@ const INDENT = /^[ \t>]*/;
 
 /** GFM requires a space after a marker; before a checkbox people omit it. */
 const BARE_MARKER = /^[-*+](?=\\?\[)/;
+/** A marker before a checkbox, also one of a word processor or a letter. */
+const MARKER = /^(?:[-*+•◦▪‣·]|\d{1,9}[.)]|[a-z][.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?(?:\\?\[|[☐☑☒🗆🗹]))/u;
 
 function markerLength(text: string): number {
-  const match =
-    BARE_MARKER.exec(text) ?? /^(?:[-*+]|\d{1,9}[.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?(?:\\?\[|[☐☑☒🗆🗹]))/u.exec(text);
-  return match?.[0].length ?? 0;
+  return (BARE_MARKER.exec(text) ?? MARKER.exec(text))?.[0].length ?? 0;
 }
 
 /** Returns a heading's text without the marks, emoji and boxes before its words. */

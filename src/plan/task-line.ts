@@ -1,6 +1,7 @@
 /** Reads the parts of a task's line: id, marks, name, duration, dependencies, requirements and files. */
 import type { IdReader, TaskIds } from "./ids.js";
 import { namesOnlyIds } from "./titles.js";
+import type { Vocabulary } from "./words.js";
 
 /** The parts of a task's line. */
 export interface TaskLine {
@@ -24,9 +25,11 @@ const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 const BEFORE_NAME = /^(?:[\p{Extended_Pictographic}\p{So}*_]|\uFE0F|\u200D|[ \t])+(?=\S)/u;
 
 /** Reads the text of a task. */
-export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdReader): TaskLine {
-  const optional = /^\*(?=\s|\d|$)/.test(text);
-  const body = withoutComments(optional ? text.slice(1) : text).trim();
+export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdReader, words: Vocabulary): TaskLine {
+  // Formatters escape the star of an optional task, and the brackets of marks.
+  const written = text.replace(/\\([[\]])/g, "$1").replace(/^\\(?=\*)/, "");
+  const optional = /^\*(?=\s|\d|$)/.test(written);
+  const body = withoutComments(optional ? written.slice(1) : written).trim();
   const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
   const lead = title === undefined ? "" : body.slice(0, body.length - title.rest.length);
@@ -34,7 +37,7 @@ export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdRea
   const said = lead.split("~~").length === 2 ? `~~${rest}` : rest;
   const struck = /~~[^~]+~~/.test(lead) || isStruck(said);
   const clean = struck ? said.replaceAll("~~", "") : said;
-  const { others, dependencies = dependenciesAtEnd(clean) } = takeDependencies(clean);
+  const { others, dependencies = dependenciesAtEnd(clean, words) } = takeDependencies(clean, words);
   const criteria = CRITERIA.exec(clean)?.[1];
   const { name, time } = splitTime(bare(others.replace(CRITERIA, "")));
   return {
@@ -138,32 +141,60 @@ function takeMarks(text: string): { readonly rest: string; readonly marks: reado
 }
 
 /** A text in parentheses, with others in it. */
-const IN_PARENTHESES = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
-const DEPENDS = /(?:^|\()\s*(?:(?:depends on|requires|blocked by|after)\b:?|(?:depends|dependenc(?:y|ies)|deps):)/i;
+const IN_PARENTHESES = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)|（([^（）]*)）/g;
+/** Words for dependencies that need a colon after them. */
+const NOUN = String.raw`(?:depends|dependenc(?:y|ies)|deps|prerequisites?)(?!\s+on)`;
+
+interface DependsPatterns {
+  /** At the start of a part in parentheses. */
+  readonly inside: RegExp;
+  /** Before the ids at the end of a text. */
+  readonly last: RegExp;
+}
+
+const patterns = new WeakMap<Vocabulary, DependsPatterns>();
+
+/** Returns the patterns of dependencies in a task's line; they are made once for the words of a plan. */
+function dependsPatterns(words: Vocabulary): DependsPatterns {
+  const known = patterns.get(words);
+  if (known !== undefined) return known;
+  const verb = String.raw`(?!${NOUN})(?:${words.dependencies})(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
+  const made = {
+    inside: new RegExp(String.raw`^\s*(?:(?:${verb}|after\b)\s*[:：]?|${NOUN}\s*[:：])`, "iu"),
+    last: new RegExp(
+      String.raw`(?<![\p{L}\p{N}])(?:${verb}[*_]{0,3}[:：]?|${NOUN}[*_]{0,3}[:：])[*_]{0,3}\s|,\s*after\s`,
+      "giu",
+    ),
+  };
+  patterns.set(words, made);
+  return made;
+}
 
 /** Splits the dependencies in parentheses from a text. A duration beside them stays: `(2h, depends on T001)`. */
-function takeDependencies(text: string): { readonly others: string; readonly dependencies?: string } {
-  for (const { 0: whole, 1: inside = "", index } of text.matchAll(IN_PARENTHESES)) {
-    const parts = inside.split(/[,;]/);
-    const first = parts.findIndex((part) => DEPENDS.test(part));
+function takeDependencies(
+  text: string,
+  words: Vocabulary,
+): { readonly others: string; readonly dependencies?: string } {
+  const { inside: depends } = dependsPatterns(words);
+  for (const { 0: whole, 1: ascii, 2: wide, index } of text.matchAll(IN_PARENTHESES)) {
+    const inside = ascii ?? wide ?? "";
+    const parts = inside.split(/[,;，；]/);
+    const first = parts.findIndex((part) => depends.test(part));
     if (first === -1) continue;
     const isOther = (part: string, at: number) => at < first || (at > first && durationIn(part) !== undefined);
     const left = parts.filter(isOther).join(",").trim();
     const others = text.slice(0, index) + (left === "" ? "" : `(${left})`) + text.slice(index + whole.length);
     const said = parts.filter((part, at) => !isOther(part, at)).join(",");
-    const named = DEPENDS.exec(said);
+    const named = depends.exec(said);
     return { others, dependencies: named === null ? said : said.slice(named.index + named[0].length) };
   }
   return { others: text };
 }
 
-const LAST =
-  /(?<![a-z0-9])(?:(?:depends on|requires|blocked by)[*_]{0,3}:?|(?:depends|dependenc(?:y|ies)|deps)[*_]{0,3}:)[*_]{0,3}\s/gi;
-
 /** Returns the dependencies at the end of a text without parentheses, `…, depends on T001 and T002`, if only ids follow. */
-function dependenciesAtEnd(text: string): string | undefined {
+function dependenciesAtEnd(text: string, words: Vocabulary): string | undefined {
   const end = text.slice(-300);
-  const last = [...end.matchAll(LAST)].at(-1);
+  const last = [...end.matchAll(dependsPatterns(words).last)].at(-1);
   const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
   return said === undefined || !namesOnlyIds(said) ? undefined : said;
 }

@@ -41,7 +41,7 @@ const TABLE: Readonly<Record<Concept, readonly string[]>> = {
     "작업, 태스크, 과제",
   ],
   dependencies: [
-    "dependency, dependencies, deps, depends, depends on, requires, blocked by, prerequisite, ",
+    "dependency, dependencies, deps, depends, depends on, requires, needs, blocked by, prerequisite, ",
     "prerequisites / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von, benötigt, voraussetzungen / ",
     "dépendance, dépendances, dépend de, nécessite, prérequis / ",
     "dependencia, dependencias, depende de, requiere, requisitos previos / ",
@@ -109,15 +109,36 @@ function wordsOf(concept: Concept, extra: PlanWords | undefined): string[][] {
 export type SaidState = "done" | "pending" | "in_progress" | "blocked" | "dropped";
 const SAID: readonly SaidState[] = ["done", "pending", "in_progress", "blocked", "dropped"];
 
+/** A state, and the word that says it. */
+export interface SaidWord {
+  readonly state: SaidState;
+  readonly word: string;
+  readonly index: number;
+  /** True if the rest of the text takes it back or limits it: `Done, but not tested`, `Done except 2.3`, `Done ❌`. */
+  readonly limited: boolean;
+}
+
+/** What may stand beside a word for done: signs, dates and numbers, or a remark behind brackets or a dash. */
+const SIGNS_ALONE = /^[^\p{L}]*$/u;
+const REMARK = /^[*_\s]*(?:[(（[:：–—,-]|(?:on|at|by|in|with|since|am|le|el|em|il)(?!\p{L}))/iu;
+const LIMITS =
+  /[?❌✗✘⏳🚧~|/]|(?<!100) ?%|(?<!\p{L})(?:but|except|partial\w*|pending|not|no|when|if|until|unless|once|without|almost|only|remaining|todo|wip|left|open|failing|blocked|aber|außer|ohne|noch|nicht|sauf|sans|pas|mais|salvo|excepto|sin|pero|exceto|sem|mas|tranne|senza|ma|кроме|без|но|не)(?!\p{L})|除|未|以外|제외|但/iu;
+
+function isLimited(before: string, after: string): boolean {
+  if (LIMITS.test(before) || LIMITS.test(after)) return true;
+  return !SIGNS_ALONE.test(after) && !REMARK.test(after);
+}
+
 /** The words of a reader, with the patterns made of them. */
 export interface Vocabulary {
   /** Sources of patterns: the words of a concept as alternatives, the longest first. */
   readonly phase: string;
   readonly task: string;
+  readonly dependencies: string;
   /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
   isLabel(concept: "dependencies" | "criteria" | "status", name: string): boolean;
   /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
-  stateIn(text: string): { readonly state: SaidState; readonly word: string; readonly index: number } | undefined;
+  stateIn(text: string): SaidWord | undefined;
   /** Returns the word for done or pending in the language of another word for a state. */
   wordFor(state: "done" | "pending", like: string): string;
   /** Checks whether a text about dependencies begins with a word for none. */
@@ -154,11 +175,15 @@ function compile(extra?: PlanWords): Vocabulary {
   return {
     phase,
     task,
+    dependencies: alternatives(of("dependencies")),
     isLabel: (concept, name) => labels[concept].has(name),
     stateIn: (text) => {
       const [, before = "", word = ""] = stateWord.exec(text) ?? [];
       const state = stateOf.get(lower(word).replace(/\s+/g, " "));
-      return state === undefined ? undefined : { state, word, index: before.length };
+      if (state === undefined) return undefined;
+      const index = before.length;
+      const limited = state === "done" && isLimited(before, text.slice(index + word.length));
+      return { state, word, index, limited };
     },
     wordFor: (state, like) => {
       const said = lower(like).replace(/\s+/g, " ");
