@@ -31,11 +31,13 @@ export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdRea
   const optional = /^\*(?=\s|\d|$)/.test(written);
   const body = withoutComments(optional ? written.slice(1) : written).trim();
   const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms);
-  const { rest, marks } = takeMarks(title?.rest ?? body);
-  const lead = title === undefined ? "" : body.slice(0, body.length - title.rest.length);
+  const named = title?.rest ?? body;
   // The strike may begin before the id, and may end with it.
-  const said = lead.split("~~").length === 2 ? `~~${rest}` : rest;
-  const struck = /~~[^~]+~~/.test(lead) || isStruck(said);
+  const isOpened = body.slice(0, body.length - named.length).includes("~~");
+  const isIdStruck = isOpened && named.startsWith("~~");
+  const { rest, marks } = takeMarks(isIdStruck ? named.slice(2).trimStart() : named);
+  const said = isOpened && !isIdStruck ? `~~${rest}` : rest;
+  const struck = isIdStruck || isStruck(said);
   const clean = struck ? said.replaceAll("~~", "") : said;
   const { others, dependencies = dependenciesAtEnd(clean, words) } = takeDependencies(clean, words);
   const criteria = CRITERIA.exec(clean)?.[1];

@@ -907,7 +907,7 @@ describe.each(CASES)("$kind", ({ plans }) => {
 describe("the parts of a task that its outline does not show", () => {
   it("the box of a status line is what a tick changes", () => {
     const text = "## Phase 1: A\n### Task 1.1: B\n- **Status**: [ ] pending\n";
-    expect(tickTask(text, parsePlan(text).plan, "1.1")).toBe(text.replace("[ ]", "[x]"));
+    expect(tickTask(text, parsePlan(text).plan, "1.1")).toBe(text.replace("[ ] pending", "[x] done"));
   });
 
   it("a box of a checklist is what a tick changes, if the task has none", () => {

@@ -15,7 +15,9 @@ export function placedCheckboxes({ phases }: Plan): Checkbox[] {
 
 /** Returns the diagnostics of checkboxes without a place, and of those that repeat a task. */
 export function unplacedCheckboxes(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  return diagnostics.filter(({ code }) => code === "CHECKBOX_UNPLACED" || code === "CHECKBOX_REPEATED");
+  return diagnostics.filter(({ code }) =>
+    ["CHECKBOX_UNPLACED", "CHECKBOX_REPEATED", "CHECKBOX_OF_PLAN"].includes(code),
+  );
 }
 
 /** Returns `line:column` of the character in the brackets, for every checkbox of a reading, with duplicates. */

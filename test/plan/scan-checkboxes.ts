@@ -51,6 +51,8 @@ function codeAndComments(markdown: string): (readonly [number, number])[] {
     if ("children" in node) for (const child of node.children) visit(child);
   };
   // A byte order mark is not part of the text for CommonMark, but it is a character of the file.
-  visit(fromMarkdown(markdown.startsWith("\uFEFF") ? ` ${markdown.slice(1)}` : markdown));
+  // Indented code is none: people indent lists, and samples in them, too far.
+  const options = { extensions: [{ disable: { null: ["codeIndented"] } }] };
+  visit(fromMarkdown(markdown.startsWith("\uFEFF") ? ` ${markdown.slice(1)}` : markdown, options));
   return found;
 }
