@@ -35,9 +35,9 @@ const NUMBERED = new RegExp(
   "u",
 );
 
-/** Spaces, a colon and the rest of a bold label; not `~~`, which strikes out the name. Underscores at the start of a name, `__proto__`, belong to the name. */
+/** Spaces, a colon and the rest of a bold label. Underscores at the start of a name, `__proto__`, belong to the name. */
 const AFTER_ID =
-  /^(?:[\s*]|_+(?![_\p{L}\p{N}]))*\]?(?:[\s*]|_+(?![_\p{L}\p{N}]))*[:：.)、–—-]*(?:[\s*]|_+(?![_\p{L}\p{N}]))*/u;
+  /^(?:[\s*~]|_+(?![_\p{L}\p{N}]))*\]?(?:[\s*~]|_+(?![_\p{L}\p{N}]))*[:：.)、–—-]*(?:[\s*~]|_+(?![_\p{L}\p{N}]))*/u;
 const SURE = /^(?:\]|[*_~]*\s*[:：]|\.\s|\s*[–—-]\s|[*_~]*$)/;
 
 /** Reads the ids at the start of texts, in the forms of a plan. */
