@@ -222,7 +222,8 @@ interface Inside {
 
 function insideOf({ criteria, inside }: TaskDraft, stateOfTask: (task: TaskDraft) => TaskState): Inside {
   const boxes = criteria.filter(hasBox);
-  const states = inside.map(stateOfTask).filter((state) => state !== "dropped");
+  const counted = inside.filter(({ optional }) => !optional);
+  const states = counted.map(stateOfTask).filter((state) => state !== "dropped");
   const open = boxes.filter(({ checked }) => !checked).length + states.filter((state) => state !== "done").length;
   return { all: boxes.length + states.length, open };
 }

@@ -9,7 +9,7 @@ import { descriptionOf, isLegend, legendOf, type PhaseDraft, statesOf, type Task
 import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask, TaskState } from "./plan.js";
 import type { PlanReader } from "./reader.js";
-import { isWithin, type Row } from "./rows.js";
+import { ancestorsOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { durationIn } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
@@ -127,19 +127,26 @@ const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3}
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
 export function reportMarked(
   rows: readonly Row[],
-  { phases, dialect, outline, source }: PlanReader,
+  { phases, dialect, outline, source, told }: PlanReader,
   report: PlanReport,
 ): void {
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
   const checklists = new Set(
     rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox !== undefined ? [parent] : [])),
   );
-  for (const { kind, depth, checkbox, text, line, column, parent } of rows) {
+  const lines = new Set(phases.flatMap(({ tasks }) => tasks.map(({ row }) => row)));
+  for (const row of rows) {
+    const { kind, depth, checkbox, text, line, column, parent } = row;
     const rest = withoutLeadingMarks(text);
-    if (kind !== "item" || checkbox !== undefined || rest === text) continue;
-    const id = depth === 0 && NAMED_TASK.test(rest) ? outline.ids.read(rest, dialect.ids)?.id : undefined;
-    const isMarked = /^(?:✅|❌|⬜|☑|✔|🔲)/u.test(text) && checklists.has(parent);
-    if (id === undefined ? !isMarked : known.has(id)) continue;
+    if (kind !== "item" || checkbox !== undefined || rest === text || told.has(line)) continue;
+    const named = outline.ids.read(rest, dialect.ids)?.id;
+    if (named !== undefined && known.has(named)) continue;
+    const id = depth === 0 && NAMED_TASK.test(rest) ? named : undefined;
+    const isMarked =
+      /^(?:✅|❌|⬜|☑|✔|🔲)/u.test(text) &&
+      checklists.has(parent) &&
+      !ancestorsOf(row).some((above) => lines.has(above));
+    if (id === undefined && !isMarked) continue;
     const place = source.position(line, column);
     report.warn(
       "TASK_UNREAD",
@@ -237,9 +244,6 @@ export function reportRepeated(reader: PlanReader, plan: Plan, report: PlanRepor
   }
 }
 
-/** Labels of texts for an agent, which are about signs. */
-const PROMPT = /^(?:prompt|instructions?)$/i;
-
 /** Words before a sign that a text is about: `set this task to [-]`. */
 const ABOUT_SIGN =
   /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|it|them|first|change|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
@@ -257,11 +261,6 @@ export function reportUnplaced(
   const hidden = hiddenLines(regions);
   const headings = rows.filter(({ kind }) => kind === "heading");
   const signs = new Set([...legend].map(({ line }) => line));
-  const prompts = new Set(
-    rows.flatMap(({ label, line, checkbox }) =>
-      checkbox === undefined && label && PROMPT.test(label.name) ? [line] : [],
-    ),
-  );
   const starts = new Map(
     rows.flatMap(({ checkbox, line }) => (checkbox === undefined ? [] : [[line, checkbox.column] as const])),
   );
@@ -269,7 +268,7 @@ export function reportUnplaced(
   for (const [line, { text }] of source.lines.entries()) {
     while ((headings[heading + 1]?.line ?? Number.POSITIVE_INFINITY) <= line) heading += 1;
     const where = hidden.get(line);
-    if (where === "code" || prompts.has(line)) continue;
+    if (where === "code") continue;
     const columns = new Set(checkboxesIn(text).map(({ column }) => column));
     const first = where === undefined ? starts.get(line) : firstBox(text)?.column;
     if (first !== undefined) columns.add(first);
@@ -420,7 +419,7 @@ function hiddenLines(regions: readonly Region[]): Map<number, string> {
   const hidden = new Map<number, string>();
   for (const { kind, start, end, strictEnd, unclosed } of regions) {
     for (let line = start; line < end; line += 1) {
-      if (kind === "comment") hidden.set(line, unclosed ? "in a comment that is never closed" : "code");
+      if (kind === "comment") hidden.set(line, "in a comment");
       else if (unclosed) hidden.set(line, "in code that is never closed");
       else hidden.set(line, strictEnd !== undefined && line >= strictEnd ? "in a sample in a sample" : "code");
     }

@@ -167,7 +167,7 @@ function byId(mentions: readonly Mention[]) {
 
 /**
  * Leaves out headings above other tasks: `### 1.1 Types` above `- [ ] 1. Write the types` is a section. One with the word
- * for task is a task, too.
+ * for task is one only if it has nothing else.
  */
 function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[] {
   const sections = new Set<Row>();
@@ -177,7 +177,7 @@ function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[]
     while (open.length > 0 && !isWithin(row, open.at(-1)?.row)) open.pop();
     if (marked) {
       for (const above of open) {
-        if (!ids.isNamed(titleOf(above.row))) sections.add(above.row);
+        if (!ids.isNamed(titleOf(above.row)) || above.below === 0) sections.add(above.row);
       }
     }
     if (row.kind === "heading") open.push(mention);

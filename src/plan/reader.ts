@@ -89,6 +89,8 @@ export class PlanReader {
   #gates: number | undefined;
   /** True in a part of the phase without a task so far, such as its notes. */
   #aside = false;
+  /** Number of tasks in the list above, without a line of the section between them. */
+  #run = 0;
   /** Receives the text after a label without one. */
   #field: ((text: string) => void) | undefined;
 
@@ -119,6 +121,7 @@ export class PlanReader {
       else if (row.kind === "item") this.#readItem(row);
       else if (row.kind === "cells") this.#readCells(row);
       else this.#readText(row);
+      if (row.kind === "heading" || (row.kind === "text" && row.depth === -1)) this.#run = 0;
     }
     this.#close();
     this.#readRepeated();
@@ -141,8 +144,9 @@ export class PlanReader {
     }
     const field = fieldOf(row.text, this.words);
     const inTask = task?.level !== undefined && row.depth > task.level;
-    // Criteria between tasks are those of the task before them, in a list or a section that goes on with other tasks.
-    const isBehind = task !== undefined && field === "criteria" && this.#idsBelow.has(row);
+    // Criteria behind the section of a task are its own, and so are those in a section that goes on with other tasks.
+    const isBehind =
+      field === "criteria" && task !== undefined && (task.level !== undefined || this.#idsBelow.has(row));
     if (inTask || (isBehind && phase !== undefined && row.depth > phase.level)) {
       return this.#readLabel({ field, name: row.text, text: "" }, row);
     }
@@ -294,8 +298,9 @@ export class PlanReader {
   /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is none. */
   #taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
     if (!OF_TASKS.has(field)) return undefined;
-    const isBetween = row.kind !== "item" && (this.#lastIds.get(row.parent) ?? 0) > row.line;
-    return field !== "criteria" || isBetween ? this.#task : undefined;
+    // Criteria that are not indented are those of one task, not of several in a list, unless other tasks follow.
+    const isBetween = row.kind === "heading" || this.#run === 1 || (this.#lastIds.get(row.parent) ?? 0) > row.line;
+    return field !== "criteria" || (row.kind !== "item" && isBetween) ? this.#task : undefined;
   }
 
   /** Opens the gate of the phase that a label names, else of the open phase. */
@@ -612,6 +617,7 @@ export class PlanReader {
       firstLine: row.line,
       endLine: this.source.lines.length,
     };
+    if (level === undefined) this.#run += 1;
     this.#taskAround(row)?.inside.push(task);
     this.#task = task;
     this.#tasks.set(row, task);

@@ -181,19 +181,20 @@ class RowReader {
   }
 
   #addTable({ children }: Table, depth: number, item: Row | undefined): void {
-    for (const row of children) {
+    for (const [index, row] of children.entries()) {
       const [line] = this.#source.span(row) ?? [];
-      if (line !== undefined) this.#addCells(line, depth, item);
+      if (line !== undefined) this.#addCells(line, depth, item, index === 0);
     }
   }
 
-  /** Adds a row of a table. With one checkbox, which is a cell, it is an item: the other cells are its text. */
-  #addCells(line: number, depth: number, item: Row | undefined): void {
+  /** Adds a row of a table. With one checkbox, which is a cell, it is an item, unless it is the header: the other cells are its text. */
+  #addCells(line: number, depth: number, item: Row | undefined, isHeader: boolean): void {
     const text = this.#source.text(line);
     const column = /^[ \t>|]*/.exec(text)?.[0].length ?? 0;
     const place = { parent: item ?? this.#heading, line, column } as const;
     const [box, second] = checkboxesIn(text);
-    const isCell = box !== undefined && second === undefined && /(?:^|\|)\s*$/.test(text.slice(0, box.start));
+    const isCell =
+      !isHeader && box !== undefined && second === undefined && /(?:^|\|)\s*$/.test(text.slice(0, box.start));
     const cells = text
       .split("|")
       .filter((cell) => /[\p{L}\p{N}]/u.test(cell) && checkboxAt(cell.trim(), 0) === undefined);

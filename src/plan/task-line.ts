@@ -162,7 +162,7 @@ function dependsPatterns(words: Vocabulary): DependsPatterns {
   if (known !== undefined) return known;
   const verb = String.raw`(?!${NOUN})(?:${words.dependencies})(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
   const made = {
-    inside: new RegExp(String.raw`^\s*(?:(?:${verb}|after\b)\s*[:：]?|${NOUN}\s*[:：])`, "iu"),
+    inside: new RegExp(String.raw`(?:^|\()\s*(?:(?:${verb}|after\b)(?:\s*[:：])?|${NOUN}\s*[:：])`, "iu"),
     last: new RegExp(
       String.raw`(?<![\p{L}\p{N}])(?:${verb}[*_]{0,3}[:：]?|${NOUN}[*_]{0,3}[:：])[*_]{0,3}\s|,\s*after\s`,
       "giu",

@@ -159,7 +159,7 @@ describe("validation gates", () => {
       "2 C @5",
       "[ ] 2.1 D @6",
       "gate two, three",
-      "! CHECKBOX_UNPLACED 20",
+      "! CHECKBOX_OF_PLAN 20",
     ]);
   });
 

@@ -69,7 +69,6 @@ Task: "Contract test"
       "2 Tests @3",
       "[ ] T002 B @4",
       "! PHASE_RENUMBERED 1",
-      "! PHASE_RENUMBERED 3",
     ]);
   });
 });
@@ -110,7 +109,7 @@ describe("openspec", () => {
       "[ ] 2.2.1 F @13",
       "3 Validation @15",
       "[ ] 3.1 all tests pass @16",
-      "! TASK_WITHOUT_ID 16",
+      "! TASK_TICKED_OPEN 2",
       "! CHECKBOX_UNPLACED 19",
     ]);
   });

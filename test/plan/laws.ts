@@ -12,13 +12,16 @@ export function brokenLaws(text: string, reading: PlanReading): string[] {
   return [
     ...twice.map((place) => `${place}: in two places`),
     ...lostCheckboxes(text, reading).map(({ line, text: lost }) => `${line}: lost: ${lost}`),
-    ...tasks.flatMap((task) => brokenState(task, reading)),
+    ...tasks.flatMap((task, index) => brokenState(task, tasks.slice(index + 1), reading)),
     ...brokenTree(text, tasks),
   ];
 }
 
-/** A task is done by its own tick; without a checkbox by its status line or its boxes, and never while one is open. */
-function brokenState(task: PlanTask, { diagnostics }: PlanReading): string[] {
+/**
+ * A task is done by its own tick; without a checkbox by its status line or its boxes, and never while one is open. Tasks
+ * inside it come after it, and count as well.
+ */
+function brokenState(task: PlanTask, later: readonly PlanTask[], { diagnostics }: PlanReading): string[] {
   const { id, state, checkbox, status, acceptanceCriteria, position } = task;
   const boxes = acceptanceCriteria.filter((item) => item.checkbox !== undefined);
   const open = boxes.filter(({ checked }) => !checked).length;
@@ -30,13 +33,22 @@ function brokenState(task: PlanTask, { diagnostics }: PlanReading): string[] {
   if (checkbox !== undefined) {
     const ticked = /^(?:[xX]|[✓✔☑✅🗹☒]\uFE0F?)$/u.test(checkbox.mark);
     if (ticked !== (state === "done")) return [`${at}, but its mark is [${checkbox.mark}]`];
-    return told === (ticked && open > 0)
-      ? []
-      : [`${at}, with ${open} open criteria, which is ${told ? "" : "not "}told`];
+    const openLater = later.some(({ state: other }) => other !== "done" && other !== "dropped");
+    return told
+      ? ticked && (open > 0 || openLater)
+        ? []
+        : [`${at}, which is told to have open boxes`]
+      : !ticked || open === 0
+        ? []
+        : [`${at}, with ${open} open criteria, which is ${told ? "" : "not "}told`];
   }
   if (state === "done")
-    return open === 0 && (boxes.length > 0 || status !== undefined) ? [] : [`${at}, but ${open} are open`];
-  const waits = status !== undefined || state === "dropped" || boxes.length === 0 || open > 0;
+    return open === 0 &&
+      (boxes.length > 0 || status !== undefined || later.some(({ state: other }) => other === "done"))
+      ? []
+      : [`${at}, but ${open} are open`];
+  const openLater = later.some(({ state: other }) => other !== "done");
+  const waits = status !== undefined || state === "dropped" || boxes.length === 0 || open > 0 || openLater;
   return waits ? [] : [`${at}, but all its boxes are ticked`];
 }
 

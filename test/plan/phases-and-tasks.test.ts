@@ -190,7 +190,7 @@ describe("the phases and tasks of a plan", () => {
     ["## 1. A\n- [ ] 1.1 a\n## 2. Risks\n- [ ] 2.1 b\n", ["1 A @1", "[ ] 1.1 a @2", "2 Risks @3", "[ ] 2.1 b @4"]],
     [
       "## 1. A\n- [ ] 1.1 a\n## Other\n- [ ] b\n  - [ ] c\n",
-      ["1 A @1", "[ ] 1.1 a @2", "2 Other @3", "[ ] 2.1 b @4 0/1", "! TASK_WITHOUT_ID 4"],
+      ["1 A @1", "[ ] 1.1 a @2", "2 Other @3", "[ ] 2.1 b @4 0/1"],
     ],
     [
       "## 1. Validation Gate\n- [ ] a\n## Work\n- [ ] b\n",
@@ -198,7 +198,7 @@ describe("the phases and tasks of a plan", () => {
     ],
     [
       "## Work\n- [ ] a\n## Validation Gate\n- [ ] g\n## Acceptance Criteria\n- [ ] c\n## Success Criteria\n- [ ] d\n## Exit Criteria\n- [ ] e\n",
-      ["1 Work @1", "[ ] 1.1 a @2", "gate g, e", "! CHECKBOX_UNPLACED 6", "! CHECKBOX_UNPLACED 8"],
+      ["1 Work @1", "[ ] 1.1 a @2", "gate g, e", "! CHECKBOX_OF_PLAN 6", "! CHECKBOX_OF_PLAN 8"],
     ],
     ["## **Work**\n- [ ] a\n## __More__ \n- [ ] b\n", ["1 Work @1", "[ ] 1.1 a @2", "2 More @3", "[ ] 2.1 b @4"]],
     [

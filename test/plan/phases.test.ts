@@ -100,7 +100,7 @@ Because.
       "2 Build @17",
       "[ ] 2.1 C @19 0/1",
       "! CHECKBOX_UNPLACED 26",
-      "! CHECKBOX_UNPLACED 39",
+      "! CHECKBOX_OF_PLAN 39",
     ]);
   });
 

@@ -38,7 +38,7 @@ describe("the structure of a plan", () => {
     ],
     [
       "## 1. Setup\n### Part\n- [ ] 1.1 a\n## Notes\n- [ ] x\n## Other\n- [ ] y\n",
-      ["1 Setup @1", "[ ] 1.1 a @3", "2 Other @6", "[ ] 2.1 y @7", "! CHECKBOX_UNPLACED 5", "! TASK_WITHOUT_ID 7"],
+      ["1 Setup @1", "[ ] 1.1 a @3", "2 Other @6", "[ ] 2.1 y @7", "! CHECKBOX_UNPLACED 5"],
     ],
     [
       "# Plan\n## 1. Setup\n### 1. Deep\n- [ ] 1.1 a\n## 2. Build\n- [ ] 2.1 b\n",
@@ -99,7 +99,7 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- ✅ Task 1.1: done\n- [ ] Task 1.2: b\n- ⬜ **Task 1.3**: c\n- ✅ Tests pass\n- ⚠️ Task 2.5 needs a review\n- 🎉 1.9 is out\n- ✅ Task 1.2\n",
-      ["1 A @1", "[ ] 1.2 b @3", "! TASK_UNREAD 2", "! TASK_UNREAD 4"],
+      ["1 A @1", "[ ] 1.2 b @3", "! TASK_UNREAD 2", "! TASK_UNREAD 4", "! TASK_UNREAD 5"],
     ],
     [
       "## Phase 1 Setup\n- [ ] a\n## Phase 2 Tasks\n- [ ] b\n",
@@ -260,7 +260,7 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] a\n### Acceptance Criteria\n- [ ] b\n- [ ] c\n### More\n- [ ] d\n",
-      ["1 A @1", "[ ] 1.1 a @2 0/2", "[ ] 1.2 d @7"],
+      ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 d @7", "gate b, c"],
     ],
     [
       "## Phase 1: A\n### Risks\n- [ ] a\n#### High\n- [ ] b\n### Work\n- [ ] c\n### Open questions\n- [ ] d\n## Phase 2: B\n- [ ] e\n",
@@ -324,7 +324,7 @@ describe("the structure of a plan", () => {
     ["# A\n- [ ] 1.1 a\n- [ ] T002 b\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] T002 b @3"]],
     ["# A\n- [ ] a 1.1\n- [ ] 2 b\n", ["1 A @1", "[ ] 1.1 a 1.1 @2", "[ ] 1.2 2 b @3"]],
     ["## __A__\n- [ ] a\n## 2) B\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "2 B @3", "[ ] 2.1 b @4"]],
-    ["## Acceptance Criteria\n- [ ] a\n## Work\n- [ ] b\n", ["1 Work @3", "[ ] 1.1 b @4", "! CHECKBOX_UNPLACED 2"]],
+    ["## Acceptance Criteria\n- [ ] a\n## Work\n- [ ] b\n", ["1 Work @3", "[ ] 1.1 b @4", "! CHECKBOX_OF_PLAN 2"]],
     [
       "## Work\n- [ ] a\n## Notes\n- [ ] b\n## 3. More\n- [ ] c\n",
       ["1 Work @1", "[ ] 1.1 a @2", "3 More @5", "[ ] 3.1 c @6", "! CHECKBOX_UNPLACED 4"],
@@ -451,9 +451,9 @@ describe("the structure of a plan", () => {
     ],
     [
       "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Acceptance Criteria\n- [ ] x\n",
-      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_OF_PLAN 4"],
     ],
-    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Acceptance Criteria\n- [ ] x\n", ["1 A @1", "[ ] 1.1 b @2 0/1"]],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Acceptance Criteria\n- [ ] x\n", ["1 A @1", "[ ] 1.1 b @2", "gate x"]],
     ["## Phase 1: A\n### Acceptance Criteria\n- [ ] b\n### Work\n- [ ] a\n", ["1 A @1", "[ ] 1.1 a @5", "gate b"]],
     ["## Phase 1: A\n- [ ] a\n### Success Criteria\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "gate b"]],
     [

@@ -23,7 +23,7 @@ function named(text: string) {
 
 /** Returns the parts of a line that say something. */
 function parts(text: string): object {
-  const line = Object.entries(readTaskLine(text, ["task", "T", "number"], IDS));
+  const line = Object.entries(readTaskLine(text, ["task", "T", "number"], IDS, WORDS));
   return Object.fromEntries(
     line.filter(([, part]) => part !== undefined && part !== false && !(Array.isArray(part) && part.length === 0)),
   );
@@ -117,7 +117,7 @@ describe("a task's line", () => {
   });
 
   it("has all of its parts, also those that say nothing", () => {
-    expect(readTaskLine("Name", [], IDS)).toEqual({
+    expect(readTaskLine("Name", [], IDS, WORDS)).toEqual({
       ...{ name: "Name", optional: false, parallel: false, struck: false, requirements: [], files: [] },
     });
     const end = (count: number) => `${"x".repeat(count)} depends on 1.1`;
