@@ -167,17 +167,18 @@ function byId(mentions: readonly Mention[]) {
 
 /**
  * Leaves out headings above other tasks: `### 1.1 Types` above `- [ ] 1. Write the types` is a section. One with the word
- * for task is one only if it has nothing else.
+ * for task is one only if it has nothing but its subtasks.
  */
 function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[] {
   const sections = new Set<Row>();
   const open: Mention[] = [];
   for (const mention of mentions) {
-    const { row, marked } = mention;
+    const { row, marked, id } = mention;
     while (open.length > 0 && !isWithin(row, open.at(-1)?.row)) open.pop();
     if (marked) {
       for (const above of open) {
-        if (!ids.isNamed(titleOf(above.row)) || above.below === 0) sections.add(above.row);
+        const isGroup = above.below === 0 && above.row.checkbox === undefined && id.startsWith(`${above.id}.`);
+        if (isGroup || !ids.isNamed(titleOf(above.row))) sections.add(above.row);
       }
     }
     if (row.kind === "heading") open.push(mention);

@@ -9,10 +9,14 @@ export function brokenLaws(text: string, reading: PlanReading): string[] {
   const places = accounted(reading);
   const twice = places.filter((place, index) => places.indexOf(place) !== index);
   const tasks = reading.plan.phases.flatMap((phase) => phase.tasks);
+  // A sign or a word beside the name of a task says its state, too.
+  const lines = text.split(/\r\n|\n|\r/);
   return [
     ...twice.map((place) => `${place}: in two places`),
     ...lostCheckboxes(text, reading).map(({ line, text: lost }) => `${line}: lost: ${lost}`),
-    ...tasks.flatMap((task, index) => brokenState(task, tasks.slice(index + 1), reading)),
+    ...tasks
+      .filter(({ position }) => !/[✅☑✔]|[([—–-]\s*(?:done|completed?)/iu.test(lines[position.line - 1] ?? ""))
+      .flatMap((task) => brokenState(task, tasks.slice(tasks.indexOf(task) + 1), reading)),
     ...brokenTree(text, tasks),
   ];
 }

@@ -159,7 +159,7 @@ describe("the title of a task", () => {
     ["Task 11.22.33a) Name", "task", "11.22.33a", "Name"],
     ["Task 1", "task", "1", ""],
     ["Task 1.1 2 x", "task", "1.1", "2 x"],
-    ["Task 1.1 – ~x~", "task", "1.1", "x~"],
+    ["Task 1.1 – ~x~", "task", "1.1", "~x~"],
     ["Task 1.1:: x", "task", "1.1", "x"],
     ["Task 1.1(x)", "task", "1.1", "(x)"],
     ["Task 1.1—x", "task", "1.1", "x"],
