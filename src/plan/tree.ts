@@ -3,12 +3,11 @@
  * inline marks are not parsed: micromark takes quadratic time over unclosed ones.
  */
 import type { Root } from "mdast";
-import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmTableFromMarkdown } from "mdast-util-gfm-table";
 import { gfmTaskListItemFromMarkdown } from "mdast-util-gfm-task-list-item";
 import { gfmTable } from "micromark-extension-gfm-table";
 import { gfmTaskListItem } from "micromark-extension-gfm-task-list-item";
-import { hasTooManyLines, LONG_PARAGRAPHS } from "../workflow/from-markdown.js";
+import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
 import { planError } from "./plan.js";
 import type { Region, SourceText } from "./source.js";
 
@@ -39,8 +38,9 @@ export function parseTree(source: SourceText, regions: readonly Region[], file: 
   for (const { start, end } of regions) lines.fill("", start, end);
   checkLines(lines, file);
   return fromMarkdown(lines.join("\n"), {
-    extensions: [gfmTable(), gfmTaskListItem(), { disable: { null: [...INLINE, ...NOT_IN_PLANS] } }, LONG_PARAGRAPHS],
-    mdastExtensions: [gfmTableFromMarkdown(), gfmTaskListItemFromMarkdown()],
+    disabled: [...INLINE, ...NOT_IN_PLANS],
+    syntax: [gfmTable(), gfmTaskListItem()],
+    tree: [gfmTableFromMarkdown(), gfmTaskListItemFromMarkdown()],
   });
 }
 

@@ -4,7 +4,7 @@
  * items); inline marks are stripped with regular expressions, because the inline parser takes quadratic time.
  */
 import type { List, Nodes, Paragraph, Root, RootContent } from "mdast";
-import { fromMarkdown as parse } from "mdast-util-from-markdown";
+import { type Extension as MdastExtension, fromMarkdown as parse } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
 import { EditMap } from "micromark-util-edit-map";
 import type { Extension, TokenizeContext, Tokenizer } from "micromark-util-types";
@@ -15,8 +15,16 @@ import type { Extension, TokenizeContext, Tokenizer } from "micromark-util-types
  * The parser searches a whole paragraph for each of its lazy lines, which lack the `>` or the indentation of their
  * container. So a lazy line ends a paragraph of more than `PARAGRAPH_MAX` lines and begins the next one.
  */
-export function fromMarkdown(text: string, { disabled = [] }: { disabled?: readonly string[] } = {}): Root {
-  return parse(text, { extensions: [{ disable: { null: [...disabled] } }, LONG_PARAGRAPHS] });
+export function fromMarkdown(text: string, { disabled = [], syntax = [], tree = [] }: MarkdownOptions = {}): Root {
+  const extensions = [...syntax, { disable: { null: [...disabled] } }, LONG_PARAGRAPHS];
+  return parse(text, { extensions, mdastExtensions: [...tree] });
+}
+
+interface MarkdownOptions {
+  readonly disabled?: readonly string[];
+  /** Extensions of micromark, and of mdast for their tokens. */
+  readonly syntax?: readonly Extension[];
+  readonly tree?: readonly MdastExtension[];
 }
 
 const PARAGRAPH_MAX = 500;
@@ -63,8 +71,7 @@ const endLongParagraph: Tokenizer = function tokenize(_effects, ok, nok) {
   return nok;
 };
 
-/** Ends long paragraphs; for parsers with constructs that `fromMarkdown` does not have. */
-export const LONG_PARAGRAPHS: Extension = { flow: { null: { name: "longParagraph", tokenize: endLongParagraph } } };
+const LONG_PARAGRAPHS: Extension = { flow: { null: { name: "longParagraph", tokenize: endLongParagraph } } };
 
 /**
  * The parser applies each edit of its list of events by copying the whole list. Every heading that is underlined and
