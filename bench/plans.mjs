@@ -121,7 +121,7 @@ export async function run() {
       time(real.measured),
       `mdast with GFM ${time(real.baseline)}`,
       Number(real.ratio.toFixed(2)),
-      0.7,
+      1.2,
     ),
     row(
       "parsePlan, time per byte of a plan of 5 MB",

@@ -87,6 +87,25 @@ export function readDependencies(text: string, words: Vocabulary, isId: (word: s
   return { tasks, phases, ...unread, ...long, ...(unsure.length === 0 ? {} : { unsure }) };
 }
 
+/** `T001 blocks T002`, `T001 → T002`, `T002 depends on T001`: one id, what is between, and the rest. */
+const EDGE = new RegExp(
+  String.raw`^[*_\s]*(${ANY_ID})[*_]*\s*(?:(blocks|before|→|->|⇒)|(depends on|requires|needs|after|blocked by|←|<-))\s*(.+)$`,
+  "iu",
+);
+
+/** Reads the lines of a section about dependencies: the texts by the id of the task that they are about. */
+export function readEdges(lines: readonly string[], words: Vocabulary): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const add = (id: string, said: string) => found.set(id, [...(found.get(id) ?? []), said]);
+  for (const line of lines) {
+    const [, id, before, after, rest = ""] = EDGE.exec(line.replaceAll("`", "")) ?? [];
+    if (id === undefined) continue;
+    if (after !== undefined) add(id, rest);
+    else if (before !== undefined) for (const later of readDependencies(rest, words, () => false).tasks) add(later, id);
+  }
+  return found;
+}
+
 /** The dependencies of tasks, by their ids, as graphs of waves give them. */
 export type Waves = ReadonlyMap<string, readonly string[]>;
 

@@ -4,7 +4,7 @@
  */
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { checkboxAt, checkboxesIn, isOpen, isTicked } from "./boxes.js";
-import { readDependencies, type Waves } from "./dependency-text.js";
+import { readDependencies, readEdges, type Waves } from "./dependency-text.js";
 import { descriptionOf, isLegend, legendOf, type PhaseDraft, statesOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask, TaskState } from "./plan.js";
@@ -12,7 +12,7 @@ import type { PlanReader } from "./reader.js";
 import { ancestorsOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { durationIn } from "./task-line.js";
-import { isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
+import { fieldOf, isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
 /** Durations by the key of a phase. */
@@ -22,12 +22,15 @@ type Durations = ReadonlyMap<string, string>;
 interface Overviews {
   readonly durations: Durations;
   readonly waves: Waves;
+  /** The lines of sections about dependencies. */
+  readonly dependencies: readonly string[];
 }
 
 /** Returns the plan of the drafts. */
 export function finishPlan(state: PlanReader, overviews: Overviews, report: PlanReport): Plan {
   const phases = numberTasks(numberPhases(state.phases, report), state.outline.identified, report);
-  const linked = phases.map((phase) => linkedPhase(phase, overviews.waves, state.words));
+  const edges = readEdges(overviews.dependencies, state.words);
+  const linked = phases.map((phase) => linkedPhase(phase, overviews.waves, edges, state.words));
   const legend = new Map([
     ...legendOf(
       state.source.lines.map(({ text }) => text),
@@ -72,6 +75,22 @@ export function reportSecondId(given: string, id: string, position: PlanPosition
 }
 
 const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
+
+/** Returns the lines and items below headings about dependencies. */
+export function dependencyLines(rows: readonly Row[], words: Vocabulary): string[] {
+  const headings = new Set(
+    rows.filter(
+      ({ kind, text }) => kind === "heading" && (/\bdependenc/i.test(text) || fieldOf(text, words) === "dependencies"),
+    ),
+  );
+  return rows.flatMap((row) =>
+    (row.kind === "item" || row.kind === "text") &&
+    row.checkbox === undefined &&
+    ancestorsOf(row).some((above) => headings.has(above))
+      ? [row.text]
+      : [],
+  );
+}
 
 /** Reads the durations in overviews. The first one of a phase counts. */
 export function readDurations(rows: readonly Row[], words: Vocabulary): Durations {
@@ -357,12 +376,17 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
   });
 }
 
-function linkedPhase({ draft, number, tasks }: NumberedPhase, waves: Waves, words: Vocabulary): LinkedPhase {
+function linkedPhase(
+  { draft, number, tasks }: NumberedPhase,
+  waves: Waves,
+  edges: ReadonlyMap<string, readonly string[]>,
+  words: Vocabulary,
+): LinkedPhase {
   const linked = tasks.map(({ id, draft: { position, dependencies } }) => ({
     id,
     position,
     named: (isId: (word: string) => boolean) => [
-      ...dependencies.map((said) => readDependencies(said, words, isId)),
+      ...[...dependencies, ...(edges.get(id) ?? [])].map((said) => readDependencies(said, words, isId)),
       { tasks: waves.get(id) ?? [], phases: [] },
     ],
   }));

@@ -25,7 +25,7 @@ export interface TaskTitle {
   readonly sure: boolean;
 }
 
-const OPENING = "^[*_~\\s]*(?:\\[(?=[A-Z0-9.-]+\\])|[(`](?=[A-Z]))?";
+const OPENING = "^[\\\\*_~\\s]*(?:\\[(?=[A-Z0-9.-]+\\])|[(`](?=[A-Z]))?";
 const CLOSING = "(?=[\\s:：.)\\]、`*_~(–—-]|$)";
 const NAMED = new RegExp(String.raw`^(${NUMBER}|${CODE}|[a-z]+\d+)(?!\.?[\w–-]*\d)${CLOSING}`, "u");
 const CODED = new RegExp(`${OPENING}(${CODE})${CLOSING}`, "u");

@@ -22,6 +22,8 @@ interface TaskRows {
   readonly ids: IdReader;
   /** The ids of the tasks, by the row of each. */
   readonly idOf: ReadonlyMap<Row, string>;
+  /** The names of these tasks. */
+  readonly nameOf: ReadonlyMap<Row, string>;
   /** Number of headings and of rows with a checkbox that begin with each id. */
   readonly mentions: ReadonlyMap<string, number>;
   /** Rows without anything below them that name a task which has its row elsewhere, as in a checklist: the task's row. */
@@ -54,14 +56,14 @@ type Weight = (row: Row) => string | undefined;
 /** Finds the phases of a plan. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): Outline {
   const tasks = taskRowsOf(rows, dialect, words);
-  const { idOf } = tasks;
+  const { idOf, nameOf } = tasks;
   const shared = { identified: idOf.size > 0, ...tasks };
   const weight: Weight = (row) => idOf.get(row) ?? (shared.identified ? undefined : plainTask(row));
   const headings = new Set(rows.flatMap(({ kind, phase }) => (kind === "heading" && phase?.key) || []));
   const bold = headings.size === 0;
   const keys = bold ? boldKeys(rows, weight) : headings;
   const named = candidates(rows, weight, (row) => namedPhase(row, keys, bold));
-  const phases = named.length > 0 ? chosen(named) : listedPhases(rows, idOf, shared.identified);
+  const phases = named.length > 0 ? chosen(named, nameOf) : listedPhases(rows, tasks, shared.identified);
   const numberedTasks = () =>
     countTasks(candidates(rows, weight, (row) => numberedSection(anySection(row, dialect, words))));
   const tooFew = keys.size === 0 && named.length > 0 && countTasks(named) < numberedTasks();
@@ -95,7 +97,9 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): 
   const idOf = new Map<Row, string>();
   const repeats = new Map<Row, Row>();
   const counts = new Map<string, number>();
-  for (const [id, { marked: all, bare }] of byId(withoutSections(mentionsIn(rows, dialect, ids), ids))) {
+  const found = withoutSections(mentionsIn(rows, dialect, ids), ids);
+  const nameOf = new Map(found.map(({ row, name }) => [row, name]));
+  for (const [id, { marked: all, bare }] of byId(found)) {
     const first = all[0]?.row.line ?? Number.POSITIVE_INFINITY;
     const isBare = bare !== undefined && (all.length === 0 || (bare.below > 0 && bare.row.line < first));
     const main = isBare && all.every(({ below }) => below === 0) ? bare : heaviest(all);
@@ -108,7 +112,7 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): 
     }
     counts.set(id, all.length);
   }
-  return { ids, idOf, repeats, mentions: counts };
+  return { ids, idOf, nameOf, repeats, mentions: counts };
 }
 
 /** A row that begins with the id of a task. */
@@ -145,12 +149,12 @@ function sectionOf(row: Row): Row | undefined {
   return parent;
 }
 
-/** Checks whether two names have at least half of their words in common. */
+/** Checks whether two names have at least half of their words in common, or one of them has none. */
 function sameName(one: string, other: string): boolean {
   const wordsOf = (name: string) => new Set(name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
   const [first, second] = [wordsOf(one), wordsOf(other)];
   const common = [...first].filter((word) => second.has(word)).length;
-  return common > 0 && common * 2 >= Math.min(first.size, second.size);
+  return common * 2 >= Math.min(first.size, second.size) && (common > 0 || first.size * second.size === 0);
 }
 
 /** Returns the mentions of each id; of those without a mark, the one with the most rows below it. */
@@ -190,8 +194,11 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Ment
   const found: Mention[] = [];
   const forms = headingForms(rows, dialect, ids);
   let open: Mention | undefined;
+  const numbers = new Map<Row | undefined, number>();
   for (const row of rows) {
-    const marked = row.kind === "heading" ? headingId(row, forms, ids) : checkedId(row, dialect, ids);
+    const checked = row.kind === "heading" ? headingId(row, forms, ids) : checkedId(row, dialect, ids);
+    const marked = checked ?? nextNumber(row, dialect, numbers.get(row.parent));
+    if (marked !== undefined && /^\d+$/.test(marked.id)) numbers.set(row.parent, Number(marked.id));
     const title = marked ?? bareId(row, dialect, ids);
     if (title !== undefined) {
       open = { id: title.id, name: title.rest, row, marked: marked !== undefined, below: 0 };
@@ -229,6 +236,13 @@ function checkedId({ kind, checkbox, text }: Row, { ids: forms }: Dialect, ids: 
   return kind === "item" && checkbox !== undefined ? ids.read(text, forms) : undefined;
 }
 
+/** Reads a number without a dot, `3 Name`, if it follows the one of the item before. */
+function nextNumber({ kind, checkbox, text }: Row, { ids: forms }: Dialect, before: number | undefined) {
+  if (kind !== "item" || checkbox === undefined || before === undefined || !forms.includes("number")) return undefined;
+  const [start = "", id] = /^(\d{1,4})[ \t]+(?=\p{L})/u.exec(text) ?? [];
+  return id === undefined || Number(id) !== before + 1 ? undefined : { id, rest: text.slice(start.length) };
+}
+
 /** A line that begins with `**Task 1.1**`: it may be a task, or mention one. */
 const BOLD = /^(?:\*\*|__)/;
 /** A word alone, not the name of a file such as `task-4-write.md`. */
@@ -257,6 +271,8 @@ interface Candidate extends PhaseStart {
   readonly row: Row;
   /** Ids of the tasks below it; in plans without ids, one for each checkbox. */
   readonly tasks: readonly string[];
+  /** Their rows. */
+  readonly rows: readonly Row[];
 }
 
 /**
@@ -269,19 +285,20 @@ function candidates(
   startAt: (row: Row) => PhaseStart | undefined,
   direct = false,
 ): Candidate[] {
-  const found: (Candidate & { readonly tasks: string[] })[] = [];
-  let open: (Candidate & { readonly tasks: string[] }) | undefined;
+  const found: (Candidate & { readonly tasks: string[]; readonly rows: Row[] })[] = [];
+  let open: (typeof found)[number] | undefined;
   for (const row of rows) {
     const task = weight(row);
     if (task !== undefined) {
       open?.tasks.push(task);
+      open?.rows.push(row);
       continue;
     }
     if (row.kind === "heading" && (direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text))))
       open = undefined;
     const start = startAt(row);
     if (start === undefined) continue;
-    open = { ...start, row, tasks: [] };
+    open = { ...start, row, tasks: [], rows: [] };
     found.push(open);
   }
   return found;
@@ -404,7 +421,7 @@ const BOLD_LINE = /^\*\*[^*]+\*\*:?(?:[ \t]*\([^()]*\))?:?$/;
 const BELOW_HEADINGS = 7;
 
 /** Returns the items of a list that are phases with tasks nested in them; none if the list has other items among them. */
-function listedPhases(rows: readonly Row[], idOf: ReadonlyMap<Row, string>, identified: boolean): Candidate[] {
+function listedPhases(rows: readonly Row[], { idOf, nameOf }: TaskRows, identified: boolean): Candidate[] {
   const top = rows.filter(({ kind, depth }) => kind === "item" && depth === 0);
   const first = top.findIndex(({ checkbox, phase }) => checkbox !== undefined || numbered(phase) !== undefined);
   if (top.slice(first).some(({ phase }) => numbered(phase) === undefined)) return [];
@@ -418,7 +435,7 @@ function listedPhases(rows: readonly Row[], idOf: ReadonlyMap<Row, string>, iden
   });
   // A checkbox with nothing nested in it is a task, also if its name is `Phase 2: api`.
   const isLeaf = ({ row, tasks }: Candidate) => tasks.length === 0 && row.checkbox !== undefined;
-  return full(listed).length > 0 && !listed.some(isLeaf) ? chosen(listed) : [];
+  return full(listed).length > 0 && !listed.some(isLeaf) ? chosen(listed, nameOf) : [];
 }
 
 function otherPhase(text: string, keys: ReadonlySet<string | undefined>): PhaseTitle | undefined {
@@ -427,14 +444,18 @@ function otherPhase(text: string, keys: ReadonlySet<string | undefined>): PhaseT
 }
 
 /**
- * Returns, for each number, the headings with tasks that no earlier one has, else the first with tasks: their numbers may
- * begin anew in each phase. Adds empty ones beside these.
+ * Returns, for each number, the headings with tasks that no earlier one has, by id and name, else the first with tasks:
+ * their numbers may begin anew in each phase. Adds empty ones beside these.
  */
-function chosen(all: readonly Candidate[]): Candidate[] {
-  const seen = new Set<string>();
-  const fresh = all.filter(({ tasks }) => {
-    const own = tasks.filter((id) => !seen.has(id));
-    for (const id of own) seen.add(id);
+function chosen(all: readonly Candidate[], nameOf: ReadonlyMap<Row, string>): Candidate[] {
+  const seen = new Map<string, string>();
+  const nameOfRow = (row: Row | undefined) => (row === undefined ? "" : (nameOf.get(row) ?? ""));
+  const fresh = all.filter(({ tasks, rows }) => {
+    const own = tasks.filter((id, index) => {
+      const [before, name] = [seen.get(id), nameOfRow(rows[index])];
+      seen.set(id, before ?? name);
+      return before === undefined || !sameName(before, name);
+    });
     return own.length > 0;
   });
   const keys = new Set(fresh.map(({ key }) => key));

@@ -27,6 +27,7 @@ import type { Root } from "mdast";
 import { readWaves } from "./dependency-text.js";
 import { chooseDialect, DIALECT_NAMES, legendRows } from "./drafts.js";
 import {
+  dependencyLines,
   finishPlan,
   readDurations,
   reportListed,
@@ -101,7 +102,11 @@ export function readTree(
   const reader = new PlanReader(source, dialect, outline, words, legend);
   reader.read(rows);
   const report = new PlanReport(file);
-  const overviews = { durations: readDurations(rows, words), waves: readWaves(source, regions) };
+  const overviews = {
+    durations: readDurations(rows, words),
+    waves: readWaves(source, regions),
+    dependencies: dependencyLines(rows, words),
+  };
   const plan = finishPlan(reader, overviews, report);
   reportRegions(regions, source, report);
   reportUnread(rows, reader, report);

@@ -599,7 +599,7 @@ export class PlanReader {
     this.#endTask(row.line);
     this.#aside = false;
     const forms: readonly TaskIds[] = this.outline.identified ? [...this.dialect.ids, "number"] : this.dialect.ids;
-    const line = readTaskLine(row.text, forms, this.outline.ids, this.words);
+    const line = readTaskLine(row.text, forms, this.outline.ids, this.words, this.outline.idOf.get(row));
     const phase = this.outline.grouped ? this.#groupOf(line.id, line.name, row) : this.#phase;
     if (phase === undefined) return;
     const task: TaskDraft = {

@@ -249,7 +249,9 @@ class RowReader {
 
   /** Checks for a label in bold that is not indented: alone in its line, or that of a gate. */
   #isLazyLabel(text: string): boolean {
-    return LAZY_LABEL.test(text) || (text.startsWith("**") && labelOf(text, this.#words)?.field === "gate");
+    if (LAZY_LABEL.test(text)) return true;
+    const label = /^(?:\*\*|\p{L})/u.test(text) ? labelOf(text, this.#words) : undefined;
+    return label?.field === "gate" || (label?.field === "criteria" && label.text === "");
   }
 
   #isTitle(line: number): boolean {

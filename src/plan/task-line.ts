@@ -24,13 +24,21 @@ const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 /** The marks before a heading's words: emoji, boxes, emphasis around them. */
 const BEFORE_NAME = /^(?:[\p{Extended_Pictographic}\p{So}*_]|\uFE0F|\u200D|[ \t])+(?=\S)/u;
 
-/** Reads the text of a task. */
-export function readTaskLine(text: string, forms: readonly TaskIds[], ids: IdReader, words: Vocabulary): TaskLine {
+/** Reads the text of a task. `given` is the id that the plan gives it, where the text alone does not show it: `3 Name`. */
+export function readTaskLine(
+  text: string,
+  forms: readonly TaskIds[],
+  ids: IdReader,
+  words: Vocabulary,
+  given?: string,
+): TaskLine {
   // Formatters escape the star of an optional task, and the brackets of marks.
   const written = text.replace(/\\([[\]])/g, "$1").replace(/^\\(?=\*)/, "");
   const optional = /^\*(?=\s|\d|$)/.test(written);
   const body = withoutComments(optional ? written.slice(1) : written).trim();
-  const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms);
+  const counted =
+    given !== undefined && body.startsWith(`${given} `) ? { id: given, rest: body.slice(given.length + 1) } : undefined;
+  const title = ids.read(body, forms) ?? ids.read(body.replace(BEFORE_NAME, ""), forms) ?? counted;
   const named = title?.rest ?? body;
   // The strike may begin before the id, and may end with it.
   const isOpened = body.slice(0, body.length - named.length).includes("~~");

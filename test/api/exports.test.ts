@@ -26,7 +26,7 @@ const EXPORTS = {
     "signApproval",
   ],
   "phasegate/gate": ["checkGate", "compileRules", "conceal", "verifierNames"],
-  "phasegate/plan": ["parsePlan", "planOrder", "renderTemplate", "tickTask"],
+  "phasegate/plan": ["parsePlan", "planOrder", "planToMarkdown", "renderTemplate", "tickTask"],
   "phasegate/storage": ["copySessions"],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
   "phasegate/http": ["createHttpApi", "openApiDocument"],
