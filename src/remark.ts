@@ -23,6 +23,7 @@ export type PlanRole = "phase" | "task" | "criterion" | "gate" | "section" | "de
 
 /** What `remarkPlan` writes into `node.data.plan`. */
 export interface PlanNode {
+  /** What the node is in the plan. */
   readonly role: PlanRole;
   /** The number of the phase around the node. */
   readonly phase?: number;

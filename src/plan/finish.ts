@@ -150,10 +150,8 @@ export function reportMarked(
   report: PlanReport,
 ): void {
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
-  const checklists = new Set(
-    rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox !== undefined ? [parent] : [])),
-  );
   const lines = new Set(phases.flatMap(({ tasks }) => tasks.map(({ row }) => row)));
+  const checklists = new Set([...lines].flatMap(({ kind, parent }) => (kind === "item" ? [parent] : [])));
   for (const row of rows) {
     const { kind, depth, checkbox, text, line, column, parent } = row;
     const rest = withoutLeadingMarks(text);

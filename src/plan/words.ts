@@ -14,11 +14,15 @@ export interface PlanWords {
   readonly criteria?: readonly string[];
   /** Labels of states: `Status: done`. */
   readonly status?: readonly string[];
-  /** States, as they stand after such a label. The first word of `done` and of `pending` is the one that a tick writes. */
+  /** States of what is done, as they stand after such a label. A tick writes the first one. */
   readonly done?: readonly string[];
+  /** States of what is not begun. Taking a tick back writes the first one. */
   readonly pending?: readonly string[];
+  /** States of what is begun. */
   readonly in_progress?: readonly string[];
+  /** States of what waits for something else. */
   readonly blocked?: readonly string[];
+  /** States of what is not to be done any more. */
   readonly dropped?: readonly string[];
   /** Said in place of a dependency: `None`. */
   readonly none?: readonly string[];
