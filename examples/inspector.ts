@@ -77,7 +77,9 @@ const login = await fetch(`${origin}/api/login`, {
   body: JSON.stringify({ token }),
 });
 const cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
-const { items } = await (await fetch(`${origin}/api/sessions`, { headers: { cookie } })).json();
+// Each request needs both: the cookie, and the key that only this answer has.
+const { key } = await login.json();
+const { items } = await (await fetch(`${origin}/api/sessions`, { headers: { cookie, "x-phasegate": key } })).json();
 assert.equal(items[0].sessionId, sessionId);
 assert.equal((await fetch(`${origin}/api/sessions`)).status, 401);
 inspector.close();

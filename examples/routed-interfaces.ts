@@ -24,7 +24,7 @@ console.log(nextStep.name, nextStep.instructions); // Reproduce …
 const missing = await engine.advance(instanceId, { report: { status: "success" } });
 console.log(missing.gate?.problems); // failing_test is missing: nobody was asked, and the step is the same
 
-const details = { failing_test: "parser.test.ts: rejects an empty file" };
+const details = { failing_test: "reader.test.ts: keeps the last line" };
 const next = await engine.advance(instanceId, { report: { status: "success", details } });
 console.log(next.nextStep.name); // Fix
 // #endregion walk

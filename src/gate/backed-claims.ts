@@ -190,5 +190,5 @@ function placeOf(word: string): NamedPlace | undefined {
   if (isPlace && FILE_NAME.test(path.slice(path.lastIndexOf("/") + 1))) return { path, ...line };
   if (!path.includes("/") || !PLAIN_PATH.test(path)) return undefined;
   if (last !== undefined) return { path, ...line };
-  return { path: path.replace(/\/+$/, ""), mayBeFolder: true };
+  return { path: path.replace(/(?<!\/)\/+$/, ""), mayBeFolder: true };
 }

@@ -42,7 +42,7 @@ const BARE = /^#?\d+(?:\s*(?:,(?:\s*and)?|&|and|、|，|和)\s*#?\d+)*$/i;
 const WITH_DIGIT = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?/gu;
 
 /** A word with hyphens, which is an id if the plan has it: `US1-T03`. */
-const HYPHENED = /(?<![\p{L}\p{N}])[\p{L}\p{N}.]+(?:-[\p{L}\p{N}.]+)+(?![\p{L}\p{N}])/gu;
+const HYPHENED = /(?<![\p{L}\p{N}.-])[\p{L}\p{N}.]+(?:-[\p{L}\p{N}.]+)+(?![\p{L}\p{N}])/gu;
 
 const TWO_CODES = /^([A-Z]+)\d+-([A-Z]+)\d+$/;
 
@@ -89,7 +89,7 @@ export function readDependencies(text: string, words: Vocabulary, isId: (word: s
 
 /** `T001 blocks T002`, `T001 → T002`, `T002 depends on T001`: one id, what is between, and the rest. */
 const EDGE = new RegExp(
-  String.raw`^[*_\s]*(${ANY_ID})[*_]*\s*(?:(blocks|before|→|->|⇒)|(depends on|requires|needs|after|blocked by|←|<-))\s*(.+)$`,
+  String.raw`^[*_\s]*(${ANY_ID})[*_]*\s*(?:(blocks|before|→|->|⇒)|(depends on|requires|needs|after|blocked by|←|<-))\s*(\S.*)$`,
   "iu",
 );
 

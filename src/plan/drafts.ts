@@ -289,7 +289,7 @@ const MARKS: Legend = new Map<string, TaskState>([
 const LEGEND_ENTRY = /`?\[([^[\]]?)\]`?\s*(?:[:=→–—-]+\s*)?`?([\p{L} -]+)/gu;
 
 /** A text that says nothing but a state: `pending`, `in progress: work has begun`. */
-const STATE_ALONE = /^[^\p{L}\p{N}]*(?:[:：=(（–—-].*)?$/u;
+const STATE_ALONE = /^(?:[^\p{L}\p{N}]*$|[^\p{L}\p{N}:：=(（–—-]*[:：=(（–—-])/u;
 
 /** Returns the items of lists that explain marks: at least two together, each a mark and the name of its state. */
 export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet<Row> {

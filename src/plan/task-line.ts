@@ -152,50 +152,21 @@ function takeMarks(text: string): { readonly rest: string; readonly marks: reado
 
 /** A text in parentheses, with others in it. */
 const IN_PARENTHESES = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)|（([^（）]*)）/g;
-/** Words for dependencies that need a colon after them. */
-const NOUN = String.raw`(?:depends|dependenc(?:y|ies)|deps|prerequisites?)(?!\s+on)`;
-
-interface DependsPatterns {
-  /** At the start of a part in parentheses. */
-  readonly inside: RegExp;
-  /** Before the ids at the end of a text. */
-  readonly last: RegExp;
-}
-
-const patterns = new WeakMap<Vocabulary, DependsPatterns>();
-
-/** Returns the patterns of dependencies in a task's line; they are made once for the words of a plan. */
-function dependsPatterns(words: Vocabulary): DependsPatterns {
-  const known = patterns.get(words);
-  if (known !== undefined) return known;
-  const verb = String.raw`(?!${NOUN})(?:${words.dependencies})(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
-  const made = {
-    inside: new RegExp(String.raw`(?:^|\()\s*(?:(?:${verb}|after\b)(?:\s*[:：])?|${NOUN}\s*[:：])`, "iu"),
-    last: new RegExp(
-      String.raw`(?<![\p{L}\p{N}])(?:${verb}[*_]{0,3}[:：]?|${NOUN}[*_]{0,3}[:：])[*_]{0,3}\s|,\s*after\s`,
-      "giu",
-    ),
-  };
-  patterns.set(words, made);
-  return made;
-}
-
 /** Splits the dependencies in parentheses from a text. A duration beside them stays: `(2h, depends on T001)`. */
 function takeDependencies(
   text: string,
   words: Vocabulary,
 ): { readonly others: string; readonly dependencies?: string } {
-  const { inside: depends } = dependsPatterns(words);
   for (const { 0: whole, 1: ascii, 2: wide, index } of text.matchAll(IN_PARENTHESES)) {
     const inside = ascii ?? wide ?? "";
     const parts = inside.split(/[,;，；]/);
-    const first = parts.findIndex((part) => depends.test(part));
+    const first = parts.findIndex((part) => words.dependsInside.test(part));
     if (first === -1) continue;
     const isOther = (part: string, at: number) => at < first || (at > first && durationIn(part) !== undefined);
     const left = parts.filter(isOther).join(",").trim();
     const others = text.slice(0, index) + (left === "" ? "" : `(${left})`) + text.slice(index + whole.length);
     const said = parts.filter((part, at) => !isOther(part, at)).join(",");
-    const named = depends.exec(said);
+    const named = words.dependsInside.exec(said);
     return { others, dependencies: named === null ? said : said.slice(named.index + named[0].length) };
   }
   return { others: text };
@@ -204,7 +175,7 @@ function takeDependencies(
 /** Returns the dependencies at the end of a text without parentheses, `…, depends on T001 and T002`, if only ids follow. */
 function dependenciesAtEnd(text: string, words: Vocabulary): string | undefined {
   const end = text.slice(-300);
-  const last = [...end.matchAll(dependsPatterns(words).last)].at(-1);
+  const last = [...end.matchAll(words.dependsLast)].at(-1);
   const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
   return said === undefined || !namesOnlyIds(said) ? undefined : said;
 }

@@ -138,7 +138,6 @@ export interface Vocabulary {
   /** Sources of patterns: the words of a concept as alternatives, the longest first. */
   readonly phase: string;
   readonly task: string;
-  readonly dependencies: string;
   /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
   isLabel(concept: "dependencies" | "criteria" | "status", name: string): boolean;
   /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
@@ -149,6 +148,10 @@ export interface Vocabulary {
   saysNone(text: string): boolean;
   readonly phaseTitle: RegExp;
   readonly taskWord: RegExp;
+  /** `depends on` at the start of a text in parentheses. */
+  readonly dependsInside: RegExp;
+  /** The same before the ids at the end of a text. */
+  readonly dependsLast: RegExp;
   /** `Phase 1`, `Phases 1-3`, `第1阶段`, in texts about dependencies. */
   readonly phaseList: RegExp;
   /** `Task 1 and 2`, where tasks have numbers without a dot. */
@@ -175,11 +178,11 @@ function compile(extra?: PlanWords): Vocabulary {
   const stateOf = new Map(states);
   const stateWord = starting(states.map(([word]) => word));
   const none = starting(of("none"));
+  const verb = String.raw`(?!${NOUN})(?:${alternatives(of("dependencies"))})(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
   const [phase, task] = [alternatives(of("phase")), alternatives(of("task"))];
   return {
     phase,
     task,
-    dependencies: alternatives(of("dependencies")),
     isLabel: (concept, name) => labels[concept].has(name),
     stateIn: (text) => {
       const [, before = "", word = ""] = stateWord.exec(text) ?? [];
@@ -198,6 +201,11 @@ function compile(extra?: PlanWords): Vocabulary {
     },
     saysNone: (text) => none.test(text),
     phaseTitle: phasePattern(phase),
+    dependsInside: new RegExp(String.raw`(?:^|\()\s*(?:(?:${verb}|after\b)(?:\s*[:：])?|${NOUN}\s*[:：])`, "iu"),
+    dependsLast: new RegExp(
+      String.raw`(?<![\p{L}\p{N}])(?:${verb}[*_]{0,3}[:：]?|${NOUN}[*_]{0,3}[:：])[*_]{0,3}\s|,\s*after\s`,
+      "giu",
+    ),
     phaseList: new RegExp(
       String.raw`(?<!\p{L})(?:${phase})s?\s*#?(${NUMBER}(?:${JOIN}(?!\d+\.\d)${NUMBER})*)|第\s*(\d+|[${CHINESE}]{1,3})\s*(?:${phase})`,
       "giu",
@@ -213,6 +221,9 @@ const CHINESE = "一二三四五六七八九十";
 const KEY = String.raw`\d+\.\d+|\d+[a-z]?|${NUMBERS.join("|")}|[${CHINESE}]{1,3}|[ivx]+|[a-z]`;
 /** What ends the number: a colon or dash with the name, a remark in brackets, or the end. */
 const REST = String.raw`\s*((?:(?:\([^()]*\)|（[^（）]*）|\[[^[\]]*\])\s*)?)(?:[:：.)|、–—-]+(?!\d)\s*(.*)|(\(.*\)))?$`;
+
+/** Words for dependencies that need a colon after them inside a line. */
+const NOUN = String.raw`(?:depends|dependenc(?:y|ies)|deps|prerequisites?)(?!\s+on)`;
 
 /** The number of a phase in a list, and what joins two. */
 const NUMBER = String.raw`(?:\d+(?:\.\d+)?(?:[a-z](?![\p{L}\p{N}_]))?|(?:${NUMBERS.join("|")}|[${CHINESE}]{1,3})(?!\p{L}))`;
