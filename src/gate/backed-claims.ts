@@ -182,7 +182,8 @@ const PLAIN_PATH = /^(?=.*\p{L})[\p{L}\p{N}\p{M}_@+.~/-]+$/u;
 /** Returns the place in a word; undefined if the word is none. */
 function placeOf(word: string): NamedPlace | undefined {
   if (word.includes("://")) return undefined;
-  const [, written = "", rest = ""] = PLACE.exec(word) ?? [];
+  const written = word.replace(PLACE, "$1");
+  const rest = word.slice(written.length);
   const path = written.replaceAll(/\\+/g, "/");
   const [, first, last = first] = LINES.exec(rest) ?? [];
   const line = last === undefined ? {} : { line: Math.max(Number(first), Number(last)) };

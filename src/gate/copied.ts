@@ -1,6 +1,6 @@
 /** Finds evidence that is the example of the workflow's author, which agents see, handed back. */
 import { visibleText } from "../workflow/field-types.js";
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { listOf } from "../workflow/json-schema-values.js";
 import { shown } from "../workflow/names.js";
 import type { FieldGate, SchemaGate } from "../workflow/structure.js";
@@ -48,8 +48,11 @@ function examplesOf(gate: FieldGate | SchemaGate): ReadonlyMap<string, readonly 
   return new Map(
     names.map((name) => {
       const property = properties[name];
-      const own = Object.hasOwn(example, name) ? [example[name] ?? null] : [];
-      const all = [...own, ...listOf(isJsonObject(property) ? property.examples : undefined)];
+      const own = ownValue(example, name);
+      const all = [
+        ...(own === undefined ? [] : [own]),
+        ...listOf(isJsonObject(property) ? property.examples : undefined),
+      ];
       return [name, allowExample || checked.has(name) ? [] : all.map(comparable)];
     }),
   );

@@ -125,7 +125,7 @@ export function compileRules(gate: GateDefinition): Promise<CompiledRules> | und
  * Returns the rules of a gate that can't be run at its place: a rule may read artifacts that no earlier phase has.
  */
 export async function ruleFaults(gate: GateDefinition, place: GatePlace): Promise<readonly Problem[]> {
-  if (gate.kind !== "fields" || !hasRules(gate)) return [];
+  if (gate.kind !== "fields") return [];
   const readsArtifacts = rulesOf(gate).some(({ rule }) => rule.cel.includes("artifacts"));
   if (!readsArtifacts) return (await compileRules(gate))?.faults ?? [];
   const { createRules } = await import("./run-gate-rules.js");

@@ -7,6 +7,7 @@ import {
   submissionRefusal,
 } from "../../../src/phased/state/commands.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
+import { phaseDifference } from "../../../src/phased/state/same-phases.js";
 import { sessionEventSchema } from "../../../src/phased/state/schemas.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit } from "./run.js";
@@ -554,6 +555,21 @@ describe("migrate", () => {
     }
     run.do(migrate(structureOf([1, 2, phaseOf(3, changes)], { revision: "r2" })));
     expect(run.state.revision).toBe("r2");
+  });
+
+  it("leaves the phases of a plan to its own comparison, and ignores the examples of gates", () => {
+    const planned = (name: string) => phaseOf(1, { name, plan: { number: 1 } });
+    const run = Run.started(structureOf([planned("A"), 2, 3])).do(submit(1));
+    run.do(migrate(structureOf([planned("B"), 2, 3], { revision: "r2" })));
+    const withExample = (example: object, jsonSchema = {}) =>
+      phaseOf(2, { gate: { kind: "schema", allowOverride: false, jsonSchema, example: { ...example } } });
+    const other = Run.started(structureOf([1, withExample({ a: 1 }), 3])).do(submit(1));
+    expect(
+      other.refused(migrate(structureOf([1, withExample({ a: 1 }, { type: "object" })], { revision: "r2" }))),
+    ).toMatchObject({ message: "revision r2 of demo is not the same up to phase 2: phase 2 has another gate there" });
+    other.do(migrate(structureOf([1, withExample({ a: 2 }), 3], { revision: "r2" })));
+    expect([run.state.revision, other.state.revision]).toEqual(["r2", "r2"]);
+    expect(phaseDifference([phaseOf(1)], [], 1)).toBe("it has no phase 1 in this place");
   });
 
   it("changes later phases, and keeps completed ones", () => {

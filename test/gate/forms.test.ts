@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { copiedProblems } from "../../src/gate/copied.js";
+import { evidenceForm } from "../../src/gate/forms.js";
+import { ruleFaults } from "../../src/gate/judge.js";
+import type { JsonObject } from "../../src/workflow/json.js";
+import type { SchemaGate } from "../../src/workflow/structure.js";
+import { fieldGate } from "./fields.js";
+
+const gateOf = (jsonSchema: JsonObject): SchemaGate => ({ kind: "schema", allowOverride: false, jsonSchema });
+
+/** Returns the form of one value. */
+function formOf(value: JsonObject): unknown {
+  return evidenceForm(gateOf({ type: "object", properties: { x: value }, required: ["x"] }))?.x;
+}
+
+describe("the form of a value", () => {
+  it.each<[JsonObject, unknown]>([
+    [{}, "<value>"],
+    [{ type: "string", minLength: 3, maxLength: 9 }, "<text: 3 or more characters; at most 9 characters>"],
+    [{ type: "string", pattern: "^a", format: "date" }, "<text: matching ^a; a date>"],
+    [{ type: "integer", minimum: 1, maximum: 5 }, "<integer: at least 1; at most 5>"],
+    [{ type: "number", exclusiveMinimum: 1, exclusiveMaximum: 5 }, "<number: more than 1; less than 5>"],
+    [{ type: "integer", minimum: -9007199254740991 }, "<integer>"],
+    [{ const: true }, "<boolean: true, once it is so>"],
+    [{ const: "yes" }, '<value: "yes", once it is so>'],
+    [{ enum: ["a", 2] }, '<one of "a", 2>'],
+    [{ type: "array", items: { type: "string" }, minItems: 2, maxItems: 3 }, "<2 or more texts: at most 3 of them>"],
+    [{ type: "array" }, "<list of values>"],
+    [{ type: "array", items: { type: "unknown" } }, "<list of values>"],
+    [{ type: "unknown" }, "<value>"],
+    [{ type: "object", properties: { a: { type: "boolean" } } }, { a: "<boolean>" }],
+    [
+      { type: "object", properties: { a: { type: "boolean" }, b: {} }, required: ["a"], description: "both" },
+      { a: "<boolean>" },
+    ],
+  ])("of %j says what is wanted", (schema, form) => {
+    expect(formOf(schema)).toEqual(form);
+  });
+
+  it("has no members deeper than three objects", () => {
+    const nested = (depth: number): JsonObject =>
+      depth === 0 ? { type: "string" } : { type: "object", properties: { x: nested(depth - 1) } };
+    expect(formOf(nested(5))).toEqual({ x: { x: { x: "<object>" } } });
+  });
+
+  it("is missing where nothing is required, and words where any evidence passes", () => {
+    expect(evidenceForm(gateOf({ type: "object" }))).toBeUndefined();
+    expect(evidenceForm(fieldGate([]))).toBeUndefined();
+    expect(evidenceForm({ kind: "open", allowOverride: false })).toEqual({
+      summary: "<text: what was done, in words>",
+    });
+  });
+});
+
+it("a gate with neither a JSON Schema nor an example has nothing that could be copied", () => {
+  const bare = { kind: "schema", allowOverride: false } as const;
+  expect(copiedProblems(bare, { x: "anything at all" })).toEqual([]);
+  const own = { ...bare, example: { x: "anything at all" } };
+  expect(copiedProblems(own, { x: "ANYTHING at all" })).toMatchObject([{ field: "x", problem: "copied" }]);
+});
+
+it("a gate without rules has no faults in them", async () => {
+  expect(await ruleFaults(fieldGate([]), { phase: 1, phases: [1] })).toEqual([]);
+});
