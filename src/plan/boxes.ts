@@ -20,6 +20,7 @@ export interface FoundCheckbox {
 const BALLOTS: ReadonlyMap<string, string> = new Map([
   ["☐", "☑"],
   ["🗆", "🗹"],
+  ["□", "☑"],
 ]);
 
 const TICK = /^(?:[xX]|[✓✔☑✅🗹☒]\uFE0F?)$/u;
@@ -48,12 +49,12 @@ export function markFor(done: boolean, mark: string): string {
 
 const BLANK = String.raw`[^\S\r\n]`;
 /** Any one sign, also escaped. A letter is one only at the start of an item: `[P]` means parallel. */
-const SIGN = String.raw`\\?(?:[^\s[\]\\\p{L}\p{N}]\uFE0F?|[xX])`;
+const SIGN = String.raw`\\?(?:[^\s[\]［］【】\\\p{L}\p{N}]\uFE0F?|[xX])`;
 const LETTER = String.raw`\p{L}`;
-const BALLOT = "[☐☑☒🗆🗹]";
+const BALLOT = "[☐☑☒🗆🗹□]";
 
 function brackets(sign: string): string {
-  return String.raw`\\?\[(${BLANK}*)(?:(${sign})(${BLANK}*))?\\?\]`;
+  return String.raw`\\?[[［【](${BLANK}*)(?:(${sign})(${BLANK}*))?\\?[\]］】]`;
 }
 
 /** After emphasis; `[x](…)` and `[x][…]` are links, and `[a]: …` is a definition. */
@@ -78,7 +79,7 @@ export function checkboxAt(text: string, column: number, letters = false): Found
 
 /** Returns all checkboxes of a line, except those in code spans. Letters count only in `checkboxAt`. */
 export function checkboxesIn(text: string): FoundCheckbox[] {
-  if (!/[[☐☑☒🗆🗹]/u.test(text)) return [];
+  if (!/[[［【☐☑☒🗆🗹□]/u.test(text)) return [];
   const open = withoutCode(text);
   return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
 }
@@ -94,7 +95,7 @@ function found(match: RegExpExecArray | RegExpMatchArray): FoundCheckbox {
   const closing = whole.endsWith("\\]") ? 2 : 1;
   const inside = end - closing - before.length - mark.length - after.length;
   const escaped = mark.startsWith("\\") ? 1 : 0;
-  const start = index + whole.indexOf("[") - (whole.includes("\\[") ? 1 : 0);
+  const start = index + Math.max(0, whole.search(/\\?[[［【]/));
   return { mark: mark.slice(escaped), column: inside + (mark === "" ? 0 : before.length + escaped), start, end };
 }
 

@@ -96,7 +96,11 @@ const EDGE = new RegExp(
 /** Reads the lines of a section about dependencies: the texts by the id of the task that they are about. */
 export function readEdges(lines: readonly string[], words: Vocabulary): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
-  const add = (id: string, said: string) => found.set(id, [...(found.get(id) ?? []), said]);
+  const add = (id: string, said: string) => {
+    const texts = found.get(id);
+    if (texts === undefined) found.set(id, [said]);
+    else texts.push(said);
+  };
   for (const line of lines) {
     const [, id, before, after, rest = ""] = EDGE.exec(line.replaceAll("`", "")) ?? [];
     if (id === undefined) continue;

@@ -291,12 +291,24 @@ const LEGEND_ENTRY = /`?\[([^[\]]?)\]`?\s*(?:[:=→–—-]+\s*)?`?([\p{L} -]+)/
 /** A text that says nothing but a state: `pending`, `in progress: work has begun`. */
 const STATE_ALONE = /^(?:[^\p{L}\p{N}]*$|[^\p{L}\p{N}:：=(（–—-]*[:：=(（–—-])/u;
 
-/** Returns the items of lists that explain marks: at least two together, each a mark and the name of its state. */
+/** Titles and labels above lists that explain marks. */
+const LEGEND_TITLE =
+  /\b(?:legend|key|markers?|notation|symbols?|leyenda|legenda)\b|\bstatus(?:es)? (?:values|codes|icons)\b|légende|legende|легенда|凡例|图例|圖例|범례/i;
+
+/**
+ * Returns the items of lists that explain marks, below a title or label that says so: at least two together, each a mark
+ * and the name of its state.
+ */
 export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet<Row> {
   const found = new Set<Row>();
   let run: Row[] = [];
+  let title = "";
   const end = () => {
-    if (run.length > 1 && new Set(run.map(({ checkbox }) => checkbox?.mark)).size === run.length) {
+    if (
+      run.length > 1 &&
+      LEGEND_TITLE.test(title) &&
+      new Set(run.map(({ checkbox }) => checkbox?.mark)).size === run.length
+    ) {
       for (const row of run) found.add(row);
     }
     run = [];
@@ -309,6 +321,7 @@ export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet
       found.add(row);
     if (isSign && (run.length === 0 || run.at(-1)?.parent === row.parent)) run.push(row);
     else if (row.kind !== "text") end();
+    if (row.kind === "heading" || (row.label !== undefined && row.checkbox === undefined)) title = row.text;
   }
   end();
   return found;

@@ -265,6 +265,12 @@ export function reportRepeated(reader: PlanReader, plan: Plan, report: PlanRepor
 const ABOUT_SIGN =
   /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|it|them|first|change|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
 
+/** Returns the end of what stands before the brackets at a column. */
+function wordsBefore(text: string, column: number): string {
+  const bracket = Math.max(0, text.lastIndexOf("[", column));
+  return text.slice(Math.max(0, bracket - 40), bracket);
+}
+
 /**
  * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
  * or in the middle of a sentence that is not about such signs.
@@ -278,6 +284,7 @@ export function reportUnplaced(
   const hidden = hiddenLines(regions);
   const headings = rows.filter(({ kind }) => kind === "heading");
   const signs = new Set([...legend].map(({ line }) => line));
+  const states = new Set(rows.flatMap(({ label, line }) => (label?.field === "status" ? [line] : [])));
   const starts = new Map(
     rows.flatMap(({ checkbox, line }) => (checkbox === undefined ? [] : [[line, checkbox.column] as const])),
   );
@@ -289,12 +296,13 @@ export function reportUnplaced(
     const columns = new Set(checkboxesIn(text).map(({ column }) => column));
     const first = where === undefined ? starts.get(line) : firstBox(text)?.column;
     if (first !== undefined) columns.add(first);
-    if (columns.size === 0 || signs.has(line) || isLegend(text, words)) continue;
+    if (columns.size === 0 || signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
+    const begin = firstBox(text);
     for (const column of columns) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
-      const isStart = column === first || firstBox(text)?.column === column;
-      if (!isStart && ABOUT_SIGN.test(text.slice(0, Math.max(0, text.lastIndexOf("[", column))))) continue;
+      const isStart = column === first || begin?.column === column;
+      if (!isStart && ABOUT_SIGN.test(wordsBefore(text, column))) continue;
       const title = headings[heading];
       const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
       const reason = where ?? (isStart ? section : "in the middle of a line");

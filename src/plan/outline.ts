@@ -150,7 +150,7 @@ function sectionOf(row: Row): Row | undefined {
 }
 
 /** Checks whether two names have at least half of their words in common, or one of them has none. */
-function sameName(one: string, other: string): boolean {
+export function sameName(one: string, other: string): boolean {
   const wordsOf = (name: string) => new Set(name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
   const [first, second] = [wordsOf(one), wordsOf(other)];
   const common = [...first].filter((word) => second.has(word)).length;

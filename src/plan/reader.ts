@@ -6,7 +6,7 @@
 import { checkboxAt, checkboxesIn, type FoundCheckbox, isTicked } from "./boxes.js";
 import { type Dialect, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { TaskIds } from "./ids.js";
-import type { Outline, PhaseStart } from "./outline.js";
+import { type Outline, type PhaseStart, sameName } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
 import { ancestorsOf, isWithin, type Row } from "./rows.js";
 import type { SourceText } from "./source.js";
@@ -363,9 +363,12 @@ export class PlanReader {
   #readStatus(task: TaskDraft, text: string, row: Row): void {
     const at = row.column + row.text.lastIndexOf(text);
     const box = checkboxAt(this.source.text(row.line), at, true);
-    if (box !== undefined && task.checkbox === undefined) task.checkbox = this.#checkbox({ ...row, checkbox: box });
     const said = box === undefined ? text : this.source.text(row.line).slice(box.end).trim();
     const word = this.words.stateIn(said);
+    // `[x] Pending` and `[x] Not started [ ] Done` say another state than their first box.
+    const agrees = word === undefined || !isTicked(box?.mark ?? "") || word.state === "done";
+    if (box !== undefined && agrees && task.checkbox === undefined)
+      task.checkbox = this.#checkbox({ ...row, checkbox: box });
     const start = row.column + row.text.lastIndexOf(said) + (word?.index ?? 0);
     const position = this.source.position(row.line, start);
     task.status ??= {
@@ -628,7 +631,8 @@ export class PlanReader {
   #readRepeated(): void {
     for (const { row, task: own } of this.repeated) {
       const task = this.#tasks.get(own);
-      if (task !== undefined && task.checkbox === undefined && task.status === undefined)
+      const isSame = sameName(this.outline.nameOf.get(row) ?? "", this.outline.nameOf.get(own) ?? "");
+      if (isSame && task !== undefined && task.checkbox === undefined && task.status === undefined)
         task.checkbox = this.#checkbox(row);
     }
   }

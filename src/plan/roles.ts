@@ -23,6 +23,7 @@ export interface PlanRole {
 
 const NAMED: ReadonlyMap<string, PlanRole["role"]> = new Map([
   ["CHECKBOX_UNPLACED", "unplaced"],
+  ["CHECKBOX_OF_PLAN", "unplaced"],
   ["CHECKBOX_REPEATED", "repeated"],
 ]);
 

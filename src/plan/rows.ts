@@ -295,7 +295,7 @@ const INDENT = /^[ \t>]*/;
 /** GFM requires a space after a marker; before a checkbox people omit it. */
 const BARE_MARKER = /^[-*+](?=\\?\[)/;
 /** A marker before a checkbox, also one of a word processor or a letter. */
-const MARKER = /^(?:[-*+•◦▪‣·]|\d{1,9}[.)]|[a-z][.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?(?:\\?\[|[☐☑☒🗆🗹]))/u;
+const MARKER = /^(?:[-*+•◦▪‣·]|\d{1,9}[.)]|[a-z][.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?(?:\\?[[［【]|[☐☑☒🗆🗹□]))/u;
 
 function markerLength(text: string): number {
   return (BARE_MARKER.exec(text) ?? MARKER.exec(text))?.[0].length ?? 0;

@@ -80,7 +80,7 @@ function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID
 function boxEdit(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
   const { offset } = position;
   const found = markdown.charAt(offset);
-  const known = mark === "" ? /[^\S\r\n]|[\]\\]/.test(found) : markdown.startsWith(mark, offset);
+  const known = mark === "" ? /[^\S\r\n]|[\]］】\\]/.test(found) : markdown.startsWith(mark, offset);
   if (!known) throw otherText(position.line);
   if (isTicked(mark) === done) return undefined;
   const text = markFor(done, mark);

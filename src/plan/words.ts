@@ -122,15 +122,14 @@ export interface SaidWord {
   readonly limited: boolean;
 }
 
-/** What may stand beside a word for done: signs, dates and numbers, or a remark behind brackets or a dash. */
-const SIGNS_ALONE = /^[^\p{L}]*$/u;
-const REMARK = /^[*_\s]*(?:[(（[:：–—,-]|(?:on|at|by|in|with|since|am|le|el|em|il)(?!\p{L}))/iu;
+/** What may stand behind a word for done: signs, dates and numbers, also with a remark in brackets. */
+const CLEAR = /^(?:\s*(?:on|at|am|le|el)(?=\s))?[^\p{L}()（）[\]]*(?:[(（[][^()（）[\]]*[)）\]][^\p{L}]*)?$/iu;
 const LIMITS =
-  /[?❌✗✘⏳🚧~|/]|(?<!100) ?%|(?<!\p{L})(?:but|except|partial\w*|pending|not|no|when|if|until|unless|once|without|almost|only|remaining|todo|wip|left|open|failing|blocked|aber|außer|ohne|noch|nicht|sauf|sans|pas|mais|salvo|excepto|sin|pero|exceto|sem|mas|tranne|senza|ma|кроме|без|но|не)(?!\p{L})|除|未|以外|제외|但/iu;
+  /[?❌✗✘⏳🚧~|/]|(?<!100) ?%|(?<!\p{L})(?:but|except|partial\w*|pending|not|no|when|if|until|unless|once|without|almost|only|remaining|missing|false|errors?|todo|wip|left|open|failing|blocked|aber|außer|ohne|noch|nicht|sauf|sans|pas|mais|salvo|excepto|sin|pero|exceto|sem|mas|tranne|senza|ma|кроме|без|но|не)(?!\p{L})|除|未|以外|제외|但/iu;
 
 function isLimited(before: string, after: string): boolean {
   if (LIMITS.test(before) || LIMITS.test(after)) return true;
-  return !SIGNS_ALONE.test(after) && !REMARK.test(after);
+  return !CLEAR.test(after);
 }
 
 /** The words of a reader, with the patterns made of them. */

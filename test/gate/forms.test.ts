@@ -43,6 +43,10 @@ describe("the form of a value", () => {
     expect(formOf(nested(5))).toEqual({ x: { x: { x: "<object>" } } });
   });
 
+  it("is any value where the schema says nothing of it", () => {
+    expect(evidenceForm(gateOf({ type: "object", required: ["x"] }))).toEqual({ x: "<value>" });
+  });
+
   it("is missing where nothing is required, and words where any evidence passes", () => {
     expect(evidenceForm(gateOf({ type: "object" }))).toBeUndefined();
     expect(evidenceForm(fieldGate([]))).toBeUndefined();

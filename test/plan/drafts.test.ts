@@ -109,7 +109,8 @@ describe("the state of a task", () => {
 
   it.each([
     ["Complete", "done"],
-    ["✅ done, well", "done"],
+    ["✅ done, 2026-01-02", "done"],
+    ["done, well", "pending"],
     ["Finished", "done"],
     ["**In progress**", "in_progress"],
     ["in-progress", "in_progress"],

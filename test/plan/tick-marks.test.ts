@@ -80,6 +80,7 @@ describe("the tick of a checkbox in another spelling", () => {
 
   it.each([
     ["- ☐ Task 1.1: Lexer", "- ☑ Task 1.1: Lexer"],
+    ["- ［ ］ Task 1.1: Lexer", "- ［x］ Task 1.1: Lexer"],
     ["- 🗆 Task 1.1: Lexer", "- 🗹 Task 1.1: Lexer"],
     ["- [☐] Task 1.1: Lexer", "- [☑] Task 1.1: Lexer"],
     [String.raw`- \[ \] Task 1.1: Lexer`, String.raw`- \[x\] Task 1.1: Lexer`],
@@ -94,6 +95,8 @@ describe("the tick of a checkbox in another spelling", () => {
   it.each([
     [String.raw`- \[\] Task 1.1: Lexer`, String.raw`- \[x\] Task 1.1: Lexer`, String.raw`- \[ \] Task 1.1: Lexer`],
     [String.raw`- [\~] Task 1.1: Lexer`, "- [x] Task 1.1: Lexer", "- [ ] Task 1.1: Lexer"],
+    ["- □ Task 1.1: Lexer", "- ☑ Task 1.1: Lexer", "- ☐ Task 1.1: Lexer"],
+    ["- 【】 Task 1.1: Lexer", "- 【x】 Task 1.1: Lexer", "- 【 】 Task 1.1: Lexer"],
     ["- [\u3000] Task 1.1: Lexer", "- [x] Task 1.1: Lexer", "- [ ] Task 1.1: Lexer"],
     ["- [х] Task 1.1: Lexer", "- [x] Task 1.1: Lexer", "- [ ] Task 1.1: Lexer"],
   ])("changes the mark in %j", (before, after, back) => {
