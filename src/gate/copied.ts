@@ -1,6 +1,6 @@
 /** Finds evidence that is the example of the workflow's author, which agents see, handed back. */
 import { visibleText } from "../workflow/field-types.js";
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { listOf } from "../workflow/json-schema-values.js";
 import { shown } from "../workflow/names.js";
 import type { FieldGate, SchemaGate } from "../workflow/structure.js";
@@ -45,12 +45,13 @@ function examplesOf(gate: FieldGate | SchemaGate): ReadonlyMap<string, readonly 
   const { example = {}, jsonSchema, allowExample } = gate;
   const properties = isJsonObject(jsonSchema?.properties) ? jsonSchema.properties : {};
   const names = [...new Set([...Object.keys(example), ...Object.keys(properties)])];
+  const own = new Map(Object.entries(example));
   return new Map(
     names.map((name) => {
       const property = properties[name];
-      const own = ownValue(example, name);
+      const value = own.get(name);
       const all = [
-        ...(own === undefined ? [] : [own]),
+        ...(value === undefined ? [] : [value]),
         ...listOf(isJsonObject(property) ? property.examples : undefined),
       ];
       return [name, allowExample || checked.has(name) ? [] : all.map(comparable)];
