@@ -1,6 +1,6 @@
 /** `phasegate plan --explain`: the file of a plan, with what became of each line. */
 import type { PlanPhase, PlanReading, PlanTask } from "../plan/plan.js";
-import { type PlanRole, planRoles } from "../plan/roles.js";
+import { type LineRole, planRoles } from "../plan/roles.js";
 import { findRegions, SourceText } from "../plan/source.js";
 import { printable } from "./terminal.js";
 
@@ -71,7 +71,7 @@ function bare(line: string): string {
   return line.replace(/^(?:[-*+]|\d{1,9}[.)])[ \t]+/, "");
 }
 
-function roleText({ role, phase, task }: PlanRole, phases: readonly PlanPhase[]): string {
+function roleText({ role, phase, task }: LineRole, phases: readonly PlanPhase[]): string {
   switch (role) {
     case "phase": {
       const written = phases.find(({ number }) => number === phase)?.written;

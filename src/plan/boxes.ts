@@ -52,9 +52,14 @@ const BLANK = String.raw`[^\S\r\n]`;
 const SIGN = String.raw`\\?(?:[^\s[\]［］【】\\\p{L}\p{N}]\uFE0F?|[xX])`;
 const LETTER = String.raw`\p{L}`;
 const BALLOT = "[☐☑☒🗆🗹□]";
+const OPENING = String.raw`\\?[[［【]`;
+const CLOSING = String.raw`\\?[\]］】]`;
+
+/** The source of a pattern for what a checkbox begins with. */
+export const BOX_BEGIN = `(?:${OPENING}|${BALLOT})`;
 
 function brackets(sign: string): string {
-  return String.raw`\\?[[［【](${BLANK}*)(?:(${sign})(${BLANK}*))?\\?[\]］】]`;
+  return `${OPENING}(${BLANK}*)(?:(${sign})(${BLANK}*))?${CLOSING}`;
 }
 
 /** After emphasis; `[x](…)` and `[x][…]` are links, and `[a]: …` is a definition. */
@@ -63,6 +68,8 @@ const AT_START = new RegExp(
   "uy",
 );
 const ANYWHERE = new RegExp(`${brackets(SIGN)}|(${BALLOT})\uFE0F?`, "gu");
+
+const BEGIN = new RegExp(BOX_BEGIN, "u");
 
 /** `[P]` of spec-kit means parallel. */
 const NO_BOX = /^P$/;
@@ -79,7 +86,7 @@ export function checkboxAt(text: string, column: number, letters = false): Found
 
 /** Returns all checkboxes of a line, except those in code spans. Letters count only in `checkboxAt`. */
 export function checkboxesIn(text: string): FoundCheckbox[] {
-  if (!/[[［【☐☑☒🗆🗹□]/u.test(text)) return [];
+  if (!BEGIN.test(text)) return [];
   const open = withoutCode(text);
   return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
 }
@@ -95,7 +102,7 @@ function found(match: RegExpExecArray | RegExpMatchArray): FoundCheckbox {
   const closing = whole.endsWith("\\]") ? 2 : 1;
   const inside = end - closing - before.length - mark.length - after.length;
   const escaped = mark.startsWith("\\") ? 1 : 0;
-  const start = index + Math.max(0, whole.search(/\\?[[［【]/));
+  const start = index + Math.max(0, whole.search(BEGIN));
   return { mark: mark.slice(escaped), column: inside + (mark === "" ? 0 : before.length + escaped), start, end };
 }
 

@@ -327,10 +327,14 @@ export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet
   return found;
 }
 
-/** Reads a legend of marks, at least two in a line that says so or names states: `[ ] pending · [>] in progress · [-] shelved`. */
-export function legendOf(lines: readonly string[], words: Vocabulary): Legend {
-  const entries = lines.flatMap((line) => legendEntries(line, words));
-  return new Map(entries.filter(([mark]) => mark !== "" && !isTicked(mark)));
+/** Reads the legends of a source: at least two marks in a line, `[ ] pending · [>] in progress · [-] shelved`, and the items that explain marks. */
+export function legendOf(source: SourceText, items: ReadonlySet<Row>, words: Vocabulary): Legend {
+  const inLines = source.lines.flatMap(({ text }) => legendEntries(text, words));
+  const inItems = [...items].flatMap(({ text, checkbox }) => {
+    const state = words.stateIn(text)?.state;
+    return state === undefined || checkbox === undefined ? [] : [[checkbox.mark, state] as const];
+  });
+  return new Map([...inLines, ...inItems].filter(([mark]) => !isOpen(mark) && !isTicked(mark)));
 }
 
 /** Checks whether a line is a legend of marks. */

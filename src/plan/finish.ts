@@ -3,7 +3,7 @@
  * every checkbox that has no place in the plan.
  */
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
-import { checkboxAt, checkboxesIn, isOpen, isTicked } from "./boxes.js";
+import { checkboxAt, checkboxesIn, isTicked } from "./boxes.js";
 import { readDependencies, readEdges, type Waves } from "./dependency-text.js";
 import { descriptionOf, isLegend, legendOf, type PhaseDraft, statesOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks } from "./order.js";
@@ -31,18 +31,7 @@ export function finishPlan(state: PlanReader, overviews: Overviews, report: Plan
   const phases = numberTasks(numberPhases(state.phases, report), state.outline.identified, report);
   const edges = readEdges(overviews.dependencies, state.words);
   const linked = phases.map((phase) => linkedPhase(phase, overviews.waves, edges, state.words));
-  const legend = new Map([
-    ...legendOf(
-      state.source.lines.map(({ text }) => text),
-      state.words,
-    ),
-    ...[...state.legend].flatMap(({ text, checkbox }) => {
-      const said = state.words.stateIn(text)?.state;
-      return said === undefined || checkbox === undefined || isTicked(checkbox.mark) || isOpen(checkbox.mark)
-        ? []
-        : [[checkbox.mark, said] as const];
-    }),
-  ]);
+  const legend = legendOf(state.source, state.legend, state.words);
   const links = linkTasks(linked, report);
   const drafts = phases.flatMap(({ tasks }) => tasks.map(({ draft }) => draft));
   const stateOf = statesOf(drafts, state.dialect, legend, report);
@@ -175,18 +164,13 @@ export function reportMarked(
 }
 
 /** Reports ids in a list of subtasks that the plan has nowhere else. */
-export function reportListed({ listed, words }: PlanReader, plan: Plan, report: PlanReport): void {
+export function reportListed({ listed, words, source }: PlanReader, plan: Plan, report: PlanReport): void {
   const known = new Set(plan.phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
   for (const { row, text } of listed) {
     const missing = readDependencies(text, words, () => false).tasks.filter((id) => !known.has(id));
     if (missing.length === 0) continue;
     const message = `the subtasks ${missing.join(", ")} are no tasks of the plan: they have no line of their own`;
-    report.warn(
-      "TASK_UNREAD",
-      { line: row.line + 1, column: row.column + 1 },
-      message,
-      "Write '- [ ]' and the id for each.",
-    );
+    report.warn("TASK_UNREAD", source.position(row.line, row.column), message, "Write '- [ ]' and the id for each.");
   }
 }
 
@@ -265,12 +249,6 @@ export function reportRepeated(reader: PlanReader, plan: Plan, report: PlanRepor
 const ABOUT_SIGN =
   /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|it|them|first|change|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
 
-/** Returns the end of what stands before the brackets at a column. */
-function wordsBefore(text: string, column: number): string {
-  const bracket = Math.max(0, text.lastIndexOf("[", column));
-  return text.slice(Math.max(0, bracket - 40), bracket);
-}
-
 /**
  * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
  * or in the middle of a sentence that is not about such signs.
@@ -286,23 +264,25 @@ export function reportUnplaced(
   const signs = new Set([...legend].map(({ line }) => line));
   const states = new Set(rows.flatMap(({ label, line }) => (label?.field === "status" ? [line] : [])));
   const starts = new Map(
-    rows.flatMap(({ checkbox, line }) => (checkbox === undefined ? [] : [[line, checkbox.column] as const])),
+    rows.flatMap(({ checkbox, line }) => (checkbox === undefined ? [] : [[line, checkbox] as const])),
   );
   let heading = 0;
   for (const [line, { text }] of source.lines.entries()) {
     while ((headings[heading + 1]?.line ?? Number.POSITIVE_INFINITY) <= line) heading += 1;
     const where = hidden.get(line);
     if (where === "code") continue;
-    const columns = new Set(checkboxesIn(text).map(({ column }) => column));
-    const first = where === undefined ? starts.get(line) : firstBox(text)?.column;
-    if (first !== undefined) columns.add(first);
-    if (columns.size === 0 || signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
     const begin = firstBox(text);
-    for (const column of columns) {
+    const first = where === undefined ? starts.get(line) : begin;
+    const boxes = new Map(
+      [...checkboxesIn(text), ...(first === undefined ? [] : [first])].map((box) => [box.column, box]),
+    );
+    if (boxes.size === 0 || signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
+    for (const { column, start } of boxes.values()) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
-      const isStart = column === first || begin?.column === column;
-      if (!isStart && ABOUT_SIGN.test(wordsBefore(text, column))) continue;
+      const isStart = column === first?.column || column === begin?.column;
+      // The end is enough: a line may be long, and have many boxes.
+      if (!isStart && ABOUT_SIGN.test(text.slice(Math.max(0, start - 40), start))) continue;
       const title = headings[heading];
       const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
       const reason = where ?? (isStart ? section : "in the middle of a line");

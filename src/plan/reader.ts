@@ -8,7 +8,7 @@ import { type Dialect, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft 
 import type { TaskIds } from "./ids.js";
 import { type Outline, type PhaseStart, sameName } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
-import { ancestorsOf, isWithin, type Row } from "./rows.js";
+import { ancestorsOf, beginsCell, isWithin, type Row } from "./rows.js";
 import type { SourceText } from "./source.js";
 import { bare, filesIn, readReferences, readTaskLine, splitTime, withoutComments } from "./task-line.js";
 import {
@@ -64,6 +64,8 @@ export class PlanReader {
   readonly dialect: Dialect;
   readonly outline: Outline;
   readonly words: Vocabulary;
+  /** Items that explain marks. */
+  readonly legend: ReadonlySet<Row>;
   readonly phases: PhaseDraft[] = [];
   /** Offsets of the checkboxes with a place in the plan. */
   readonly placed = new Set<number>();
@@ -94,15 +96,12 @@ export class PlanReader {
   /** Receives the text after a label without one. */
   #field: ((text: string) => void) | undefined;
 
-  /** Items that explain marks. */
-  readonly legend: ReadonlySet<Row>;
-
   constructor(source: SourceText, dialect: Dialect, outline: Outline, words: Vocabulary, legend: ReadonlySet<Row>) {
-    this.legend = legend;
     this.source = source;
     this.dialect = dialect;
     this.outline = outline;
     this.words = words;
+    this.legend = legend;
     for (const [task, id] of outline.idOf) {
       this.#lastIds.set(task.parent, Math.max(task.line, this.#lastIds.get(task.parent) ?? 0));
       for (let { parent } = task; parent !== undefined && !this.#idsBelow.has(parent); { parent } = parent) {
@@ -204,7 +203,7 @@ export class PlanReader {
       if (row.label !== undefined && this.#phase !== undefined) this.#readLabel(row.label, row);
     } else if (inTask !== undefined) {
       this.#addCriterion(inTask, row);
-    } else if (this.dialect.section !== undefined && !this.legend.has(row)) {
+    } else if (this.dialect.section !== undefined) {
       // In a dialect with one section of tasks, the checklists of the others must hold at its end.
       this.#planCriteria.push(this.#item(row));
     }
@@ -223,7 +222,7 @@ export class PlanReader {
     const task = this.#taskAround(row);
     if (!inGate && task === undefined) return;
     for (const box of checkboxesIn(row.text)) {
-      if (!/(?:^|\|)\s*$/.test(row.text.slice(0, box.start))) continue;
+      if (!beginsCell(row.text, box)) continue;
       const cells = row.text.split("|").map((cell) => cell.trim());
       const text = cells.filter((cell) => /\p{L}/u.test(cell) && checkboxAt(cell, 0) === undefined).join(" · ");
       const moved = {

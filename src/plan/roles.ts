@@ -4,7 +4,7 @@ import type { Checkbox, PlanPosition, PlanReading } from "./plan.js";
 import { SourceText } from "./source.js";
 
 /** A line or a checkbox of a source, with its place in the plan. */
-export interface PlanRole {
+export interface LineRole {
   /** The line, from 1. */
   readonly line: number;
   /** The column, from 1: of the mark of its checkbox, else of its text. */
@@ -21,24 +21,24 @@ export interface PlanRole {
   readonly code?: Diagnostic["code"];
 }
 
-const NAMED: ReadonlyMap<string, PlanRole["role"]> = new Map([
+const NAMED: ReadonlyMap<string, LineRole["role"]> = new Map([
   ["CHECKBOX_UNPLACED", "unplaced"],
   ["CHECKBOX_OF_PLAN", "unplaced"],
   ["CHECKBOX_REPEATED", "repeated"],
 ]);
 
 /** Returns the roles of a text, in its order. Each checkbox of a plan is in one of those with a mark. */
-export function planRoles(text: string, { plan, diagnostics }: PlanReading): PlanRole[] {
-  const roles = plan.phases.flatMap((phase): PlanRole[] => [
+export function planRoles(text: string, { plan, diagnostics }: PlanReading): LineRole[] {
+  const roles = plan.phases.flatMap((phase): LineRole[] => [
     { ...at(phase.position), role: "phase", phase: phase.number },
-    ...phase.tasks.flatMap(({ id, acceptanceCriteria, ...task }): PlanRole[] => [
+    ...phase.tasks.flatMap(({ id, acceptanceCriteria, ...task }): LineRole[] => [
       ...placed(task).map((place) => ({ ...place, role: "task", task: id }) as const),
       ...acceptanceCriteria.flatMap(placed).map((place) => ({ ...place, role: "criterion", task: id }) as const),
     ]),
     ...phase.validationGate.flatMap(placed).map((place) => ({ ...place, role: "gate", phase: phase.number }) as const),
   ]);
   const source = new SourceText(text);
-  const named = diagnostics.flatMap(({ code, line, column = 1 }): PlanRole[] => {
+  const named = diagnostics.flatMap(({ code, line, column = 1 }): LineRole[] => {
     const role = NAMED.get(code);
     if (role === undefined || line === undefined) return [];
     return [{ line, column, mark: markIn(source.text(line - 1).slice(column - 1)), role, code }];
@@ -53,7 +53,7 @@ interface Placed {
 }
 
 /** Returns the places of a task or an item: its checkbox, and its own line if the checkbox is in another one. */
-function placed({ position, checkbox }: Placed): Pick<PlanRole, "line" | "column" | "mark">[] {
+function placed({ position, checkbox }: Placed): Pick<LineRole, "line" | "column" | "mark">[] {
   if (checkbox === undefined) return [at(position)];
   const box = { ...at(checkbox.position), mark: checkbox.mark };
   return checkbox.position.line === position.line ? [box] : [at(position), box];

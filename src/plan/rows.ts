@@ -1,7 +1,7 @@
 /** Reads the tree of a source as rows: one record for each heading, list item, table row and line of text, with its parent. */
 import type { BlockContent, DefinitionContent, List, ListItem, Root, RootContent, Table } from "mdast";
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
-import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./boxes.js";
+import { BOX_BEGIN, checkboxAt, checkboxesIn, type FoundCheckbox } from "./boxes.js";
 import type { SourceText, Span } from "./source.js";
 import { type Label, labelOf, type PhaseTitle, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
@@ -193,8 +193,7 @@ class RowReader {
     const column = /^[ \t>|]*/.exec(text)?.[0].length ?? 0;
     const place = { parent: item ?? this.#heading, line, column } as const;
     const [box, second] = checkboxesIn(text);
-    const isCell =
-      !isHeader && box !== undefined && second === undefined && /(?:^|\|)\s*$/.test(text.slice(0, box.start));
+    const isCell = !isHeader && box !== undefined && second === undefined && beginsCell(text, box);
     const cells = text
       .split("|")
       .filter((cell) => /[\p{L}\p{N}]/u.test(cell) && checkboxAt(cell.trim(), 0) === undefined);
@@ -261,6 +260,11 @@ class RowReader {
   }
 }
 
+/** Checks whether a checkbox is at the start of a cell of a table. */
+export function beginsCell(text: string, { start }: FoundCheckbox): boolean {
+  return /(?:^|\|)\s*$/.test(text.slice(0, start));
+}
+
 /** Returns a checkbox with the state that the tree gives it, which a transform of the tree may have changed. */
 function withState(box: FoundCheckbox | undefined, checked: boolean | null | undefined): FoundCheckbox | undefined {
   if (box === undefined || typeof checked !== "boolean" || /^[xX]$/.test(box.mark) === checked) return box;
@@ -295,7 +299,10 @@ const INDENT = /^[ \t>]*/;
 /** GFM requires a space after a marker; before a checkbox people omit it. */
 const BARE_MARKER = /^[-*+](?=\\?\[)/;
 /** A marker before a checkbox, also one of a word processor or a letter. */
-const MARKER = /^(?:[-*+•◦▪‣·]|\d{1,9}[.)]|[a-z][.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?(?:\\?[[［【]|[☐☑☒🗆🗹□]))/u;
+const MARKER = new RegExp(
+  String.raw`^(?:[-*+•◦▪‣·]|\d{1,9}[.)]|[a-z][.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?${BOX_BEGIN})`,
+  "u",
+);
 
 function markerLength(text: string): number {
   return (BARE_MARKER.exec(text) ?? MARKER.exec(text))?.[0].length ?? 0;

@@ -185,14 +185,14 @@ function compile(extra?: PlanWords): Vocabulary {
     isLabel: (concept, name) => labels[concept].has(name),
     stateIn: (text) => {
       const [, before = "", word = ""] = stateWord.exec(text) ?? [];
-      const state = stateOf.get(lower(word).replace(/\s+/g, " "));
+      const state = stateOf.get(word.toLowerCase().replace(/\s+/g, " "));
       if (state === undefined) return undefined;
       const index = before.length;
       const limited = state === "done" && isLimited(before, text.slice(index + word.length));
       return { state, word, index, limited };
     },
     wordFor: (state, like) => {
-      const said = lower(like).replace(/\s+/g, " ");
+      const said = like.toLowerCase().replace(/\s+/g, " ");
       const language = wordsOf("done", extra).findIndex((_, at) =>
         SAID.some((one) => wordsOf(one, extra)[at]?.includes(said)),
       );
@@ -217,6 +217,7 @@ function compile(extra?: PlanWords): Vocabulary {
 /** Numbers in words, as titles of phases have them. */
 const NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split(" ");
 const CHINESE = "一二三四五六七八九十";
+const IN_CHINESE = new RegExp(`^[${CHINESE}]+$`);
 const KEY = String.raw`\d+\.\d+|\d+[a-z]?|${NUMBERS.join("|")}|[${CHINESE}]{1,3}|[ivx]+|[a-z]`;
 /** What ends the number: a colon or dash with the name, a remark in brackets, or the end. */
 const REST = String.raw`\s*((?:(?:\([^()]*\)|（[^（）]*）|\[[^[\]]*\])\s*)?)(?:[:：.)|、–—-]+(?!\d)\s*(.*)|(\(.*\)))?$`;
@@ -250,14 +251,10 @@ export function keyOf(written: string): string {
   const key = written.toLowerCase();
   const word = NUMBERS.indexOf(key);
   if (word !== -1) return `${word + 1}`;
-  if (!new RegExp(`^[${CHINESE}]+$`).test(key)) return key;
+  if (!IN_CHINESE.test(key)) return key;
   const [tens = "", ones = ""] = key.includes("十") ? key.split("十") : ["", key];
   const digit = (sign: string) => CHINESE.indexOf(sign) + 1;
   return `${key.includes("十") ? Math.max(digit(tens || "一"), 1) * 10 + (ones === "" ? 0 : digit(ones)) : digit(ones)}`;
-}
-
-function lower(word: string): string {
-  return word.toLowerCase();
 }
 
 function escaped(word: string): string {

@@ -52,3 +52,7 @@ it("one task may name another a thousand times, in linear time", () => {
   const text = `## Phase 1: A\n- [ ] T001 Parser\n- [ ] T002 Printer (depends on ${"T001, ".repeat(20_000)}T001)\n`;
   expect(parsePlan(text).plan.phases[0]?.tasks[1]?.dependencies).toEqual(["T001"]);
 });
+
+it.each(["[-]", "［-］", String.raw`\[-\]`, "☐"])("a sentence about %s has no checkbox", (sign) => {
+  expect(read(`Change the sign to ${sign} first.\n\n## Phase 1: A\n- [ ] 1.1 Parser\n`).codes).toEqual([]);
+});

@@ -153,6 +153,12 @@ describe("remarkPlan after transforms", () => {
     expect(build?.tasks[0]?.checkbox?.position.offset).toBe(PLAN.indexOf("x] **Task 1.2"));
   });
 
+  it("says the line of the file for subtasks without a line of their own", async () => {
+    const text = "# P\n\nRemoved.\n\n## Phase 1: A\n\n- [ ] **Task 1.1**: b\n  - Subtasks: T007\n";
+    const { file } = await transformed(text, (tree) => void tree.children.splice(1, 1));
+    expect(file.messages).toMatchObject([{ ruleId: "task-unread", line: 8, column: 5 }]);
+  });
+
   it("reads changed checkboxes and texts, with marks and without positions", async () => {
     const { outline } = await transformed(PLAN, (tree) => {
       visit(tree, (node) => {
