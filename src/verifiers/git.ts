@@ -128,7 +128,7 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
         }
         if (files.length > 0) await requireIntactTree(tree, full);
         for (const file of files.map(parseRelativePath)) {
-          const listed = await output(tree, ["ls-tree", "-z", "--name-only", full, "--", file]);
+          const listed = await output(tree, ["ls-tree", "-z", "--name-only", full, "--", file], { cwd: root });
           if (listed.length === 0) return { ok: false, message: `${full} has no ${shownPath(file)}`, ran };
         }
         return { ok: true, message: `${full} is a commit`, ran };
@@ -137,7 +137,7 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
   });
 }
 
-/** Runs a check on the repository of a project. Its result says so if there is none, or git or a file can't be read. */
+/** Runs a check on the work tree around a project. Its result says so if there is none, or git or a file can't be read. */
 export function onRepository(
   root: string,
   host: GitHost,
@@ -147,7 +147,7 @@ export function onRepository(
   return reported(host, async () => {
     const repository = await findRepository(root);
     if (repository === undefined) throw new NotComparable("the project is not in a git repository");
-    return withGitView(host, repository, (git) => check({ root, git, signal }, repository));
+    return withGitView(host, repository, (git) => check({ root: repository.workTree, git, signal }, repository));
   });
 }
 

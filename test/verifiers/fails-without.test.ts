@@ -278,22 +278,31 @@ describe("fails_without", () => {
     expect(listing(root)).toBe(before);
   });
 
-  it("works in a folder of a repository", async () => {
-    const { root, write } = await aRepository({ "shared/lib.sh": "", ...inFolder("part", FILES) });
-    const verifiers = await createVerifiers({ projectRoot: join(root, "part"), commands: ["sh test.sh"] });
-    const session = { id: "a", workflowType: "w", target: "t", phase: 1 };
-    const snapshot = await verifiers.fails_without.snapshot?.({ params: TEST, session });
-    await write("part/test.sh", `test -e ../shared/lib.sh && ${FILES["test.sh"]}`);
-    await write("part/greet.sh", FIXED);
-    const request = {
-      params: TEST,
-      evidence: {},
-      session,
-      value: ["greet.sh"],
-      ...(snapshot === undefined ? {} : { snapshot }),
-    };
-    const done = await verifiers.fails_without.verify(request, { signal: new AbortController().signal });
-    expect(done, done.message).toMatchObject({ ok: true });
+  describe("in a folder of a repository", () => {
+    /** Begins in the folder `part`, and returns the check of `greet.sh`. */
+    async function inPart(files: Readonly<Record<string, string>>) {
+      const { root, write } = await aRepository({ "shared/lib.sh": "", ...inFolder("part", files) });
+      const verifiers = await createVerifiers({ projectRoot: join(root, "part"), commands: ["sh test.sh"] });
+      const session = { id: "a", workflowType: "w", target: "t", phase: 1 };
+      const snapshot = (await verifiers.fails_without.snapshot?.({ params: TEST, session })) ?? null;
+      const request = { params: TEST, evidence: {}, session, value: ["greet.sh"], snapshot };
+      const check = () => verifiers.fails_without.verify(request, { signal: new AbortController().signal });
+      return { write, check };
+    }
+
+    it("copies the whole repository", async () => {
+      const { write, check } = await inPart(FILES);
+      await write("part/test.sh", `test -e ../shared/lib.sh && ${FILES["test.sh"]}`);
+      await write("part/greet.sh", FIXED);
+      const done = await check();
+      expect(done, done.message).toMatchObject({ ok: true });
+    });
+
+    it("puts the committed file back, and doesn't delete it", async () => {
+      const { write, check } = await inPart({ "greet.sh": "echo old\n", "test.sh": "sh greet.sh\n" });
+      await write("part/greet.sh", "echo new\n");
+      expect(refused(await check())).toContain("passes without the changes in part/greet.sh as well");
+    });
   });
 
   it("works next to nested repositories, whose files it doesn't put back", async () => {

@@ -2,9 +2,12 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { deflateSync, inflateSync } from "node:zlib";
+import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { copyRepository, initialise } from "../support/a-repository.js";
 import { aProject, refused } from "./a-project.js";
+
+const SESSION = { id: "a", workflowType: "w", target: "t", phase: 1 };
 
 async function aRepository() {
   const project = await aProject();
@@ -112,6 +115,26 @@ describe("what a repository can forge", () => {
     expect(refused(await verify("git_commit_exists", { files: ["deep/b.js"] }, { value: id }))).toContain(message);
     expect(refused(await verify("git_clean", {}))).toContain(message);
     expect(await changes(["evil.js", "good.js"])).toMatchObject({ ok: true });
+  });
+
+  it("refuses such a folder beside the project, which is a folder of the repository, too", async () => {
+    const { git, root, commit } = await aRepository();
+    await commit("part/a.js", "a\n");
+    const before = await commit("other/x.js", "x\n");
+    await commit("other/x.js", "y\n");
+    await commit("part/a.js", "b\n");
+    const verifiers = await createVerifiers({ projectRoot: join(root, "part") });
+    const asked = { params: { base: before, head: "main" }, evidence: {}, session: SESSION };
+    const snapshot = (await verifiers.git_changes.snapshot?.(asked)) ?? null;
+    const changes = (value: string[]) =>
+      verifiers.git_changes.verify({ ...asked, snapshot, value }, { signal: new AbortController().signal });
+    expect(await changes(["other/x.js", "part/a.js"])).toMatchObject({ ok: true });
+    const [old, now] = [`${before}:other/x.js`, "HEAD:other/x.js"].map((name) =>
+      Buffer.from(git("rev-parse", name), "hex").toString("latin1"),
+    );
+    await forgeObject(root, git("rev-parse", "HEAD:other"), (text) => text.replace(now ?? "", old ?? ""));
+    expect(git("diff", "--name-only", before, "HEAD")).toBe("part/a.js");
+    expect(refused(await changes(["part/a.js"]))).toContain("has other content");
   });
 
   it("refuses a tag whose content is not that of its id", async () => {
