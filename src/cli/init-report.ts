@@ -1,5 +1,4 @@
 /** What `phasegate init` shows before it writes: what changes, what gates may run, and what the project has brought with it. */
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { checksOf } from "../gate/check-gate.js";
 import { changedLines } from "../inspector/differences.js";
@@ -7,10 +6,9 @@ import { linkIn } from "../sandbox/change.js";
 import type { Piece } from "../setup/pieces.js";
 import { WORKFLOWS } from "../setup/places.js";
 import type { FileFact, SetupPlan } from "../setup/plan.js";
-import type { Roots } from "../setup/project.js";
+import { isFolder, type Roots } from "../setup/project.js";
 import { RECORD_PATH, type SetupRecord } from "../setup/record.js";
 import type { GateDefinition } from "../workflow/structure.js";
-import { findWorkflows } from "./find-workflows.js";
 import { counted, print, printable, styled, type Terminal } from "./terminal.js";
 
 /** Prints what is planned; with `differences`, also the lines that change. */
@@ -75,7 +73,9 @@ export async function reportBrought(
 ): Promise<void> {
   if (linkIn(root, WORKFLOWS) !== undefined) return;
   const folder = join(root, WORKFLOWS);
-  if ((await stat(folder).catch(() => undefined))?.isDirectory() !== true) return;
+  if (!(await isFolder(folder))) return;
+  // Loaded here: most projects have none, and it takes longer than all else that init loads.
+  const { findWorkflows } = await import("./find-workflows.js");
   for (const { folder: name, gates = [] } of await findWorkflows(folder)) {
     const unit = `${WORKFLOWS}/${name}/`;
     if (record?.pieces.some(({ path }) => path.startsWith(unit)) === true) continue;

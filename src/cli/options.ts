@@ -12,7 +12,6 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
 import { LIVING, type LivingStatus } from "../phased/options.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { refuseLinkedState } from "./linked-state.js";
 import { printable, type Terminal } from "./terminal.js";
 
 /** The log levels, from the most detailed to none. */
@@ -270,6 +269,7 @@ export async function useOwnProject(program: Command, args: readonly string[], t
   if (command === undefined || !needs || isGiven) return;
   const project = await findOwnProject();
   if (project === undefined) return;
+  const { refuseLinkedState } = await import("./linked-state.js");
   refuseLinkedState(project.root, relative(project.root, project.state));
   useProject(command, project, terminal);
 }

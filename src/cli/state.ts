@@ -4,7 +4,7 @@
  */
 import { constants, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { errnoOf, PhasegateError } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import { RecordedReader } from "../inspector/sources.js";
@@ -21,6 +21,7 @@ import { createRoutedContext, type RoutedEngineOptions, resolveRoutedOptions } f
 import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { isMissing } from "../sandbox/refusals.js";
+import { isInside } from "../sandbox/resolve.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -70,9 +71,8 @@ export function parseState(state: string): StateName {
 export function requireNoLink(state: string, project: string): void {
   const { path } = parseState(state);
   if (path === undefined) return;
-  const way = relative(resolve(project), resolve(path));
-  if (way.startsWith(`..${sep}`) || isAbsolute(way)) return;
-  refuseLinkedState(resolve(project), way.split(sep).join("/"));
+  const [root, place] = [resolve(project), resolve(path)];
+  if (isInside(root, place)) refuseLinkedState(root, relative(root, place).split(sep).join("/"));
 }
 
 /**

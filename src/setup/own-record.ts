@@ -4,12 +4,14 @@
  * copy says the same, or the user does (`--trust`).
  */
 import { mkdir, rm } from "node:fs/promises";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { isAbsolute, join } from "node:path";
 import process from "node:process";
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
+import { isInside } from "../sandbox/resolve.js";
 import { openIfThere, openSandbox } from "../sandbox/sandbox.js";
 import { digest } from "../workflow/json.js";
+import { isOutside } from "./places.js";
 import type { Roots } from "./project.js";
 import { type RecordedPiece, recordSchema, recordText, type SetupRecord } from "./record.js";
 
@@ -72,16 +74,11 @@ export function trusted(record: SetupRecord, own: SetupRecord | undefined): Setu
   };
 }
 
-function isOutside(path: string): boolean {
-  return path.startsWith("~/");
-}
-
 /** Returns the folder of the user's configurations. Undefined if there is none, or it is in the project, whose makers could write it. */
 function configurationOf({ root, home }: Roots): string | undefined {
   const { XDG_CONFIG_HOME: given = "" } = process.env;
   const folder = isAbsolute(given) ? given : join(home, ".config");
-  const way = relative(root, folder);
-  return way === "" || !(way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) ? undefined : folder;
+  return isInside(root, folder) ? undefined : folder;
 }
 
 function pathFor({ root }: Roots): string {

@@ -21,6 +21,11 @@ const FILES = new Set([
   ".gitignore",
 ]);
 
+/** Checks whether a path is in the home folder, outside of the project. */
+export function isOutside(path: string): boolean {
+  return path.startsWith("~/");
+}
+
 /** Returns true for a file that init may write. */
 export function mayWrite(path: string): boolean {
   return FILES.has(path) || isInWorkflows(path);

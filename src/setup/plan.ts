@@ -34,6 +34,7 @@ import {
   replacePiece,
   titleOf,
 } from "./pieces.js";
+import { isOutside } from "./places.js";
 import {
   type Choices,
   placeOf,
@@ -127,7 +128,7 @@ export function planSetup(situation: Situation): SetupPlan {
   }
   for (const entry of recorded.values()) {
     // It was wanted by an earlier run. Adding takes nothing away, and what is outside of the project is named each time.
-    const stays = mode === "add" || (mode === "update" && isOutside(entry));
+    const stays = mode === "add" || (mode === "update" && isOutside(entry.path));
     const outcome: Outcome = stays ? { entry } : planRemoval(entry, mode, drafts.of(entry.path));
     if (outcome.refused !== undefined) refused.push({ path: entry.path, text: outcome.refused });
     if (outcome.note !== undefined) note({ path: entry.path, ...outcome.note });
@@ -169,7 +170,7 @@ interface Outcome {
 function planPiece(piece: Piece, entry: RecordedPiece | undefined, situation: Situation, draft: Draft): Outcome {
   const { mode } = situation;
   const asWas: Outcome = entry === undefined ? {} : { entry };
-  if (isOutside(piece) && !situation.outside) return asWas;
+  if (isOutside(piece.path) && !situation.outside) return asWas;
   if (piece.kind === "file") {
     const left = leftOut(piece.path, entry, situation, draft.exists);
     if (left !== undefined) return { ...asWas, ...left };
@@ -383,10 +384,6 @@ function recordChange({ mode, files }: Situation, after: string | undefined): Fi
   // Adding never deletes it, whatever is in it.
   if (before === after || (mode === "add" && after === undefined)) return [];
   return [{ path: RECORD_PATH, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
-}
-
-function isOutside({ path }: { readonly path: string }): boolean {
-  return path.startsWith("~/");
 }
 
 function isIn(path: string, folder: string): boolean {

@@ -104,6 +104,11 @@ export function folderCheck(root: string): (path: string) => Promise<boolean> {
   return check;
 }
 
+/** Returns the path of a name in a folder; the empty text is the work tree. */
+export function inFolder(folder: string, name: string): string {
+  return folder === "" ? name : `${folder}/${name}`;
+}
+
 /** Returns the parent folder of a path; the empty text is the work tree. */
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));

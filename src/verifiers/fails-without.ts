@@ -124,7 +124,8 @@ async function judgeTogether(run: Run): Promise<VerifyResult> {
   const files = named.map((file) => [...below, ...parseRelativePath(file).split("/")].filter(Boolean).join("/"));
   const old = await oldFiles(run, files);
   const now = await contentsIn(root, ".", { host: run.git, signal: run.signal }, run.before.head);
-  const same = files.filter((file) => !changesBetween(run.before.files, now).includes(file));
+  const changed = new Set(changesBetween(run.before.files, now));
+  const same = files.filter((file) => !changed.has(file));
   if (same.length > 0) return { ok: false, message: `nothing to put back: ${few(same)} did not change` };
   return inCopy(run, async (copy, passes) => {
     for (const [file, was] of old) await copy.putBack(file, was);

@@ -34,6 +34,8 @@ interface Found {
   /** Number of bytes with content, counted up to the minimum. */
   readonly held: number;
   readonly digest?: string;
+  /** Number of its lines, if they are counted. */
+  readonly lines?: number;
 }
 
 export const params = z.strictObject({
@@ -60,11 +62,13 @@ export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
         if (given.allow_folder !== true) refuseFolderPath(path);
         await refuseLink(sandbox, path, given);
         if (given.allow_folder === true && (await isFolder(sandbox, path))) folders.push(path);
-        else found.push(await inspect(sandbox, path, least, maxBytes, signal));
+        else
+          found.push(
+            await inspect(sandbox, path, { least, hasLines: given.min_lines !== undefined, maxBytes }, signal),
+          );
       }
       refuseTwice("file", found);
-      const short = await tooFewLines(sandbox, found, given.min_lines, maxBytes);
-      return resultOf(found, folders, least, short);
+      return resultOf(found, folders, least, tooFewLines(found, given.min_lines));
     },
   });
 }
@@ -170,18 +174,26 @@ const HOLES_MAX = 64 * 2 ** 20;
 /** Number of bytes that are read at once of a file that is not hashed. */
 const PART = 2 ** 20;
 
+/** How a file is looked at. One whose lines are counted is read whole. */
+interface Looking {
+  /** The number of bytes with content that is enough. */
+  readonly least: number;
+  readonly hasLines: boolean;
+  readonly maxBytes: number;
+}
+
 async function inspect(
   sandbox: Sandbox,
   path: string,
-  least: number,
-  maxBytes: number,
+  { least, hasLines, maxBytes }: Looking,
   signal: AbortSignal,
 ): Promise<Found> {
   const signature = await sandbox.signature(path);
   if (signature === undefined) return { path, held: 0 };
-  if (signature.size <= maxBytes) {
+  if (signature.size <= maxBytes || hasLines) {
     const { bytes } = await sandbox.readBytes(path, { maxBytes });
-    return { path, signature, size: bytes.length, held: heldIn(bytes), digest: sha256(bytes) };
+    const lines = hasLines ? { lines: linesOf(new TextDecoder().decode(bytes)).length } : {};
+    return { path, signature, size: bytes.length, held: heldIn(bytes), digest: sha256(bytes), ...lines };
   }
   const { size } = signature;
   let held = 0;
@@ -208,21 +220,12 @@ function heldIn(bytes: Uint8Array): number {
 }
 
 /** Says which of the files that are there have fewer lines than they must have. */
-async function tooFewLines(
-  sandbox: Sandbox,
-  found: readonly Found[],
-  least: number | undefined,
-  maxBytes: number,
-): Promise<string[]> {
-  if (least === undefined) return [];
-  const wrong: string[] = [];
-  for (const { path, size } of found) {
-    if (size === undefined) continue;
-    const { bytes } = await sandbox.readBytes(path, { maxBytes });
-    const count = linesOf(new TextDecoder().decode(bytes)).length;
-    if (count < least) wrong.push(`${shownPath(path)} has no line ${least}: it ends with line ${count}`);
-  }
-  return wrong;
+function tooFewLines(found: readonly Found[], least = 0): string[] {
+  return found.flatMap(({ path, lines }) =>
+    lines === undefined || lines >= least
+      ? []
+      : [`${shownPath(path)} has no line ${least}: it ends with line ${lines}`],
+  );
 }
 
 function resultOf(

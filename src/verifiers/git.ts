@@ -14,6 +14,7 @@ import {
   committedFiles,
   fileName,
   folderCheck,
+  inFolder,
   isEmptyFolder,
   isSubmodule,
   notComparable,
@@ -217,14 +218,15 @@ async function uncommitted(
     for (const submodule of wanted.filter(isSubmodule))
       found.push(...(await inSubmodule(looking, workTree, submodule, join(workTree, submodule.path), depth)));
     if (!looking.untracked) return found;
+    const committed = pathsAndFolders(files);
     const others = names(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
-    for (const name of await withoutProducts(workTree, others, pathsAndFolders(files))) {
+    for (const name of await withoutProducts(workTree, others, committed)) {
       // Git doesn't look into a repository in this one.
       if (name.endsWith("/")) found.push(...(await inNested(looking, workTree, name.slice(0, -1), depth)));
       else found.push(name);
     }
     const hiding = hidingIn(await output(tree, IGNORED_RULES, { cwd: folder }));
-    return [...found, ...(await withoutProducts(workTree, hiding, pathsAndFolders(files)))];
+    return [...found, ...(await withoutProducts(workTree, hiding, committed))];
   });
 }
 
@@ -261,10 +263,6 @@ async function inSubmodule(
   if (depth === 0) throw notComparable(path, "it is nested too deeply");
   const found = await uncommitted(looking, repository, folder, depth - 1);
   return [...(repository.head === id ? [] : [path]), ...found.map((each) => inFolder(path, each))];
-}
-
-function inFolder(folder: string, name: string): string {
-  return folder === "" ? name : `${folder}/${name}`;
 }
 
 /**

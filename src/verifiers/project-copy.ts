@@ -22,7 +22,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import { errnoOf } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { isInside } from "../sandbox/resolve.js";
-import { fileName, inTurn, notComparable, statOf } from "./committed-files.js";
+import { fileName, inFolder, inTurn, notComparable, statOf } from "./committed-files.js";
 import { NotComparable } from "./git-repository.js";
 import { isProduct } from "./products.js";
 
@@ -118,10 +118,6 @@ interface Copying {
   readonly signal: AbortSignal;
   files: number;
   bytes: number;
-}
-
-function inFolder(folder: string, name: string): string {
-  return folder === "" ? name : `${folder}/${name}`;
 }
 
 /** Returns the names in a folder. Throws `NotComparable` for one that is not UTF-8. */

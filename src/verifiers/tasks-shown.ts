@@ -3,9 +3,10 @@
  * began, or by lines of files. It looks them up, and its result shows them.
  */
 import * as z from "zod";
+import { claimedIds } from "../gate/plan-gate.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
-import type { JsonObject, JsonValue } from "../workflow/json.js";
+import { type JsonObject, ownValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { reported, requireGit } from "./git.js";
@@ -42,7 +43,7 @@ export function tasksShown(root: string, sandbox: Sandbox, maxBytes: number, hos
     async verify({ field = "where" }, { evidence, snapshot }, signal) {
       const git = requireGit(NAME, host);
       return reported(git, async () => {
-        const tasks = tasksIn(evidence);
+        const tasks = claimedIds(evidence);
         const changed = async (path: string) => {
           const before = recordedState(stateSchema, snapshot);
           now ??= changesBetween(before.files, await contentsIn(root, ".", { host: git, signal }, before.head));
@@ -74,11 +75,6 @@ export function tasksShown(root: string, sandbox: Sandbox, maxBytes: number, hos
   });
 }
 
-/** Returns the ids of the claimed tasks. */
-function tasksIn({ tasks_completed: given }: JsonObject): readonly string[] {
-  return Array.isArray(given) ? given.filter((id) => typeof id === "string") : [];
-}
-
 function howTo(field: string, tasks: readonly string[]): string {
   const example = { [field]: { [tasks[0] ?? "1.1"]: ["src/a.js", "docs/a.md:12"] } };
   return `Say for each task where it can be seen, as in ${JSON.stringify(example)}: a file that has changed, or a line of a file`;
@@ -86,10 +82,9 @@ function howTo(field: string, tasks: readonly string[]): string {
 
 /** Returns what shows a task; nothing if it is not shown. Throws `INVALID_INPUT`. */
 function placesOf(evidence: JsonObject, field: string, task: string): readonly string[] {
-  const all: JsonValue | undefined = Object.hasOwn(evidence, field) ? evidence[field] : undefined;
-  const own = z.record(z.string(), z.unknown()).safeParse(all);
-  if (!own.success || !Object.hasOwn(own.data, task)) return [];
-  const places = placesSchema.safeParse(own.data[task]);
+  const own = ownValue(ownValue(evidence, field), task);
+  if (own === undefined) return [];
+  const places = placesSchema.safeParse(own);
   if (places.success) return places.data;
   throw wrongParam(NAME, field, `${shown(task)} needs a path, file:line, or a list of at most ${SHOWN_MAX} of these`);
 }

@@ -1,6 +1,7 @@
 /** What waits for a person, with all that the person has to see; and the answer. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { UNCHECKED } from "../../gate/unchecked.js";
 import type { About, AnswerBody, Waiting, WaitingLine } from "../wire.js";
 import { about, asFailure, type Failure, post, readAbout } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
@@ -80,7 +81,7 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
         </Part>
       )}
       {unchecked.length > 0 && (
-        <Part title="Claims of the agent that no check has looked at">
+        <Part title={UNCHECKED}>
           <p>
             <Line text={unchecked.join(", ")} code />
           </p>
