@@ -3,7 +3,7 @@ import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { commitsPackages } from "../setup/ignored.js";
-import { isConfirmed, keepOwnRecord, readOwnRecord, trusted } from "../setup/own-record.js";
+import { isConfirmed, readOwnRecord, trusted } from "../setup/own-record.js";
 import { STATE, WORKFLOWS } from "../setup/places.js";
 import { type Mode, planSetup } from "../setup/plan.js";
 import {
@@ -163,23 +163,14 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
   const failed = plan.refused.length > 0 ? EXIT.problems : EXIT.ok;
   if (options.dryRun) return failed;
   if (plan.changes.length === 0) {
-    if (options.trust) await keep(roots, plan.record, terminal);
+    if (options.trust) reportKept(await applyPlan(roots, plan), terminal);
     return failed;
   }
   if (asks && !(await confirm(terminal, "Write this?"))) {
     print(terminal, "Nothing was changed.");
     return EXIT.problems;
   }
-  // Before anything is written: if this run is killed, the next one knows its record.
-  await keep(roots, plan.record, terminal);
-  try {
-    await applyPlan(roots, plan);
-  } catch (error) {
-    const { record: now } = await readRecord(roots);
-    // Another run of the same may have written it meanwhile.
-    if (now === undefined || !isConfirmed(now, plan.record)) await keepOwnRecord(roots, own);
-    throw error;
-  }
+  reportKept(await applyPlan(roots, plan), terminal);
   for (const line of closing(mode, setup)) print(terminal, line);
   return failed;
 }
@@ -203,13 +194,12 @@ async function believed(
   return trusted(record, own);
 }
 
-/** Keeps for this user what was set up. Without that, it is asked for --trust again. */
-async function keep(roots: Roots, record: SetupRecord | undefined, terminal: Terminal): Promise<void> {
-  const reason = await keepOwnRecord(roots, record);
-  if (reason === undefined) return;
+/** Without the record that is kept for the user, it is asked for --trust again. */
+function reportKept(problem: string | undefined, terminal: Terminal): void {
+  if (problem === undefined) return;
   print(
     terminal,
-    `  it can't be noted for you what init writes here (${printable(reason)}): the next init needs --trust`,
+    `  it can't be noted for you what init writes here (${printable(problem)}): the next init needs --trust`,
   );
 }
 

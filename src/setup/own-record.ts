@@ -3,13 +3,14 @@
  * project, and a configuration of a client, may come from whoever made the project. What they say is believed only as far as this
  * copy says the same, or the user does (`--trust`).
  */
-import { mkdir, rm } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
+import { bytesBelow, writeBelow } from "../sandbox/change.js";
 import { isInside } from "../sandbox/resolve.js";
-import { openIfThere, openSandbox } from "../sandbox/sandbox.js";
+import { openIfThere } from "../sandbox/sandbox.js";
 import { digest } from "../workflow/json.js";
 import { isOutside } from "./places.js";
 import type { Roots } from "./project.js";
@@ -36,21 +37,31 @@ export async function readOwnRecord(roots: Roots): Promise<SetupRecord | undefin
   }
 }
 
-/** Keeps what this user has set up in a project; forgets it if there is nothing any more. Returns why it can't be kept. */
-export async function keepOwnRecord(roots: Roots, record: SetupRecord | undefined): Promise<string | undefined> {
+/** What came of keeping a record: why it can't be kept, or how to have again what was kept before. */
+export type Kept = { readonly problem: string } | { readonly undo: () => void };
+
+/**
+ * Keeps what this user has set up in a project; forgets it if there is nothing any more. Synchronous, as runs do this only while
+ * they hold the claim of the project: another run's record would be lost otherwise.
+ */
+export function keepOwnRecord(roots: Roots, record: SetupRecord | undefined): Kept {
   const folder = configurationOf(roots);
-  if (folder === undefined) return "there is no folder for it outside of the project";
+  if (folder === undefined) return { problem: "there is no folder for it outside of the project" };
+  const text = record && `${JSON.stringify({ root: roots.root, record }, null, 1)}\n`;
   try {
-    if (record === undefined) {
-      await rm(join(folder, pathFor(roots)), { force: true });
-      return undefined;
-    }
-    await mkdir(folder, { recursive: true });
-    const text = `${JSON.stringify({ root: roots.root, record }, null, 1)}\n`;
-    await (await openSandbox(folder)).save(pathFor(roots), { text, maxBytes: RECORD_MAX });
-    return undefined;
+    const made = join(folder, dirname(pathFor(roots)));
+    if (record === undefined && !existsSync(made)) return { undo: () => {} };
+    mkdirSync(made, { recursive: true });
+    const base = realpathSync(made);
+    const name = basename(pathFor(roots));
+    const before = bytesBelow(base, name)?.toString();
+    const write = (next: string | undefined) => {
+      if (next !== undefined || bytesBelow(base, name) !== undefined) writeBelow(base, name, next);
+    };
+    write(text);
+    return { undo: () => write(before) };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return { problem: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -13,6 +13,7 @@ import { whileClaimed } from "../sandbox/replace.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
 import { findJson, jsonProblem } from "./json-text.js";
+import { keepOwnRecord } from "./own-record.js";
 import type { FileChange, FileFact, SetupPlan } from "./plan.js";
 import { parseRecord, RECORD_PATH, type SetupRecord } from "./record.js";
 import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
@@ -239,13 +240,14 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Writes what a plan changes, while no other run writes in the project.
+ * Writes what a plan changes, while no other run writes in the project, and keeps the record for the user. Returns why it can't be
+ * kept.
  * @throws {PhasegateError} `STORAGE_FAILED` if a file has changed since it was read, or can't be written. Then nothing is
  * changed.
  */
-export async function applyPlan(roots: Roots, plan: SetupPlan): Promise<void> {
+export async function applyPlan(roots: Roots, plan: SetupPlan): Promise<string | undefined> {
   try {
-    await whileClaimed(absolute(roots, RECORD_PATH), () => apply(roots, plan));
+    return await whileClaimed(absolute(roots, RECORD_PATH), () => apply(roots, plan));
   } catch (error) {
     if (error instanceof PhasegateError) throw error;
     throw failed(`a file or folder in ${roots.root} can't be changed`, error);
@@ -253,9 +255,11 @@ export async function applyPlan(roots: Roots, plan: SetupPlan): Promise<void> {
 }
 
 /** Synchronous, as a claim is held only for a synchronous step. The record is deleted last: it says what is left to do. */
-function apply(roots: Roots, { changes, pending, make, unmake }: SetupPlan): void {
+function apply(roots: Roots, { changes, pending, make, unmake, record: left }: SetupPlan): string | undefined {
   for (const change of changes) check(roots, change);
-  const undo: (() => unknown)[] = [];
+  // Before anything is written: if this run is killed, the next one knows its record.
+  const kept = keepOwnRecord(roots, left);
+  const undo: (() => unknown)[] = "undo" in kept ? [kept.undo] : [];
   const record = changes.find(({ path }) => path === RECORD_PATH);
   const write = (name: string, text: string | undefined) => {
     const { base, path } = locationOf(roots, name);
@@ -282,6 +286,7 @@ function apply(roots: Roots, { changes, pending, make, unmake }: SetupPlan): voi
       if (mode !== undefined) undo.push(() => makeFolderBelow(base, path, mode));
     }
     if (record !== undefined) write(RECORD_PATH, record.after);
+    return "problem" in kept ? kept.problem : undefined;
   } catch (error) {
     for (const step of undo.reverse()) step();
     throw error;

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { claimName } from "../../src/sandbox/replace.js";
+import { readOwnRecord } from "../../src/setup/own-record.js";
 import { planSetup } from "../../src/setup/plan.js";
 import { applyPlan } from "../../src/setup/project.js";
-import { RECORD_PATH } from "../../src/setup/record.js";
+import { RECORD_PATH, type SetupRecord } from "../../src/setup/record.js";
 import { aProject } from "./a-project.js";
 
 const EMPTY = { make: [], unmake: [], notes: [], refused: [] };
@@ -31,6 +32,24 @@ test("a file that has changed since it was read stops everything before anything
   expect(await project.everything()).toEqual(before);
 });
 
+test("a run that is refused leaves what another one has kept for the user", async () => {
+  const project = await aProject({ "a.md": "one\n" });
+  const recordOf = (...starters: string[]): SetupRecord => ({
+    format: 1,
+    choices: { clients: [], starters, hooks: false },
+    ...{ folders: [], files: {}, pieces: [] },
+  });
+  const first = recordOf("first");
+  const changes = [{ path: "a.md", before: "one\n", after: "two\n" }];
+  await applyPlan(project, { ...EMPTY, changes, record: first });
+  const second = { ...EMPTY, changes, record: recordOf("second") };
+  await expect(applyPlan(project, second)).rejects.toThrow("a.md has changed since it was read");
+  expect(await readOwnRecord(project)).toEqual(first);
+  const blocked = { ...second, changes: [{ path: "no folder/c.md", after: "x" }] };
+  await expect(applyPlan(project, blocked)).rejects.toThrow("no folder/c.md can't be written");
+  expect(await readOwnRecord(project)).toEqual(first);
+});
+
 test("a folder that can't be made takes back the folders and files before it", async () => {
   const project = await aProject({ "a.md": "one\n", workflows: "a file\n" });
   const before = await project.everything();
@@ -51,7 +70,7 @@ test("of several runs at once one writes, and the others are refused or find not
       else expect([code, stderr]).toEqual([3, expect.stringContaining("has changed since it was read")]);
     }
     expect(await project.json(RECORD_PATH)).not.toHaveProperty("pending");
-    expect(await project.init("--remove")).toMatchObject({ code: 0 });
+    expect(await project.init("--remove")).toEqual({ code: 0, stdout: expect.any(String), stderr: "" });
     expect(await project.everything()).toEqual(before);
   }
 });
@@ -112,7 +131,7 @@ test("temporary files that a killed run has left stop nothing, and go", async ()
   expect(await project.init()).toMatchObject({ code: 0 });
   expect(Object.keys(await project.everything()).filter((path) => path.endsWith(".tmp"))).toEqual([]);
   await project.write({ ...left, "workflows/bug_fix/metadata.json.phasegate.tmp": "{" });
-  expect(await project.init("--remove")).toMatchObject({ code: 0 });
+  expect(await project.init("--remove")).toEqual({ code: 0, stdout: expect.any(String), stderr: "" });
   expect(await project.everything()).toEqual(before);
 });
 
@@ -147,7 +166,7 @@ test("--remove changes nothing if the right is missing to remove a folder", asyn
     expect.stringContaining("the folder workflows/plan_execution can't be removed (EACCES): nothing was changed"),
   ]);
   expect(await project.everything()).toEqual(before);
-  expect(await project.init("--remove")).toMatchObject({ code: 0 });
+  expect(await project.init("--remove")).toEqual({ code: 0, stdout: expect.any(String), stderr: "" });
   expect(await project.everything()).toEqual(first);
 });
 
@@ -194,7 +213,7 @@ test("what can't be removed now is named, stays recorded, and is removed later",
   expect(JSON.parse(await readFile(join(project.root, RECORD_PATH), "utf8")).pieces).toHaveLength(2);
   await chmod(join(project.root, ".mcp.json"), 0o644);
   await project.write({ "CLAUDE.md": memory });
-  expect(await project.init("--remove")).toMatchObject({ code: 0 });
+  expect(await project.init("--remove")).toEqual({ code: 0, stdout: expect.any(String), stderr: "" });
   expect([await project.read(".mcp.json"), await project.read("CLAUDE.md")]).toEqual(["{}\n", "# Rules\n"]);
   await expect(project.read(RECORD_PATH)).rejects.toThrow("ENOENT");
 });
