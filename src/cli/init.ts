@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { commitsPackages } from "../setup/ignored.js";
 import { isConfirmed, readOwnRecord, trusted } from "../setup/own-record.js";
+import type { Roots } from "../setup/places.js";
 import { STATE, WORKFLOWS } from "../setup/places.js";
 import { type Mode, planSetup } from "../setup/plan.js";
 import {
@@ -13,7 +14,6 @@ import {
   type Installed,
   openProject,
   type ReadRecord,
-  type Roots,
   readCheckFacts,
   readFiles,
   readFolders,

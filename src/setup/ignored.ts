@@ -7,7 +7,8 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { isPhasegateError } from "../errors.js";
 import { openIfThere } from "../sandbox/sandbox.js";
-import { exists, isFolder, type Roots } from "./project.js";
+import type { Roots } from "./places.js";
+import { exists, isFolder } from "./project.js";
 
 /** A list of ignored files has some kB. */
 const LIST_MAX = 1024 * 1024;

@@ -12,8 +12,8 @@ import { bytesBelow, writeBelow } from "../sandbox/change.js";
 import { isInside } from "../sandbox/resolve.js";
 import { openIfThere } from "../sandbox/sandbox.js";
 import { digest } from "../workflow/json.js";
+import type { Roots } from "./places.js";
 import { isOutside } from "./places.js";
-import type { Roots } from "./project.js";
 import { type RecordedPiece, recordSchema, recordText, type SetupRecord } from "./record.js";
 
 const ownSchema = z.object({ root: z.string(), record: recordSchema });

@@ -2,6 +2,13 @@
 import { isPlainPath } from "../workflow/names.js";
 import { CLIENTS, type ClientId } from "./clients.js";
 
+/** A project, and the user's own folder, for configurations that no project has. */
+export interface Roots {
+  /** The real path of the project. */
+  readonly root: string;
+  readonly home: string;
+}
+
 /** The folder for the workflows, and the one for the sessions. */
 export const WORKFLOWS = "workflows";
 export const STATE = ".phasegate";

@@ -14,19 +14,13 @@ import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
 import { findJson, jsonProblem } from "./json-text.js";
 import { keepOwnRecord } from "./own-record.js";
+import type { Roots } from "./places.js";
 import type { FileChange, FileFact, SetupPlan } from "./plan.js";
 import { parseRecord, RECORD_PATH, type SetupRecord } from "./record.js";
 import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
 
 /** A configuration has some kB. */
 const FILE_MAX = 4 * 1024 * 1024;
-
-/** A project, and the user's own folder, for configurations that no project has. */
-export interface Roots {
-  /** The real path of the project. */
-  readonly root: string;
-  readonly home: string;
-}
 
 /** What shows that a folder is a project, what counts most first. */
 const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
