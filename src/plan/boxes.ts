@@ -7,7 +7,7 @@ import { codeParts } from "../workflow/from-markdown.js";
 
 /** A checkbox in a line: columns from 0. */
 export interface FoundCheckbox {
-  /** The text between the brackets, without spaces: `""`, `x`, `-`, …; of `☐` and its kin, that character. */
+  /** The text between the brackets, without spaces: `""`, `x`, `-`, `done`; of `☐` and `TODO`, that itself. */
   readonly mark: string;
   /** The column of the character to change; for `[]`, the column where one is inserted. */
   readonly column: number;
@@ -16,14 +16,15 @@ export interface FoundCheckbox {
   readonly end: number;
 }
 
-/** Boxes in one character: open, and ticked. */
+/** What stands for a box without brackets: open, and ticked. `TODO` and `DONE` are those of outliners. */
 const BALLOTS: ReadonlyMap<string, string> = new Map([
   ["☐", "☑"],
   ["🗆", "🗹"],
   ["□", "☑"],
+  ["TODO", "DONE"],
 ]);
 
-const TICK = /^(?:[xX]|[✓✔☑✅🗹☒]\uFE0F?)$/u;
+const TICK = /^[*_]*(?:x|[✓✔☑✅🗹☒]\uFE0F?|done|completed?)[*_]*$/iu;
 
 /** Checks whether a mark means done. */
 export function isTicked(mark: string): boolean {
@@ -40,6 +41,7 @@ const EMPTY: ReadonlyMap<string, string> = new Map([
   ["☑", "☐"],
   ["☒", "☐"],
   ["🗹", "🗆"],
+  ["DONE", "TODO"],
 ]);
 
 /** Returns the mark that takes the place of another one: a ballot box stays one. */
@@ -50,7 +52,10 @@ export function markFor(done: boolean, mark: string): string {
 const BLANK = String.raw`[^\S\r\n]`;
 /** Any one sign, also escaped. A letter is one only at the start of an item: `[P]` means parallel. */
 const SIGN = String.raw`\\?(?:[^\s[\]［］【】\\\p{L}\p{N}]\uFE0F?|[xX])`;
-const LETTER = String.raw`\p{L}`;
+/** At the start of an item: a letter, a mark in bold, or a word for a state. */
+const STATES = "done complete completed todo open pending wip doing in-progress blocked skipped canceled cancelled n/a";
+const WORD = String.raw`\p{L}|[*_]{1,2}[xX][*_]{1,2}|${STATES.split(" ").flatMap(inCases).join("|")}`;
+const KEYWORD = String.raw`(?:TODO|DONE)(?=[ \t]+[^\s:])`;
 const BALLOT = "[☐☑☒🗆🗹□]";
 const OPENING = String.raw`\\?[[［【]`;
 const CLOSING = String.raw`\\?[\]］】]`;
@@ -58,13 +63,20 @@ const CLOSING = String.raw`\\?[\]］】]`;
 /** The source of a pattern for what a checkbox begins with. */
 export const BOX_BEGIN = `(?:${OPENING}|${BALLOT})`;
 
+/** Returns a word in small letters, with a capital, with capitals, and in capitals; its hyphen may be a blank. */
+function inCases(word: string): string[] {
+  const title = word.replace(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase());
+  const forms = [word, word.charAt(0).toUpperCase() + word.slice(1), title, word.toUpperCase()];
+  return forms.map((form) => form.replace("-", "[ -]"));
+}
+
 function brackets(sign: string): string {
   return `${OPENING}(${BLANK}*)(?:(${sign})(${BLANK}*))?${CLOSING}`;
 }
 
-/** After emphasis; `[x](…)` and `[x][…]` are links, and `[a]: …` is a definition. */
+/** After emphasis; `[x](…)` and `[x][…]` are links, if it is no number in brackets, and `[a]: …` is a definition. */
 const AT_START = new RegExp(
-  String.raw`(?:\*\*|__|~~|[*_])?[ \t]*(?:${brackets(`${SIGN}|${LETTER}`)}(?![([:])|(${BALLOT})\uFE0F?)`,
+  String.raw`(?:\*\*|__|~~|[*_])?[ \t]*(?:${brackets(`${SIGN}|${WORD}`)}(?![[:]|\((?!\d[\d.]*[a-z]?\)))|(${BALLOT}|${KEYWORD})\uFE0F?)`,
   "uy",
 );
 const ANYWHERE = new RegExp(`${brackets(SIGN)}|(${BALLOT})\uFE0F?`, "gu");
@@ -73,15 +85,15 @@ const BEGIN = new RegExp(BOX_BEGIN, "u");
 
 /** `[P]` of spec-kit means parallel. */
 const NO_BOX = /^P$/;
-const NOT_A_SIGN = /^(?![xX])\p{L}$/u;
+const NOT_A_SIGN = /^(?![xX]$)[\p{L}*_]/u;
 
-/** Returns the checkbox at a column, also after emphasis marks. `letters` allows any letter in it, as in a list. */
-export function checkboxAt(text: string, column: number, letters = false): FoundCheckbox | undefined {
+/** Returns the checkbox at a column, also after emphasis marks. `words` allows letters and words in it, as in a list. */
+export function checkboxAt(text: string, column: number, words = false): FoundCheckbox | undefined {
   AT_START.lastIndex = column;
   const match = AT_START.exec(text);
-  if (match === null || (NOT_A_SIGN.test(match[2] ?? "") && (!letters || NO_BOX.test(match[2] ?? ""))))
-    return undefined;
-  return found(match);
+  if (match === null) return undefined;
+  const mark = match[2] ?? match[4] ?? "";
+  return NOT_A_SIGN.test(mark) && (!words || NO_BOX.test(mark)) ? undefined : found(match);
 }
 
 /** Returns all checkboxes of a line, except those in code spans. Letters count only in `checkboxAt`. */

@@ -6,7 +6,15 @@ import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
 import { isOpen, isTicked } from "./boxes.js";
 import type { TaskIds } from "./ids.js";
-import type { Checkbox, PlanItem, PlanPosition, PlanReport, StatusWord, TaskState } from "./plan.js";
+import {
+  type Checkbox,
+  keptItems,
+  type PlanItem,
+  type PlanPosition,
+  type PlanReport,
+  type StatusWord,
+  type TaskState,
+} from "./plan.js";
 import type { Row } from "./rows.js";
 import type { SourceText } from "./source.js";
 import type { TaskLine } from "./task-line.js";
@@ -97,14 +105,18 @@ export interface TaskDraft extends Omit<TaskLine, "dependencies"> {
   status?: {
     readonly state: SaidState | undefined;
     readonly word?: StatusWord;
-    /** The text, if it says done and takes it back: `Done, but not tested`. */
-    readonly limited?: string;
+    /** The text, if it says done and takes it back, `Done, but not tested`, or has no known word. */
+    readonly unclear?: StatusWord;
   };
   /** The tasks right inside it. */
   readonly inside: TaskDraft[];
   marked?: boolean;
   /** The texts about dependencies, as they are written. */
   readonly dependencies: string[];
+  /** The texts about tasks that wait for it. */
+  readonly blocks: string[];
+  /** Labels without a meaning that name nothing but tasks. */
+  readonly unread: { readonly name: string; readonly text: string }[];
   readonly criteria: PlanItem[];
   readonly requirements: string[];
   readonly files: string[];
@@ -221,30 +233,41 @@ interface Inside {
 }
 
 function insideOf({ criteria, inside }: TaskDraft, stateOfTask: (task: TaskDraft) => TaskState): Inside {
-  const boxes = criteria.filter(hasBox);
+  const boxes = keptItems(criteria).filter(hasBox);
   const counted = inside.filter(({ optional }) => !optional);
   const states = counted.map(stateOfTask).filter((state) => state !== "dropped");
   const open = boxes.filter(({ checked }) => !checked).length + states.filter((state) => state !== "done").length;
   return { all: boxes.length + states.length, open };
 }
 
+/** Returns the state that a mark says; undefined for one without a meaning. */
+export type Marks = (mark: string) => TaskState | undefined;
+
+/** Returns the meaning of marks: that of the plan's legend, else that of the dialect or of a word. */
+export function marksOf(dialect: Dialect, legend: Legend, words: Vocabulary): Marks {
+  return (mark) => {
+    if (isTicked(mark)) return "done";
+    if (isOpen(mark)) return "pending";
+    return legend.get(mark) ?? MARKS.get(mark) ?? (mark === "~" ? dialect.tilde : words.stateIn(mark)?.state);
+  };
+}
+
 /** Returns the states of tasks: by the checkbox; without one, by the status line and what is inside. */
 export function statesOf(
   tasks: readonly TaskDraft[],
-  dialect: Dialect,
-  legend: Legend,
+  marks: Marks,
   report: PlanReport,
 ): (task: TaskDraft) => TaskState {
   const states = new Map<TaskDraft, TaskState>();
   const stateOfTask = (task: TaskDraft) => states.get(task) ?? "pending";
   // Tasks stand before those inside them.
   for (const task of [...tasks].reverse()) {
-    states.set(task, stateOf(task, insideOf(task, stateOfTask), dialect, legend, report));
+    states.set(task, stateOf(task, insideOf(task, stateOfTask), marks, report));
   }
   return stateOfTask;
 }
 
-function stateOf(draft: TaskDraft, inside: Inside, dialect: Dialect, legend: Legend, report: PlanReport): TaskState {
+function stateOf(draft: TaskDraft, inside: Inside, marks: Marks, report: PlanReport): TaskState {
   const { checkbox, status, struck, position } = draft;
   const isStill = (says: string) => {
     const message = `this task ${says}, with ${inside.open} open ${inside.open === 1 ? "box" : "boxes"} inside it`;
@@ -257,25 +280,22 @@ function stateOf(draft: TaskDraft, inside: Inside, dialect: Dialect, legend: Leg
   };
   if (checkbox === undefined) {
     if (struck || status?.state === "dropped") return "dropped";
-    if (status?.limited !== undefined) {
-      const message = `'${status.limited}' says done and limits it; the task counts as done only by the boxes inside it`;
-      report.warn("STATE_UNKNOWN", status.word?.position ?? position, message, "Write 'Done' alone, or another state.");
+    if (status?.unclear !== undefined) {
+      const { unclear, word } = status;
+      const message = `'${unclear.text}' ${word === undefined ? "is no known state" : "says done and limits it"}; the task counts as done only by the boxes inside it`;
+      report.warn("STATE_UNKNOWN", unclear.position, message, "Write 'Done', 'Pending' or another state alone.");
     }
     const isDone = inside.open === 0 && (inside.all > 0 || status?.state === "done");
     if (status?.state === "done" && !isDone) isStill("says done and counts as pending");
     if (status?.state !== undefined && status.state !== "done") return status.state;
     return isDone ? "done" : "pending";
   }
-  const { mark } = checkbox;
-  if (isTicked(mark)) {
-    if (inside.open > 0) isStill("is ticked");
-    return "done";
-  }
+  const state = marks(checkbox.mark);
+  if (state === "done" && inside.open > 0) isStill("is ticked");
+  if (state === "done") return "done";
   if (struck) return "dropped";
-  if (isOpen(mark)) return "pending";
-  const known = legend.get(mark) ?? MARKS.get(mark) ?? (mark === "~" ? dialect.tilde : undefined);
-  if (known !== undefined) return known;
-  const message = `'[${mark}]' has no meaning; the task counts as pending`;
+  if (state !== undefined) return state;
+  const message = `'[${checkbox.mark}]' has no meaning; the task counts as pending`;
   report.warn("STATE_UNKNOWN", checkbox.position, message, "Write [ ], [x], [-] or [~].");
   return "pending";
 }
@@ -284,6 +304,8 @@ const MARKS: Legend = new Map<string, TaskState>([
   ["-", "in_progress"],
   ["/", "in_progress"],
   [">", "in_progress"],
+  ["N/A", "dropped"],
+  ["n/a", "dropped"],
 ]);
 
 const LEGEND_ENTRY = /`?\[([^[\]]?)\]`?\s*(?:[:=→–—-]+\s*)?`?([\p{L} -]+)/gu;

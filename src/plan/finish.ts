@@ -5,11 +5,11 @@
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { checkboxAt, checkboxesIn, isTicked } from "./boxes.js";
 import { readDependencies, readEdges, type Waves } from "./dependency-text.js";
-import { descriptionOf, isLegend, legendOf, type PhaseDraft, statesOf, type TaskDraft, UniqueIds } from "./drafts.js";
+import { descriptionOf, isLegend, type PhaseDraft, statesOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask, TaskState } from "./plan.js";
 import type { PlanReader } from "./reader.js";
-import { ancestorsOf, isWithin, type Row } from "./rows.js";
+import { ancestorsOf, cellsOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { durationIn } from "./task-line.js";
 import { fieldOf, isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
@@ -29,13 +29,16 @@ interface Overviews {
 /** Returns the plan of the drafts. */
 export function finishPlan(state: PlanReader, overviews: Overviews, report: PlanReport): Plan {
   const phases = numberTasks(numberPhases(state.phases, report), state.outline.identified, report);
-  const edges = readEdges(overviews.dependencies, state.words);
+  const blocks = phases.flatMap(({ tasks }) =>
+    tasks.flatMap(({ id, draft }) => draft.blocks.map((said) => `${id} blocks ${said}`)),
+  );
+  const edges = readEdges([...overviews.dependencies, ...blocks], state.words);
   const linked = phases.map((phase) => linkedPhase(phase, overviews.waves, edges, state.words));
-  const legend = legendOf(state.source, state.legend, state.words);
   const links = linkTasks(linked, report);
   const drafts = phases.flatMap(({ tasks }) => tasks.map(({ draft }) => draft));
-  const stateOf = statesOf(drafts, state.dialect, legend, report);
+  const stateOf = statesOf(drafts, state.marks, report);
   reportPhaseDependencies(phases, state, report);
+  reportLabels(phases, state.words, report);
   return {
     dialect: state.dialect.name,
     phases: phases.map(({ draft, number, tasks }): PlanPhase => {
@@ -132,6 +135,9 @@ export function reportUnread(rows: readonly Row[], { phases, outline, source }: 
 /** A task as plans write it: `Task 1.1: Name`, `T012 Name`. A sentence that names one, or a number alone, may be anything. */
 const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
+/** What stands for a checkbox to people: an emoji, brackets with something else in them, or a character by its number. */
+const SYMBOL = /^(?:✅|❌|⬜|☑|✔|🔲|🟢|🔴|🟡|\[(?!\^)[^[\]]{0,20}\](?![[(:])\s|\([xX ]?\)\s|&#?\w{2,10};\s)/u;
+
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
 export function reportMarked(
   rows: readonly Row[],
@@ -141,17 +147,18 @@ export function reportMarked(
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
   const lines = new Set(phases.flatMap(({ tasks }) => tasks.map(({ row }) => row)));
   const checklists = new Set([...lines].flatMap(({ kind, parent }) => (kind === "item" ? [parent] : [])));
+  const empty = new Set(phases.flatMap(({ tasks, position }) => (tasks.length === 0 ? [position.line] : [])));
+  const isChecklist = (parent: Row | undefined) =>
+    checklists.has(parent) || (parent !== undefined && empty.has(source.position(parent.line, 0).line));
   for (const row of rows) {
     const { kind, depth, checkbox, text, line, column, parent } = row;
     const rest = withoutLeadingMarks(text);
-    if (kind !== "item" || checkbox !== undefined || rest === text || told.has(line)) continue;
+    if (kind !== "item" || checkbox !== undefined || told.has(line)) continue;
+    if (rest === text && !SYMBOL.test(text)) continue;
     const named = outline.ids.read(rest, dialect.ids)?.id;
     if (named !== undefined && known.has(named)) continue;
     const id = depth === 0 && NAMED_TASK.test(rest) ? named : undefined;
-    const isMarked =
-      /^(?:✅|❌|⬜|☑|✔|🔲)/u.test(text) &&
-      checklists.has(parent) &&
-      !ancestorsOf(row).some((above) => lines.has(above));
+    const isMarked = SYMBOL.test(text) && isChecklist(parent) && !ancestorsOf(row).some((above) => lines.has(above));
     if (id === undefined && !isMarked) continue;
     const place = source.position(line, column);
     report.warn(
@@ -194,6 +201,25 @@ function reportPhaseDependencies(phases: readonly NumberedPhase[], { words }: Pl
         message,
         "Name a phase or task of this plan, or remove the dependency.",
       );
+    }
+  }
+}
+
+/** Labels that name tasks without waiting for them. */
+const NO_EDGE =
+  /\b(?:parallel|related|relates|see|next|followed|follow-up|enables|task|tasks|id|ids|covers|parent|group|replaces)\b/i;
+
+/** Reports labels without a meaning that name only tasks: they may be dependencies. */
+function reportLabels(phases: readonly NumberedPhase[], words: Vocabulary, report: PlanReport): void {
+  const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
+  for (const { id, draft } of phases.flatMap(({ tasks }) => tasks)) {
+    for (const { name, text } of draft.unread) {
+      const named = readDependencies(text.replace(/[[\]]/g, " "), words, (one) => known.has(one)).tasks;
+      if (NO_EDGE.test(name) || named.length === 0 || !named.every((one) => one !== id && known.has(one))) continue;
+      const message = `task ${id}: '${name}: ${text}' names tasks, and the label has no meaning here`;
+      const hint =
+        "If it names what must be done first, write 'Depends on:', or add the label to the words of the plan.";
+      report.warn("DEPENDENCY_UNREAD", draft.position, message, hint);
     }
   }
 }
@@ -404,13 +430,6 @@ function finishTask(
     files: [...new Set(draft.files)],
     position: draft.position,
   };
-}
-
-function cellsOf(text: string): string[] {
-  return text
-    .replace(/^\||\|$/g, "")
-    .split("|")
-    .map((cell) => cell.replace(/\*\*/g, "").trim());
 }
 
 function keep(found: Map<string, string>, key: string | undefined, said: string): void {

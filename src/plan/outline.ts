@@ -58,7 +58,8 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   const tasks = taskRowsOf(rows, dialect, words);
   const { idOf, nameOf } = tasks;
   const shared = { identified: idOf.size > 0, ...tasks };
-  const weight: Weight = (row) => idOf.get(row) ?? (shared.identified ? undefined : plainTask(row));
+  const weight: Weight = (row) =>
+    idOf.get(row) ?? (shared.identified || tasks.repeats.has(row) ? undefined : plainTask(row));
   const headings = new Set(rows.flatMap(({ kind, phase }) => (kind === "heading" && phase?.key) || []));
   const bold = headings.size === 0;
   const keys = bold ? boldKeys(rows, weight) : headings;
@@ -112,7 +113,20 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): 
     }
     counts.set(id, all.length);
   }
-  return { ids, idOf, nameOf, repeats, mentions: counts };
+  return { ids, idOf, nameOf, repeats: idOf.size > 0 ? repeats : repeatedNames(rows), mentions: counts };
+}
+
+/** Returns the rows of checklists and overviews, in a plan without ids, that have the name of a task elsewhere. */
+function repeatedNames(rows: readonly Row[]): ReadonlyMap<Row, Row> {
+  const plain = rows.filter((row) => plainTask(row) !== undefined);
+  const isListed = (row: Row) => LISTS_TASKS.test(sectionOf(row)?.text ?? "");
+  const named = new Map(plain.filter((row) => !isListed(row)).map((row) => [row.text.toLowerCase(), row]));
+  return new Map(
+    plain.flatMap((row) => {
+      const own = isListed(row) ? named.get(row.text.toLowerCase()) : undefined;
+      return own === undefined ? [] : [[row, own]];
+    }),
+  );
 }
 
 /** A row that begins with the id of a task. */
@@ -194,11 +208,10 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Ment
   const found: Mention[] = [];
   const forms = headingForms(rows, dialect, ids);
   let open: Mention | undefined;
-  const numbers = new Map<Row | undefined, number>();
+  const numbers = nextNumbers(rows, dialect, ids);
   for (const row of rows) {
     const checked = row.kind === "heading" ? headingId(row, forms, ids) : checkedId(row, dialect, ids);
-    const marked = checked ?? nextNumber(row, dialect, numbers.get(row.parent));
-    if (marked !== undefined && /^\d+$/.test(marked.id)) numbers.set(row.parent, Number(marked.id));
+    const marked = checked ?? numbers.get(row);
     const title = marked ?? bareId(row, dialect, ids);
     if (title !== undefined) {
       open = { id: title.id, name: title.rest, row, marked: marked !== undefined, below: 0 };
@@ -236,11 +249,27 @@ function checkedId({ kind, checkbox, text }: Row, { ids: forms }: Dialect, ids: 
   return kind === "item" && checkbox !== undefined ? ids.read(text, forms) : undefined;
 }
 
-/** Reads a number without a dot, `3 Name`, if it follows the one of the item before. */
-function nextNumber({ kind, checkbox, text }: Row, { ids: forms }: Dialect, before: number | undefined) {
-  if (kind !== "item" || checkbox === undefined || before === undefined || !forms.includes("number")) return undefined;
-  const [start = "", id] = /^(\d{1,4})[ \t]+(?=\p{L})/u.exec(text) ?? [];
-  return id === undefined || Number(id) !== before + 1 ? undefined : { id, rest: text.slice(start.length) };
+/** Returns the numbers without a dot, `3 Name`, that follow the one of the item before or, as `1`, precede a `2`. */
+function nextNumbers(rows: readonly Row[], { ids: forms }: Dialect, ids: IdReader) {
+  const found = new Map<Row, { readonly id: string; readonly rest: string }>();
+  const before = new Map<Row | undefined, { readonly row: Row; readonly number: number; readonly rest?: string }>();
+  if (!forms.includes("number")) return found;
+  const isDotted = ({ checkbox, text }: Row) => checkbox !== undefined && ids.read(text, ["number"]) !== undefined;
+  const startsAt1 = !rows.some(isDotted);
+  for (const row of rows) {
+    if (row.kind !== "item" || row.checkbox === undefined) continue;
+    const { text, parent } = row;
+    const dotted = ids.read(text, ["number"])?.id;
+    const [start = "", plain] = /^(\d{1,4})[ \t]+(?=\p{L})/u.exec(text) ?? [];
+    const number = Number(dotted ?? plain);
+    const rest = dotted === undefined ? text.slice(start.length) : undefined;
+    const last = before.get(parent);
+    before.set(parent, { row, number, ...(rest !== undefined && { rest }) });
+    if (rest === undefined || last?.number !== number - 1) continue;
+    if (startsAt1 && last.number === 1 && last.rest !== undefined) found.set(last.row, { id: "1", rest: last.rest });
+    if (last.rest === undefined || found.has(last.row)) found.set(row, { id: `${number}`, rest });
+  }
+  return found;
 }
 
 /** A line that begins with `**Task 1.1**`: it may be a task, or mention one. */

@@ -25,7 +25,7 @@
  */
 import type { Root } from "mdast";
 import { readWaves } from "./dependency-text.js";
-import { chooseDialect, DIALECT_NAMES, legendRows } from "./drafts.js";
+import { chooseDialect, DIALECT_NAMES, legendOf, legendRows, marksOf } from "./drafts.js";
 import {
   dependencyLines,
   finishPlan,
@@ -99,7 +99,14 @@ export function readTree(
     words,
   );
   if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, source, file);
-  const reader = new PlanReader(source, dialect, outline, words, legend);
+  const reader = new PlanReader(
+    source,
+    dialect,
+    outline,
+    words,
+    legend,
+    marksOf(dialect, legendOf(source, legend, words), words),
+  );
   reader.read(rows);
   const report = new PlanReport(file);
   const overviews = {

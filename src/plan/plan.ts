@@ -43,6 +43,8 @@ export interface PlanItem {
   readonly text: string;
   /** True if the item is ticked. */
   readonly checked: boolean;
+  /** True if it is struck out, or its mark says that it is not to be done any more. Then it does not count. */
+  readonly dropped?: true;
   /** Plain bullets and lines below the item. */
   readonly details?: readonly string[];
   /** The checkbox; missing if the item is a plain bullet or a sentence. */
@@ -83,6 +85,11 @@ export interface PlanTask {
   readonly files: readonly string[];
   /** The position of the task's line, after its markers. */
   readonly position: PlanPosition;
+}
+
+/** Returns the items that count: all that are not dropped. */
+export function keptItems<Item extends { readonly dropped?: true | undefined }>(items: readonly Item[]): Item[] {
+  return items.filter(({ dropped }) => dropped !== true);
 }
 
 /** One phase of a plan. */

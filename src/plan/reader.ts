@@ -4,13 +4,13 @@
  * of the same list.
  */
 import { checkboxAt, checkboxesIn, type FoundCheckbox, isTicked } from "./boxes.js";
-import { type Dialect, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
+import { type Dialect, type ItemDraft, itemsOf, type Marks, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { TaskIds } from "./ids.js";
 import { type Outline, type PhaseStart, sameName } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
 import { ancestorsOf, beginsCell, isWithin, type Row } from "./rows.js";
 import type { SourceText } from "./source.js";
-import { bare, filesIn, readReferences, readTaskLine, splitTime, withoutComments } from "./task-line.js";
+import { bare, filesIn, isStruck, readReferences, readTaskLine, splitTime, withoutComments } from "./task-line.js";
 import {
   type Field,
   fieldOf,
@@ -20,6 +20,7 @@ import {
   NO_TASKS,
   NO_TASKS_HEADING,
   namesOnlyIds,
+  namesOnlyTasks,
 } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
@@ -55,7 +56,17 @@ const OF_PLAN = /\b(?:(?:acceptance|success|completion) criteria|project complet
 
 /** Labels that belong to the last task even if they are not indented. */
 const OF_TASKS: ReadonlySet<Field> = new Set([
-  ...(["criteria", "dependencies", "time", "files", "requirements", "description", "parallel", "status"] as const),
+  ...([
+    "criteria",
+    "dependencies",
+    "blocks",
+    "time",
+    "files",
+    "requirements",
+    "description",
+    "parallel",
+    "status",
+  ] as const),
 ]);
 
 /** Reads the rows of a plan into drafts of phases and tasks. */
@@ -66,6 +77,8 @@ export class PlanReader {
   readonly words: Vocabulary;
   /** Items that explain marks. */
   readonly legend: ReadonlySet<Row>;
+  /** The meaning of marks. */
+  readonly marks: Marks;
   readonly phases: PhaseDraft[] = [];
   /** Offsets of the checkboxes with a place in the plan. */
   readonly placed = new Set<number>();
@@ -96,7 +109,15 @@ export class PlanReader {
   /** Receives the text after a label without one. */
   #field: ((text: string) => void) | undefined;
 
-  constructor(source: SourceText, dialect: Dialect, outline: Outline, words: Vocabulary, legend: ReadonlySet<Row>) {
+  constructor(
+    source: SourceText,
+    dialect: Dialect,
+    outline: Outline,
+    words: Vocabulary,
+    legend: ReadonlySet<Row>,
+    marks: Marks,
+  ) {
+    this.marks = marks;
     this.source = source;
     this.dialect = dialect;
     this.outline = outline;
@@ -138,10 +159,11 @@ export class PlanReader {
     const mentioned = mentionedPhase(row.text);
     const isCheck =
       /^[^\p{L}]*(?:validation|verification)[^\p{L}]*$/iu.test(row.text) && this.#taskAround(row) === undefined;
-    if (isCheck || isGateTitle(row.text) || (this.#gates !== undefined && mentioned !== undefined)) {
+    const isGate = isCheck || isGateTitle(row.text) || (this.#gates !== undefined && mentioned !== undefined);
+    if (isGate && (mentioned !== undefined || !this.#isBetweenTasks(row))) {
       return this.#startGate(row, mentioned);
     }
-    const field = fieldOf(row.text, this.words);
+    const field = isGate ? "criteria" : fieldOf(row.text, this.words);
     const inTask = task?.level !== undefined && row.depth > task.level;
     // Criteria behind the section of a task are its own, and so are those in a section that goes on with other tasks.
     const isBehind =
@@ -166,7 +188,15 @@ export class PlanReader {
     const phase = this.#phase;
     if (phase === undefined || id === undefined) return false;
     if (!/^\d/.test(id) || this.outline.ids.isNamed(row.text.replace(/^[^\p{L}\p{N}]+/u, ""))) return true;
-    return row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`);
+    const isOfPhase = phase.key !== undefined && id.startsWith(`${phase.key}.`);
+    return row.depth > phase.level && (isOfPhase || /^\d+[a-z]$/.test(id));
+  }
+
+  /** Checks whether a row is inside the section of a task that others of its phase follow: the gate of the phase is behind them. */
+  #isBetweenTasks(row: Row): boolean {
+    const task = this.#taskAround(row);
+    const heading = task?.row.kind === "heading" ? task.row : undefined;
+    return heading !== undefined && (this.#lastIds.get(heading.parent) ?? 0) > row.line;
   }
 
   /** Opens the section of a gate: of the phase that its title names, else of the last phase. */
@@ -280,7 +310,8 @@ export class PlanReader {
     this.#close();
     const around = this.#taskAround(row);
     const inItem = around !== undefined && around.level === undefined;
-    const ofPhase = !inItem && (label.field === "gate" || (label.field === "success" && /\bphase\b/i.test(label.name)));
+    const isOwn = inItem || (mentionedPhase(label.name) === undefined && this.#isBetweenTasks(row));
+    const ofPhase = !isOwn && (label.field === "gate" || (label.field === "success" && /\bphase\b/i.test(label.name)));
     if (label.field === "gate" && (ofPhase || /\bphase\b/i.test(label.name))) return this.#openGate(label, row);
     const task = ofPhase ? undefined : (around ?? this.#taskBefore(label, row));
     if (task !== undefined) return this.#ofTask(task, label, row);
@@ -326,6 +357,9 @@ export class PlanReader {
         return this.#tell(row);
       case "dependencies":
         return this.#readValue(label, row, (said) => task.dependencies.push(said));
+      case "blocks":
+        task.blocks.push(text);
+        return this.#tell(row);
       case "files":
         return this.#readValue(label, row, (said) => task.files.push(...filesOf(said)));
       case "requirements":
@@ -343,6 +377,7 @@ export class PlanReader {
         return this.#open({ kind: "criteria", owner: row, section: false, text: item, done });
       }
       default:
+        if (namesOnlyTasks(text)) task.unread.push({ name: label.name, text });
         return this.#readBoxBehind(task, label, row) ? undefined : this.#openOther(label, row);
     }
   }
@@ -370,10 +405,12 @@ export class PlanReader {
       task.checkbox = this.#checkbox({ ...row, checkbox: box });
     const start = row.column + row.text.lastIndexOf(said) + (word?.index ?? 0);
     const position = this.source.position(row.line, start);
+    // Without a box, a tick replaces what limits the word, too.
+    const whole = word?.limited && box === undefined ? said.slice(word.index) : word?.word;
     task.status ??= {
       state: word?.limited ? undefined : word?.state,
-      ...(word && { word: { text: word.word, position } }),
-      ...(word?.limited && { limited: said }),
+      ...(whole !== undefined && { word: { text: whole, position } }),
+      ...((word?.limited || (word === undefined && /\p{L}/u.test(said))) && { unclear: { text: said, position } }),
     };
   }
 
@@ -536,9 +573,12 @@ export class PlanReader {
   /** Returns an item of a list, and marks its checkbox as placed. */
   #item(row: Row): ItemDraft {
     const checkbox = this.#checkbox(row);
+    const mark = row.checkbox?.mark ?? "";
+    const isDropped = isStruck(row.text) || this.marks(mark) === "dropped";
     return {
       text: bare(withoutComments(row.text)),
-      checked: isTicked(row.checkbox?.mark ?? ""),
+      checked: isTicked(mark),
+      ...(isDropped && !isTicked(mark) && { dropped: true }),
       ...(checkbox && { checkbox }),
       position: this.source.position(row.line, row.column),
     };
@@ -611,6 +651,8 @@ export class PlanReader {
       position: this.source.position(row.line, row.column),
       checkbox: this.#checkbox(row),
       dependencies: line.dependencies === undefined ? [] : [line.dependencies],
+      blocks: [],
+      unread: [],
       criteria: [],
       inside: [],
       ...(row.checkbox === undefined && statusInTitle(row.text, this.words)),
@@ -624,6 +666,7 @@ export class PlanReader {
     this.#task = task;
     this.#tasks.set(row, task);
     phase.tasks.push(task);
+    for (const cell of row.cells ?? []) this.#ofTask(task, cell, row);
   }
 
   /** Gives the checkboxes of lists that repeat tasks to those without their own. */

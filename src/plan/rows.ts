@@ -3,7 +3,7 @@ import type { BlockContent, DefinitionContent, List, ListItem, Root, RootContent
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { BOX_BEGIN, checkboxAt, checkboxesIn, type FoundCheckbox } from "./boxes.js";
 import type { SourceText, Span } from "./source.js";
-import { type Label, labelOf, type PhaseTitle, phaseTitle } from "./titles.js";
+import { type Field, type Label, label, labelOf, type PhaseTitle, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
 /** One line of a plan that may have a meaning. */
@@ -23,6 +23,8 @@ export interface Row {
   readonly checkbox?: FoundCheckbox;
   /** The label that the text begins with; not of a heading. */
   readonly label: Label | undefined;
+  /** Of an item that is a row of a table: the cells below a header with a meaning, such as `Depends on`. */
+  readonly cells?: readonly Label[];
   /** The text as the title of a phase. */
   readonly phase: PhaseTitle | undefined;
 }
@@ -116,6 +118,11 @@ class RowReader {
       const [first, ...others] = node.children;
       const words = first && this.#wordsOf(first);
       let item: Row | undefined;
+      // In an outliner everything is in bullets, headings too.
+      if (first?.type === "heading" && depth === 0 && !this.#isMarked) {
+        this.addBlocks(node.children, -1, undefined);
+        continue;
+      }
       if (words !== undefined) item = this.#addLines(words, depth, parent, node);
       else if (first !== undefined) this.addBlocks([first], depth, parent);
       this.addBlocks(others, depth, item ?? parent);
@@ -181,26 +188,30 @@ class RowReader {
   }
 
   #addTable({ children }: Table, depth: number, item: Row | undefined): void {
-    for (const [index, row] of children.entries()) {
+    let header: string[] | undefined;
+    for (const row of children) {
       const [line] = this.#source.span(row) ?? [];
-      if (line !== undefined) this.#addCells(line, depth, item, index === 0);
+      if (line === undefined) continue;
+      this.#addCells(line, depth, item, header);
+      header ??= cellsOf(this.#source.text(line).trim());
     }
   }
 
   /** Adds a row of a table. With one checkbox, which is a cell, it is an item, unless it is the header: the other cells are its text. */
-  #addCells(line: number, depth: number, item: Row | undefined, isHeader: boolean): void {
+  #addCells(line: number, depth: number, item: Row | undefined, header: readonly string[] | undefined): void {
     const text = this.#source.text(line);
     const column = /^[ \t>|]*/.exec(text)?.[0].length ?? 0;
     const place = { parent: item ?? this.#heading, line, column } as const;
     const [box, second] = checkboxesIn(text);
-    const isCell = !isHeader && box !== undefined && second === undefined && beginsCell(text, box);
-    const cells = text
-      .split("|")
-      .filter((cell) => /[\p{L}\p{N}]/u.test(cell) && checkboxAt(cell.trim(), 0) === undefined);
-    if (isCell && /^[^|]{0,20}(?:\||$)/.test(text.slice(box.end)) && cells.length > 0) {
-      const [first = "", ...others] = cells.map((cell) => cell.trim());
+    const isCell = header !== undefined && box !== undefined && second === undefined && beginsCell(text, box);
+    const labels = cellsOf(text.trim()).map((cell, index) => label(header?.[index] ?? "", cell, this.#words));
+    const filled = labels.filter((one) => /[\p{L}\p{N}]/u.test(one.text) && checkboxAt(one.text, 0) === undefined);
+    const isName = ({ field }: Label) => !OF_COLUMNS.has(field);
+    const [first, ...others] = filled.filter(isName).map((one) => one.text);
+    if (isCell && /^[^|]{0,20}(?:\||$)/.test(text.slice(box.end)) && first !== undefined) {
       const name = [`${first} ${others[0] ?? ""}`.trim(), ...others.slice(1)].join(" · ");
-      this.#add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box });
+      const cells = filled.filter((one) => !isName(one));
+      this.#add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box, cells });
     } else {
       this.#add({ ...place, kind: "cells", depth, text: text.slice(text.search(/[|\S]/)).trim() });
     }
@@ -260,6 +271,17 @@ class RowReader {
   }
 }
 
+/** The columns of a table that are no part of the name of its tasks. */
+const OF_COLUMNS: ReadonlySet<Field> = new Set(["dependencies", "blocks", "time", "files", "requirements"] as const);
+
+/** Returns the cells of a row of a table. */
+export function cellsOf(text: string): string[] {
+  return text
+    .replace(/^\||\|$/g, "")
+    .split("|")
+    .map((cell) => cell.replace(/\*\*/g, "").trim());
+}
+
 /** Checks whether a checkbox is at the start of a cell of a table. */
 export function beginsCell(text: string, { start }: FoundCheckbox): boolean {
   return /(?:^|\|)\s*$/.test(text.slice(0, start));
@@ -292,7 +314,7 @@ const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 const BEGIN_OF_TITLE = /^ {0,3}[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 const END_OF_TITLE = /[^\p{P}]$|\)$/u;
-const HEADING = /^[ \t>]*#{1,6}[ \t]*/;
+const HEADING = /^[ \t>]*(?:[-*+][ \t]+)?#{1,6}[ \t]*/;
 const MARKERS = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t]|$))*[ \t]*/;
 const INDENT = /^[ \t>]*/;
 

@@ -69,7 +69,7 @@ export function readTaskLine(
 const AFTER_STRUCK = /^[*_\s]*(?:$|[^\s\p{L}\p{N}`"'[]|(?:not|no|moved|replaced|superseded|merged|dropped|see)\b)/iu;
 
 /** Checks whether a text is struck out, except for a remark at its end. */
-function isStruck(text: string): boolean {
+export function isStruck(text: string): boolean {
   const end = text.lastIndexOf("~~");
   return /^[*_\s]*~~/.test(text) && text.indexOf("~~") < end && AFTER_STRUCK.test(text.slice(end + 2));
 }

@@ -26,8 +26,11 @@ export const taskMasterParser: SourceParser = {
   parse(text, file) {
     const tags = readTags(text, file);
     const report = new PlanReport(file);
-    for (const { given, id, position } of tags.flatMap((tag) => tag.tasks)) {
+    for (const { given, id, position, task } of tags.flatMap((tag) => tag.tasks)) {
       reportSecondId(given, id, position, report);
+      if (STATES.has(task.status ?? "pending")) continue;
+      const message = `task ${id} has the status '${task.status}', which is no known state; it counts as pending`;
+      report.warn("STATE_UNKNOWN", position, message, `Write ${[...STATES.keys()].join(", ")}.`);
     }
     const links = linkTasks(
       tags.map(({ key, tasks }) => ({ key, tasks })),
@@ -201,6 +204,7 @@ function planTask({ id, task, position }: Found, dependencies: readonly string[]
 }
 
 const STATES: ReadonlyMap<string, TaskState> = new Map([
+  ["pending", "pending"],
   ["done", "done"],
   ["completed", "done"],
   ["cancelled", "dropped"],
@@ -211,7 +215,7 @@ const STATES: ReadonlyMap<string, TaskState> = new Map([
 ]);
 
 function stateOf(status: string | null | undefined): TaskState {
-  return STATES.get(status ?? "") ?? "pending";
+  return STATES.get(status ?? "pending") ?? "pending";
 }
 
 /** The key and its value, which may contain escaped quotes. */

@@ -95,6 +95,7 @@ export type Field =
   | "description"
   | "time"
   | "dependencies"
+  | "blocks"
   | "criteria"
   | "success"
   | "gate"
@@ -145,6 +146,8 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["tasks", /^(?:implementation )?tasks?(?: list)?$/],
   ["files", /^files?(?: (?:modified|created|changed|to (?:create|modify|change)))?$/],
   ["requirements", /^(?:requirements?|traces to|traceability|validates|implements|refs?|references)$/],
+  ["blocks", /^(?:blocks|blocking|unblocks|blocker for)$/],
+  ["criteria", /^(?!tasks )(?:[a-z]+ )?sub-?tasks?$/],
   ["parallel", /^(?:parallel|parallelizable|can run in parallel)$/],
 ];
 
@@ -159,7 +162,8 @@ export function fieldOf(name: string, words: Vocabulary): Field {
     if (/criteria$/.test(said) && !/gate|exit/.test(said)) return "success";
   }
   const found = FIELDS.find(([, pattern]) => pattern.test(said))?.[0];
-  return found ?? WORDED.find((field) => words.isLabel(field, said)) ?? "other";
+  const joined = said.replaceAll("-", " ");
+  return found ?? WORDED.find((field) => words.isLabel(field, said) || words.isLabel(field, joined)) ?? "other";
 }
 
 const BOLD = /^(?:\*\*|__)(?=\S)/;
@@ -178,8 +182,11 @@ function boldLabel(line: string, words: Vocabulary): Label | undefined {
   return rest === "" || /^[ \t]*[:：]/.test(behind) ? label(inside, rest, words) : undefined;
 }
 
-function label(name: string, text: string, words: Vocabulary): Label {
-  return { field: fieldOf(name, words), name: name.trim(), text: text.trim() };
+/** Returns a label with its meaning. */
+export function label(name: string, text: string, words: Vocabulary): Label {
+  // `After:` alone may be above the code that replaces other code.
+  const field = /^after$/i.test(name.trim()) && namesOnlyIds(text) ? "dependencies" : fieldOf(name, words);
+  return { field, name: name.trim(), text: text.trim() };
 }
 
 /** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
@@ -192,7 +199,7 @@ function slantedLabel(line: string, words: Vocabulary): Label | undefined {
   return label(name, closed === "" ? withoutAtEnd(rest, "*_") : rest, words);
 }
 
-const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
+const PLAIN = /^\p{L}[\p{L}\p{N} _'/&()-]{0,60}$/u;
 const LEADING = /^([^:：]+)[:：][ \t]*$/;
 
 /** Reads a label without marks: a known name, or a line that ends with a colon. */
@@ -201,7 +208,7 @@ function plainLabel(line: string, words: Vocabulary): Label | undefined {
   const name = line.slice(0, Math.max(0, colon));
   const rest = line.slice(colon + 1);
   if (PLAIN.test(name) && (line.charAt(colon) === "：" || /^[ \t]/.test(rest)) && rest.trim() !== "")
-    return fieldOf(name, words) === "other" ? undefined : label(name, rest, words);
+    return fieldOf(name, words) === "other" && !namesOnlyTasks(rest) ? undefined : label(name, rest, words);
   const leading = LEADING.exec(line)?.[1];
   return leading === undefined ? undefined : label(leading, "", words);
 }
@@ -223,6 +230,13 @@ const ID_WORDS = new RegExp(
 /** Checks whether a text has ids of tasks and phases, and nothing else. */
 export function namesOnlyIds(text: string): boolean {
   return /\d/.test(text) && text.replace(/[*_`]/g, " ").replace(ID_WORDS, "") === "";
+}
+
+const IDS = new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${ANY_ID})(?![\p{L}\p{N}])`, "u");
+
+/** Checks whether a text has ids of tasks, at least one that is not a plain number, and nothing else. */
+export function namesOnlyTasks(text: string): boolean {
+  return IDS.test(text) && namesOnlyIds(text.replace(/[[\]]/g, " "));
 }
 
 /** Returns a name for the table: in lower case, without marks, remarks and the number of a phase or task. */

@@ -45,8 +45,8 @@ const TABLE: Readonly<Record<Concept, readonly string[]>> = {
     "작업, 태스크, 과제",
   ],
   dependencies: [
-    "dependency, dependencies, deps, depends, depends on, requires, needs, blocked by, prerequisite, ",
-    "prerequisites / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von, benötigt, voraussetzungen / ",
+    "dependency, dependencies, deps, depends, depends on, dependson, requires, needs, blocked by, ",
+    "prerequisite, prerequisites, prerequisite tasks, prior tasks, task dependencies / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von, benötigt, wartet auf, voraussetzungen / ",
     "dépendance, dépendances, dépend de, nécessite, prérequis / ",
     "dependencia, dependencias, depende de, requiere, requisitos previos / ",
     "dependência, dependências, depende de, requer, pré-requisitos / ",
@@ -82,7 +82,7 @@ const TABLE: Readonly<Record<Concept, readonly string[]>> = {
     "не начато, ожидает, открыто / 待办, 未开始, 待开始, 未完成, 待完成 / 未着手, 未完了, 未対応 / 대기, 미완료, 시작 전",
   ],
   in_progress: [
-    "in progress, in-progress, started, wip, active, ongoing, in review, partial / in arbeit, begonnen / ",
+    "in progress, in-progress, started, doing, wip, active, ongoing, in review, partial / in arbeit, begonnen / ",
     "en cours / en progreso, en curso / em andamento, em progresso / in corso / в работе, в процессе / ",
     "进行中, 進行中 / 進行中, 作業中, 着手中 / 진행 중, 진행중",
   ],
@@ -214,8 +214,16 @@ function compile(extra?: PlanWords): Vocabulary {
   };
 }
 
-/** Numbers in words, as titles of phases have them. */
-const NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split(" ");
+/** Numbers in words, as titles of phases have them: twelve of each language. */
+const NUMBERS = [
+  "one two three four five six seven eight nine ten eleven twelve",
+  "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+  "un deux trois quatre cinq six sept huit neuf dix onze douze",
+  "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+  "um dois três quatro cinco seis sete oito nove dez onze doze",
+  "uno due tre quattro cinque sei sette otto nove dieci undici dodici",
+  "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
+].flatMap((words) => words.split(" "));
 const CHINESE = "一二三四五六七八九十";
 const IN_CHINESE = new RegExp(`^[${CHINESE}]+$`);
 const KEY = String.raw`\d+\.\d+|\d+[a-z]?|${NUMBERS.join("|")}|[${CHINESE}]{1,3}|[ivx]+|[a-z]`;
@@ -250,7 +258,7 @@ function cjkOf(phase: string): string {
 export function keyOf(written: string): string {
   const key = written.toLowerCase();
   const word = NUMBERS.indexOf(key);
-  if (word !== -1) return `${word + 1}`;
+  if (word !== -1) return `${(word % 12) + 1}`;
   if (!IN_CHINESE.test(key)) return key;
   const [tens = "", ones = ""] = key.includes("十") ? key.split("十") : ["", key];
   const digit = (sign: string) => CHINESE.indexOf(sign) + 1;

@@ -64,7 +64,7 @@ function titleLine({ id, name, state, optional, parallel, story }: PlanTask, { i
   const mark = state === tilde ? "~" : MARKS[state];
   const marks = [...(parallel ? ["[P]"] : []), ...(story === undefined ? [] : [`[${story}]`])];
   const title = [...marks, state === "dropped" ? `~~${name}~~` : name].join(" ");
-  const number = form === "task" ? `**Task ${id}**:` : /^\d+$/.test(id) ? `${id}.` : id;
+  const number = form === "task" ? `**Task ${id}**:` : /^\d+[a-z]?$/.test(id) ? `${id}.` : id;
   return `- [${mark}]${optional ? "*" : ""} ${number} ${title}`;
 }
 

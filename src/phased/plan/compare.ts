@@ -3,7 +3,7 @@
  * not by their current numbers and ids. Pure.
  */
 import { isPhasegateError } from "../../errors.js";
-import type { Plan, PlanPhase, PlanTask } from "../../plan/plan.js";
+import { keptItems, type Plan, type PlanPhase, type PlanTask } from "../../plan/plan.js";
 import { ENTRY_WEIGHT, jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { canonicalJson } from "../../workflow/json.js";
 import type { PhaseDefinition, PlannedTask, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -247,7 +247,7 @@ function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<stri
   }
   const [wasDropped, isDropped] = [was.plan.state, now.state].map((state) => state === "dropped");
   if (wasDropped !== isDropped) say("other", { name, ...(isDropped ? { to: "dropped" } : { from: "dropped" }) });
-  const [asked, asks] = [was.plan.acceptanceCriteria, now.acceptanceCriteria.map(({ text }) => text)];
+  const [asked, asks] = [was.plan.acceptanceCriteria, keptItems(now.acceptanceCriteria).map(({ text }) => text)];
   if (asked.join("\n") !== asks.join("\n")) say("criteria", { name, ...countOf(asked, asks) });
   const facts = ({ description, estimatedTime, requirements = [], optional, parallel }: PlannedTask | PlanTask) =>
     JSON.stringify([description, estimatedTime, requirements, optional, parallel]);

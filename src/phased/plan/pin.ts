@@ -3,7 +3,7 @@
  * wrong with plan, parser or templates fails here, before anything is written.
  */
 import { PhasegateError } from "../../errors.js";
-import type { PlanPhase, PlanTask } from "../../plan/plan.js";
+import { keptItems, type PlanPhase, type PlanTask } from "../../plan/plan.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { parseRelativePath } from "../../workflow/names.js";
@@ -103,7 +103,7 @@ export function buildPhases(
     gate: {
       kind: "plan",
       tasks: tasks.flatMap(({ id, optional, state }) => (state === "dropped" ? [] : [{ id, optional }])),
-      items: validationGate.map(({ text }) => text),
+      items: keptItems(validationGate).map(({ text }) => text),
       ...(verify === undefined ? {} : { verify }),
     },
     textRevision: revisions.phase,
@@ -152,7 +152,7 @@ function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions)
       ...(description === undefined ? {} : { description }),
       ...(estimatedTime === undefined ? {} : { estimatedTime }),
       dependencies: [...dependencies],
-      acceptanceCriteria: acceptanceCriteria.map(({ text }) => text),
+      acceptanceCriteria: keptItems(acceptanceCriteria).map(({ text }) => text),
       ...(requirements.length === 0 ? {} : { requirements: [...requirements] }),
       state: task.state,
       optional: task.optional,

@@ -142,6 +142,7 @@ const checkbox = z.object({ mark: z.string(), position });
 const item = z.object({
   text: z.string(),
   checked: z.boolean(),
+  dropped: z.optional(z.literal(true)),
   details: z.optional(z.array(z.string())),
   checkbox: z.optional(checkbox),
   position,
