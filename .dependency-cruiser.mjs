@@ -140,7 +140,8 @@ export default {
     },
     {
       name: "page-knows-the-wire",
-      comment: "the page runs in browsers: of the server it knows the types in wire.ts, the filters of lists, and the words for claims",
+      comment:
+        "the page runs in browsers: of the server it knows the types in wire.ts, the filters of lists, and the words for claims",
       severity: "error",
       from: { path: "^src/inspector/page/" },
       to: {

@@ -1,6 +1,6 @@
 /**
- * Storages: the types that an adapter works with, the types of a session's log and of statistics, and the copying of
- * sessions from one storage to another. Needs nothing of Node's.
+ * Storages: the types that an adapter works with, what adapters share (filters, pages, cursors, checks, errors), the types of a
+ * session's log and of statistics, and the copying of sessions from one storage to another. Needs nothing of Node's.
  *
  * @packageDocumentation
  */
@@ -34,6 +34,16 @@ export type {
   SessionSize,
   WatchOptions,
 } from "./ports/storage-adapter.js";
+export type { DamagedSession, ListPosition } from "./storage/common/session-query.js";
+export {
+  checkCommit,
+  commitConflict,
+  comparePositions,
+  decodeCursor,
+  matchesQuery,
+  pageLimit,
+  sessionPage,
+} from "./storage/common/session-query.js";
 
 /**
  * Copies sessions from one storage to another, commit by commit and unchanged, including payloads. Each log's chain is

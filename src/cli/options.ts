@@ -76,7 +76,7 @@ export function routedOption(): Option {
 
 /** Returns `--state`. A password in the environment variable appears in no list of processes. */
 export function stateOption(): Option {
-  return new Option("--state <where>", "where the sessions are: a folder, sqlite:FILE, or postgres://…")
+  return new Option("--state <where>", "where the sessions are: a folder, sqlite:FILE, postgres://… or module:FILE")
     .env("PHASEGATE_STATE")
     .argParser(notEmpty);
 }

@@ -193,7 +193,7 @@ async function placesOf(
   const own = await findOwnProject();
   if (hasEngine) {
     if (own !== undefined) return { workflows, state: own.state, own };
-    throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
+    throw usage("--state is missing", "Give a folder, sqlite:FILE, postgres://… or module:FILE for the sessions.");
   }
   if (own === undefined) throw nothing();
   return { workflows: [own.workflows ?? startersFolder()], state: state ?? own.state, own };

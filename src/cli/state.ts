@@ -1,5 +1,5 @@
 /**
- * Opens what `--state` names: a folder, an SQLite file or a PostgreSQL database. For one session it opens an engine, or
+ * Opens what `--state` names: a folder, an SQLite file, a PostgreSQL database or a storage from a module of the user. For one session it opens an engine, or
  * a reader for recorded sessions, without any workflows: the log of a session has what it was started on.
  */
 import { constants, existsSync } from "node:fs";
@@ -14,7 +14,7 @@ import { Notifications } from "../phased/notifications.js";
 import { type EngineOptions, resolveOptions } from "../phased/options.js";
 import { createContext } from "../phased/phased.js";
 import type { ContentProvider } from "../ports/content-provider.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { RoutedNotifications } from "../routed/notifications.js";
 import { createRoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "../routed/options.js";
@@ -26,6 +26,7 @@ import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { refuseLinkedState } from "./linked-state.js";
+import { importModule } from "./module-file.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
@@ -43,6 +44,7 @@ const KINDS: Readonly<Record<string, OpenKind>> = {
   sqlite: openSqlite,
   postgres: openPostgres,
   postgresql: openPostgres,
+  module: openModule,
 };
 
 const MEMORY = ":memory:";
@@ -126,6 +128,30 @@ async function openPostgres(rest: string, state: string, { create = false }: Ope
   }
   const { PostgresStorage } = await import("../storage/postgres/storage.js");
   return PostgresStorage.open({ url, migrate: create, ...(schema === undefined ? {} : { schema }) });
+}
+
+/**
+ * Opens the storage of a module: `module:./redis.mjs?url=redis://localhost`. Its default export, or its export `openWith`, gets
+ * the parameters behind the question mark, and `create`.
+ */
+async function openModule(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+  const [file = "", ...query] = rest.split("?");
+  if (file === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write module:./FILE.mjs.");
+  const exported = await importModule(file);
+  const open = exported.get("openWith") ?? exported.get("default");
+  if (typeof open !== "function") {
+    const hint = "Export a function openWith({ create }) that returns a storage; see docs/storage.md.";
+    throw new CommandFailure(`${file} exports no function openWith`, EXIT.usage, hint);
+  }
+  const parameters = Object.fromEntries(new URLSearchParams(query.join("?")));
+  const storage: unknown = await open({ ...parameters, create });
+  if (isStorage(storage)) return storage;
+  const hint = `Return ${storageCheck.expected}; \`phasegate test-storage\` checks the rest.`;
+  throw new CommandFailure(`openWith of ${file} returns no storage`, EXIT.usage, hint);
+}
+
+function isStorage(value: unknown): value is StorageAdapter {
+  return storageCheck.accepts(value);
 }
 
 /** Takes the parameter `schema` out of a URL. It is ours: the schema of the tables. The driver gets the others. */

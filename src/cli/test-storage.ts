@@ -1,11 +1,9 @@
 /** `phasegate test-storage`: runs the storage contract over an adapter in a module of the user. */
-import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { Command, Option } from "commander";
 import { ContractError, type ContractReport, type ContractResult } from "../testing/contract.js";
 import type { StorageContractModule } from "../testing/storage-contract/stage.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { importModule } from "./module-file.js";
 import { jsonOption, logLevelOption, notEmpty, wholeNumber } from "./options.js";
 import { print, printable, printJson, styled, type Terminal } from "./terminal.js";
 
@@ -42,7 +40,8 @@ export function testStorageCommand(terminal: Terminal, setExitCode: SetExitCode)
 }
 
 async function testStorage(file: string, options: TestStorageOptions, terminal: Terminal): Promise<ExitCode> {
-  const module = await load(file);
+  const module = Object.fromEntries(await importModule(file));
+  if (!isContractModule(module)) throw notAContract(file);
   const { kills, only, json } = options;
   const report = await reportOf(
     { ...module, ...(kills === undefined ? {} : { kills }) },
@@ -84,26 +83,12 @@ function requireCases(names: readonly string[], only = ""): void {
   throw new CommandFailure(`no case has "${only}" in its name`, EXIT.usage, hint);
 }
 
-async function load(file: string): Promise<StorageContractModule> {
-  const path = resolve(file);
-  const found = await stat(path).catch((cause: unknown) => {
-    throw new CommandFailure(`the module can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
-  });
-  if (!found.isFile()) throw new CommandFailure(`${file} is not a file`, EXIT.environment, "Name the module's file.");
-  const module: unknown = await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    const hint = "Use --log-level debug to see where the error occurred.";
-    throw new CommandFailure(`the module can't be loaded: ${messageOf(cause)}`, EXIT.problems, hint, { cause });
-  });
-  if (isContractModule(module)) return module;
-  throw new CommandFailure(
-    `${file} does not export what the contract needs`,
-    EXIT.usage,
-    "Export the function open, and if needed the functions reopen, spawn and finish; see docs/testing.md.",
-  );
+function notAContract(file: string): CommandFailure {
+  const hint = "Export the function open, and if needed the functions reopen, spawn and finish; see docs/testing.md.";
+  return new CommandFailure(`${file} does not export what the contract needs`, EXIT.usage, hint);
 }
 
-function isContractModule(module: unknown): module is StorageContractModule {
-  if (typeof module !== "object" || module === null || !("open" in module)) return false;
+function isContractModule(module: object): module is StorageContractModule {
   const exported = (name: string): unknown => Reflect.get(module, name);
   const others = ["reopen", "spawn", "finish"].map(exported);
   return (

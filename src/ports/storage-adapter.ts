@@ -3,7 +3,8 @@
  * `phasegate/testing` has the tests that every implementation must pass.
  *
  * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
- * `cli/state.ts`, and runs the contract in `test/testing/`.
+ * `cli/state.ts`, and runs the contract in `test/testing/`. One from outside is a module that `--state module:FILE` names;
+ * `phasegate/storage` has what adapters share.
  */
 import {
   anything,

@@ -141,6 +141,30 @@ describe("--state", () => {
     expect(await run("sessions", "--state", "postgres:")).toMatchObject({ code: 2 });
   });
 
+  it("names a module of the user, which gets the parameters, for every command", async () => {
+    const { state, ids } = await aState();
+    const adapter = join(import.meta.dirname, "../testing/storages/files.ts");
+    const [here, there] = [state, `${state}-copy`].map((root) => `module:${adapter}?root=${encodeURIComponent(root)}`);
+    if (here === undefined || there === undefined) throw new Error("two states");
+    expect((await run("show", ids.odd, "--state", here)).stdout).toContain("paused, in phase 2");
+    expect(await run("audit", ids.large, "--state", here)).toMatchObject({ code: 0 });
+    expect(await run("restore", here, "--state", there)).toMatchObject({ code: 0 });
+    expect((await run("sessions", "--state", there)).stdout).toContain("4 sessions");
+  });
+
+  it.each([
+    ["module:", "", "names no file", 2],
+    ["module:./none.mjs", "", "can't be read", 3],
+    ["module:./a.mjs", "export const other = 1;", "exports no function openWith", 2],
+    ["module:./a.mjs", "export default () => ({ read() {} });", "returns no storage", 2],
+    ["module:./a.mjs", "export default () => { throw new Error('no server'); };", "no server", 3],
+  ])("refuses %s of %j", async (spec, text, message, code) => {
+    const file = join(await temporaryFolder(), "a.mjs");
+    await writeFile(file, text);
+    const refused = await run("sessions", "--state", spec.replace("./a.mjs", file));
+    expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(message)]);
+  });
+
   it("refuses unknown kinds instead of creating a folder with such a name", async () => {
     for (const spec of ["sqlit:file.db", "mysql://ann:secret@host/db", "constructor:x"]) {
       const { code, stderr } = await run("sessions", "--state", spec);

@@ -1,5 +1,5 @@
 import type { AppendOptions, Commit } from "../../src/ports/storage-adapter.js";
-import { conflict } from "../../src/storage/common/session-query.js";
+import { commitConflict } from "../../src/storage/common/session-query.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import type { SessionId } from "../../src/workflow/names.js";
 /** A storage whose log was edited by hand. */
@@ -25,7 +25,8 @@ export class AlteredStorage extends MemoryStorage {
   /** Refuses to follow what was edited, as an adapter does whose sessions somebody can edit. */
   override async append(commit: Commit, { follows }: AppendOptions = {}): Promise<void> {
     const newest = await this.read(commit.sessionId);
-    if (follows !== undefined && newest?.body !== follows) throw conflict(commit.sessionId, commit.version, "edited");
+    if (follows !== undefined && newest?.body !== follows)
+      throw commitConflict(commit.sessionId, commit.version, "edited");
     await super.append(commit);
   }
 

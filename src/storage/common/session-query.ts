@@ -15,14 +15,15 @@ import { isSessionId, type SessionId, shown } from "../../workflow/names.js";
 
 /** A session's position in a list. */
 export interface ListPosition {
+  /** When it was created: ISO 8601, UTC. */
   readonly createdAt: string;
+  /** Its id, which orders sessions of the same time. */
   readonly sessionId: string;
 }
 
 /** A session in a list whose summary is unreadable; its position comes from an index. */
-export interface DamagedSession {
-  readonly createdAt: string;
-  readonly sessionId: string;
+export interface DamagedSession extends ListPosition {
+  /** Tells it from a summary. */
   readonly damaged: true;
 }
 
@@ -64,7 +65,7 @@ export function pageLimit(query: SessionQuery): number {
  * Builds a page of at most `limit` sessions, with the hashes of their newest commits if they are known. One session beyond
  * the limit means that there is a next page.
  */
-export function pageOf(
+export function sessionPage(
   found: readonly (SessionSummary | DamagedSession)[],
   limit: number,
   hashes?: ReadonlyMap<string, string>,
@@ -176,13 +177,13 @@ export function checkCommit(commit: Commit, maxBytes: number): void {
   if (!(Number.isSafeInteger(version) && version >= 1)) throw invalidCommit("version", version);
   if (!(Number.isSafeInteger(activeSince) && activeSince >= 1)) throw invalidCommit("summary.activeSince", activeSince);
   if (!isIsoTime(summary.createdAt)) throw invalidCommit("summary.createdAt", summary.createdAt);
-  let bytes = Buffer.byteLength(commit.body);
-  for (const { body } of payloads) bytes += Buffer.byteLength(body);
+  const utf8 = new TextEncoder();
+  const bytes = [commit, ...payloads].reduce((sum, { body }) => sum + utf8.encode(body).length, 0);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
 }
 
 /** Builds `CONFLICT` for a commit that cannot be appended: another writer was first, or the session was removed. */
-export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError<"CONFLICT"> {
+export function commitConflict(sessionId: SessionId, version: number, reason: string): PhasegateError<"CONFLICT"> {
   return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
     remedy: "Read the session again and repeat the command on its newest version.",
     details: { sessionId, version },

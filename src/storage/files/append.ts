@@ -6,7 +6,7 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { checkCommit, conflict, invalidCommit } from "../common/session-query.js";
+import { checkCommit, commitConflict, invalidCommit } from "../common/session-query.js";
 import { encodeCommit, isPayloadHash, packOf } from "./commit-file.js";
 import type { SessionCompactor } from "./compact.js";
 import { ignore } from "./disk.js";
@@ -112,7 +112,7 @@ export class CommitAppender {
       try {
         await checking;
         if (!(await publisher.publish(at.folder, staged, version))) {
-          throw conflict(id, version, "another writer was first");
+          throw commitConflict(id, version, "another writer was first");
         }
         const [synced, checked] = await Promise.allSettled([folder.sync(), checkPack(this.#parts, commit, at)]);
         // If the commit is not in the log, it no longer matters whether the sync failed.
@@ -165,7 +165,7 @@ function checkChain(commits: readonly Commit[], { sessionId }: Commit): void {
 
 /** Throws a failure: a conflict if a file in the session's folder is missing, since the session was removed then. */
 function throwConflict(error: unknown, { sessionId, version }: Commit): never {
-  throw isMissing(error) ? conflict(sessionId, version, "the session was removed") : error;
+  throw isMissing(error) ? commitConflict(sessionId, version, "the session was removed") : error;
 }
 
 /** Throws a failure as `outcomeUnknown`: the version has its name, but the name may not survive a power failure. */
@@ -180,14 +180,14 @@ function throwUnknown(error: unknown): never {
 async function beginSession(parts: StoreParts, commit: Commit, at: SessionPlace): Promise<void> {
   const { disk, folders, layout, reader } = parts;
   const { sessionId: id, version, previousHash } = commit;
-  if (previousHash !== "") throw conflict(id, version, "a first version has none before it");
+  if (previousHash !== "") throw commitConflict(id, version, "a first version has none before it");
   const isNew = await folders.within(layout.shelf(id), () => disk.makeFolder(at.folder));
   if (await disk.exists(layout.removed(id))) {
     await disk.fs.rmdir(at.folder).catch(ignore);
-    throw conflict(id, version, "the session exists, or was removed");
+    throw commitConflict(id, version, "the session exists, or was removed");
   }
   // Any version: the first one of a damaged session may be missing.
-  if (!isNew && (await reader.highest(at)) > 0) throw conflict(id, version, "the session exists");
+  if (!isNew && (await reader.highest(at)) > 0) throw commitConflict(id, version, "the session exists");
 }
 
 /** Refuses a commit that does not follow the previous one. `checkFolder` checks later that this one still exists. */
@@ -200,11 +200,12 @@ async function checkPrevious(parts: StoreParts, { first, payloads }: Written, at
     known.forget(id);
     seen = undefined;
   }
-  if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
+  if (seen !== undefined && seen.version >= version) throw commitConflict(id, version, "another writer was first");
   const previous = seen?.version === version - 1 ? seen : await reader.header(at, version - 1);
-  if (previous?.hash !== previousHash) throw conflict(id, version, "it does not follow the newest version");
+  if (previous?.hash !== previousHash) throw commitConflict(id, version, "it does not follow the newest version");
   // Payloads of a refused commit would stay.
-  if (payloads.length > 0 && (await reader.has(at, version))) throw conflict(id, version, "another writer was first");
+  if (payloads.length > 0 && (await reader.has(at, version)))
+    throw commitConflict(id, version, "another writer was first");
 }
 
 /**
@@ -218,7 +219,7 @@ async function checkUnedited(
   follows: string,
 ) {
   const previous = await reader.commit(at, version - 1);
-  if (previous?.body !== follows) throw conflict(id, version, "the newest version was edited");
+  if (previous?.body !== follows) throw commitConflict(id, version, "the newest version was edited");
 }
 
 /**
@@ -229,7 +230,7 @@ async function checkUnedited(
 async function checkFolder(parts: StoreParts, { sessionId: id, version }: Commit, at: SessionPlace): Promise<void> {
   if (version === 1 || (await parts.reader.has(at, version - 1))) return;
   parts.known.forget(id);
-  throw conflict(id, version, "it does not follow the newest version");
+  throw commitConflict(id, version, "it does not follow the newest version");
 }
 
 /**
@@ -243,7 +244,7 @@ async function checkPack(parts: StoreParts, { sessionId: id, version, hash }: Co
   if ((await reader.header(at, version))?.hash === hash) return;
   await publisher.remove(at.folder, version);
   known.forget(id);
-  throw conflict(id, version, "another writer was first");
+  throw commitConflict(id, version, "another writer was first");
 }
 
 /** The markers that must exist before a commit: created for it, and removed if it fails. */

@@ -8,7 +8,7 @@ import {
   decodeCursor,
   matchesQuery,
   pageLimit,
-  pageOf,
+  sessionPage,
 } from "../common/session-query.js";
 import { type CommitHeader, payloadFolder } from "./commit-file.js";
 import { TEMPORARY } from "./disk.js";
@@ -49,7 +49,7 @@ export class SessionLister {
       }
       if (found.length > limit) break;
     }
-    return pageOf(found, limit, hashes);
+    return sessionPage(found, limit, hashes);
   }
 
   /** Yields the sessions that lists omit because they are damaged. */

@@ -11,8 +11,8 @@ import {
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import {
+  commitConflict,
   comparePositions,
-  conflict,
   decodeCursor,
   decodePosition,
   encodePosition,
@@ -21,7 +21,7 @@ import {
   type ListPosition,
   matchesQuery,
   pageLimit,
-  pageOf,
+  sessionPage,
 } from "../common/session-query.js";
 
 interface StoredSession {
@@ -74,9 +74,9 @@ export class MemoryStorage implements StorageAdapter {
     const isKnown = newest !== undefined && createdAt === newest.summary.createdAt;
     if (!isKnown && !isIsoTime(createdAt)) throw invalidCommit("summary.createdAt", createdAt);
     if (version !== (newest?.version ?? 0) + 1 || previousHash !== (newest?.hash ?? "")) {
-      throw conflict(id, version, "it does not follow the newest version");
+      throw commitConflict(id, version, "it does not follow the newest version");
     }
-    if (session === undefined && this.#removed.has(id)) throw conflict(id, version, "the session was removed");
+    if (session === undefined && this.#removed.has(id)) throw commitConflict(id, version, "the session was removed");
     const summary = Object.freeze({ ...commit.summary });
     const stored = session ?? this.#begin(id, summary);
     const { commits, payloads: texts } = stored;
@@ -124,7 +124,7 @@ export class MemoryStorage implements StorageAdapter {
       if (found.length > limit) break;
     }
     const total = this.#total(query);
-    return { ...pageOf(found, limit), ...(total === undefined ? {} : { total }) };
+    return { ...sessionPage(found, limit), ...(total === undefined ? {} : { total }) };
   }
 
   /** Counts active sessions up to `upTo`. */

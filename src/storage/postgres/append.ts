@@ -6,7 +6,7 @@
  */
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
-import { checkCommit, conflict, invalidCommit, isIsoTime } from "../common/session-query.js";
+import { checkCommit, commitConflict, invalidCommit, isIsoTime } from "../common/session-query.js";
 import { type Connections, type Retrier, withStandby } from "./connections.js";
 import {
   asStorageFailure,
@@ -52,7 +52,7 @@ export class CommitAppender {
   async append(commit: Commit): Promise<void> {
     const sending = sendingOf(commit);
     const { sessionId, version } = sending;
-    if ((commit.previousHash === "") !== (version === 1)) throw conflict(sessionId, version, REFUSED);
+    if ((commit.previousHash === "") !== (version === 1)) throw commitConflict(sessionId, version, REFUSED);
     const backoff = this.#retrier.backoff();
     let unanswered = false;
     let mayJoin = this.#mayJoin(sending);
@@ -70,7 +70,7 @@ export class CommitAppender {
         unanswered ||= sent === "unconfirmed";
         if (unanswered && (await this.#confirm(sending))) return;
         if (await this.#wasDropped(sending)) throw notWritten("append");
-        throw conflict(sessionId, version, REFUSED);
+        throw commitConflict(sessionId, version, REFUSED);
       } catch (error) {
         unanswered ||= isLost(error) && !(error instanceof NotConnected);
         if (this.#retrier.mayRepeat(error) && (await backoff.wait())) continue;

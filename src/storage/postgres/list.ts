@@ -1,6 +1,6 @@
 /** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
-import { decodeCursor, pageLimit, pageOf } from "../common/session-query.js";
+import { decodeCursor, pageLimit, sessionPage } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
 import { type CommitRow, decodeText, encodeText, type Preparation, readSummary } from "./rows.js";
 import { IS_OPEN, OPEN } from "./schema.js";
@@ -30,7 +30,7 @@ export async function listSessions(
     return readSummary(sessionId, summary) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const);
   });
   const hashes = new Map(rows.map(({ session_id, hash }) => [session_id, decodeText(hash)]));
-  return pageOf(found, limit, hashes);
+  return sessionPage(found, limit, hashes);
 }
 
 /**

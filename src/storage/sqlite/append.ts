@@ -1,7 +1,7 @@
 /** Writes commits and removes sessions. Both run in a transaction of the caller. */
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { conflict } from "../common/session-query.js";
+import { commitConflict } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
 import { notWritten } from "./failures.js";
 import type { KnownSession, KnownSessions } from "./read.js";
@@ -59,13 +59,13 @@ export class CommitWriter {
     const state = known === undefined ? this.#state(id) : stateOf(known);
     const { version: newest, hash } = state ?? { version: 0, hash: "" };
     if (version !== newest + 1 || previousHash !== hash) {
-      throw conflict(id, version, "it does not follow the newest version");
+      throw commitConflict(id, version, "it does not follow the newest version");
     }
     if (state !== undefined && follows !== undefined && follows !== (known?.commit.body ?? this.#body(state))) {
-      throw conflict(id, version, "the newest version was edited");
+      throw commitConflict(id, version, "the newest version was edited");
     }
     if (state === undefined && this.#prepare("removed").get(id) !== undefined) {
-      throw conflict(id, version, "the session was removed");
+      throw commitConflict(id, version, "the session was removed");
     }
     const seq = (this.#known.seq ?? numberIn(this.#prepare("last").get() ?? {}, "seq")) + 1;
     const number = state === undefined ? this.#begin(commit) : this.#advance(commit, state);

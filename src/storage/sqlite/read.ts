@@ -6,7 +6,7 @@ import type { SQLInputValue } from "node:sqlite";
 import type { Changes, Commit, Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
 import { ENTRY_WEIGHT, RecentMap } from "../../workflow/cache.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
-import { decodeCursor, decodePosition, encodePosition, pageLimit, pageOf } from "../common/session-query.js";
+import { decodeCursor, decodePosition, encodePosition, pageLimit, sessionPage } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
 import {
   bytesIn,
@@ -197,7 +197,7 @@ export class SessionLister {
       const at = { createdAt: textIn(row, "created_at"), sessionId: textIn(row, "session_id") };
       return summaryIn(row) ?? ({ ...at, damaged: true } as const);
     });
-    return pageOf(found, limit);
+    return sessionPage(found, limit);
   }
 
   // A database is known by the time at which it was made. Commits of others that come in between are named, too. A session may
