@@ -20,7 +20,7 @@ const MAY_IMPORT = {
   "routed/decision": ["workflow"],
   ports: ["workflow", "plan", "routed/decision"],
   "workflow/files": ["workflow", "workflow/infer", "rules", "ports"],
-  runtime: ["ports"],
+  runtime: ["workflow", "ports"],
   // All kinds of sessions share one log, which knows of no phases and no gates.
   log: ["workflow", "ports"],
   approval: ["workflow", "ports", "log"],

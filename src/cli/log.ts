@@ -1,20 +1,21 @@
 /**
- * The log of a server: one JSON object per line on stderr and, on request, in files that rotate. Engines and workspaces
- * are logged by the tables {@link PHASED}, {@link ROUTED} and {@link WORKSPACE}, without the contents of evidence, reports and files.
+ * The log of a server: one JSON object per line on stderr and, on request, in files that rotate. What engines and
+ * workspaces notify is logged at the level that their tables say, without the contents of evidence, reports and files.
  */
 import { resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
 import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
-import type { EngineNotifications } from "../phased/notifications.js";
+import { PHASED_LEVELS } from "../phased/notifications.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedNotificationMap } from "../routed/notifications.js";
+import { ROUTED_LEVELS } from "../routed/notifications.js";
+import type { Levels } from "../runtime/notifier.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
-import type { WorkspaceNotificationMap } from "../workspace/options.js";
+import { WORKSPACE_LEVELS } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { LogLevel } from "./options.js";
@@ -95,95 +96,19 @@ interface Source<Name extends string> {
   on(name: Name, listener: (payload: object) => void): unknown;
 }
 
-/** The level at which each notification is logged. */
-type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "warn" | "error">>;
-
-const PHASED: Levels<keyof EngineNotifications> = {
-  started: "info",
-  assigned: "info",
-  // Each one comes with `started`, `gatePassed` or another notification.
-  phaseEntered: "debug",
-  gatePassed: "info",
-  gateFailed: "info",
-  approvalRequested: "info",
-  approved: "info",
-  denied: "info",
-  waiverRequested: "info",
-  waiverGranted: "info",
-  waiverDenied: "info",
-  stepRefused: "warn",
-  taskCompleted: "debug",
-  taskGivenUp: "info",
-  gateOverridden: "info",
-  phaseSkipped: "info",
-  paused: "info",
-  resumed: "info",
-  retried: "info",
-  rolledBack: "info",
-  migrated: "info",
-  planSynced: "info",
-  planTicked: "info",
-  planTicksPending: "warn",
-  snapshotsTaken: "warn",
-  completed: "info",
-  failed: "info",
-  deleted: "info",
-  verifying: "debug",
-  replayed: "debug",
-  conflict: "debug",
-  refused: "info",
-  security: "warn",
-  internalError: "error",
-};
-
-const ROUTED: Levels<keyof RoutedNotificationMap> = {
-  started: "info",
-  assigned: "info",
-  reported: "info",
-  gateRefused: "info",
-  approvalRequested: "info",
-  approved: "info",
-  denied: "info",
-  decided: "info",
-  suspended: "info",
-  retried: "info",
-  cancelled: "info",
-  completed: "info",
-  failed: "warn",
-  deleted: "info",
-  verifying: "debug",
-  replayed: "debug",
-  conflict: "debug",
-  refused: "info",
-  security: "warn",
-  internalError: "error",
-};
-
-const WORKSPACE: Levels<keyof WorkspaceNotificationMap> = {
-  sessionCreated: "info",
-  sessionReopened: "info",
-  called: "debug",
-  fileRead: "info",
-  saved: "info",
-  sessionCompleted: "info",
-  refused: "info",
-  security: "warn",
-  internalError: "error",
-};
-
 /** Logs what happens to phased sessions. */
 export function logPhased(engine: Engine, log: Logger): void {
-  logNotifications<keyof EngineNotifications>(engine, PHASED, log);
+  logNotifications(engine, PHASED_LEVELS, log);
 }
 
 /** Logs what happens to instances of routed workflows. */
 export function logRouted(engine: RoutedEngine, log: Logger): void {
-  logNotifications<keyof RoutedNotificationMap>(engine, ROUTED, log);
+  logNotifications(engine, ROUTED_LEVELS, log);
 }
 
 /** Logs what happens in a workspace. */
 export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): void {
-  logNotifications<keyof WorkspaceNotificationMap>(workspace, WORKSPACE, log);
+  logNotifications(workspace, WORKSPACE_LEVELS, log);
 }
 
 function logNotifications<Name extends string>(source: Source<Name>, levels: Levels<Name>, log: Logger): void {

@@ -19,6 +19,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { exampleOf, isBlank, isOfType } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
+import { isSame } from "../workflow/json-schema-values.js";
 import { nearest, shown } from "../workflow/names.js";
 import type {
   FieldDefinition,
@@ -279,7 +280,8 @@ function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate:
     message: sentence(field, value === undefined, issue.message),
     got: value === undefined ? "nothing" : shown(value),
     ...(expected === undefined ? {} : { expected }),
-    ...(wanted === undefined ? {} : { example: wanted }),
+    // A check of several values may refuse what another one of its place accepts.
+    ...(wanted === undefined || (value !== undefined && isSame(wanted, value)) ? {} : { example: wanted }),
   };
 }
 

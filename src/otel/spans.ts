@@ -17,7 +17,7 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import { isPhasegateError } from "../errors.js";
+import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { RecentMap } from "../workflow/cache.js";
 import { cut } from "./metrics.js";
 
@@ -152,10 +152,9 @@ function touch(open: Open, sessionId: string): void {
   }
 }
 
-/** Returns the type of an error, of few values: the code of one of this library, else the name of its class. */
-function errorType(error: unknown): string {
-  if (isPhasegateError(error)) return error.code;
-  return error instanceof Error ? cut(error.name) : "_OTHER";
+/** Returns the type of an error: the code with which a caller learns of it. */
+function errorType(error: unknown): ErrorCode {
+  return isPhasegateError(error) ? error.code : "INTERNAL";
 }
 
 /** Runs what must not fail a call, such as a call of the SDK; its failure goes to OpenTelemetry's own log. */

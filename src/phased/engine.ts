@@ -83,7 +83,10 @@ export class Engine extends SessionsById {
     return this.#loaded;
   }
 
-  /** Adds a listener for a notification; returns a function that removes it. */
+  /**
+   * Adds a listener for a notification; returns a function that removes it.
+   * @throws {PhasegateError} `INVALID_INPUT` when there is no notification of that name.
+   */
   on<N extends keyof EngineNotifications>(name: N, listener: Listener<EngineNotifications[N]>): () => void {
     const caller = this.#caller;
     if (caller === undefined) return this.#notifications.on(name, listener);

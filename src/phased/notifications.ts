@@ -2,7 +2,7 @@
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { ownedBy } from "../ports/actor.js";
-import { Notifier } from "../runtime/notifier.js";
+import { type Levels, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
@@ -171,5 +171,48 @@ export interface EngineNotifications {
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
+/** All notifications of an engine, each with the level at which it is logged. */
+export const PHASED_LEVELS: Levels<keyof EngineNotifications> = {
+  started: "info",
+  assigned: "info",
+  // Each one comes with `started`, `gatePassed` or another notification.
+  phaseEntered: "debug",
+  gatePassed: "info",
+  gateFailed: "info",
+  approvalRequested: "info",
+  approved: "info",
+  denied: "info",
+  waiverRequested: "info",
+  waiverGranted: "info",
+  waiverDenied: "info",
+  stepRefused: "warn",
+  taskCompleted: "debug",
+  taskGivenUp: "info",
+  gateOverridden: "info",
+  phaseSkipped: "info",
+  paused: "info",
+  resumed: "info",
+  retried: "info",
+  rolledBack: "info",
+  migrated: "info",
+  planSynced: "info",
+  planTicked: "info",
+  planTicksPending: "warn",
+  snapshotsTaken: "warn",
+  completed: "info",
+  failed: "info",
+  deleted: "info",
+  verifying: "debug",
+  replayed: "debug",
+  conflict: "debug",
+  refused: "info",
+  security: "warn",
+  internalError: "error",
+};
+
 /** Notifies an engine's host. */
-export class Notifications extends Notifier<EngineNotifications> {}
+export class Notifications extends Notifier<EngineNotifications> {
+  constructor() {
+    super(PHASED_LEVELS);
+  }
+}

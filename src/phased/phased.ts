@@ -55,6 +55,7 @@ import { cleanup, isAccepted, listAndCount } from "./lists.js";
 import { type Notifications, notificationOf, type SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, Pinned } from "./pinned.js";
+import { checkRequest } from "./request-checks.js";
 import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
@@ -76,6 +77,7 @@ async function statistics(context: EngineContext, request: StatisticsRequest): P
 export const phased = {
   assign,
   attemptsWithEvidence,
+  checkRequest,
   cleanup,
   completePhase,
   completeTask,

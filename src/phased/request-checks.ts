@@ -26,6 +26,10 @@ const moved = { ...keyed, phase: number, by: text, reason: text };
 
 const CHECKS = {
   start: { ...keyed, workflowType: text, target: anything, options: anything },
+  getPhase: { phase: number },
+  getTask: { phase: number, task: number },
+  getDocument: { path: text },
+  artifact: { phase: number },
   completeTask: { ...keyed, phase: number, task: number, note: anything, outcome: anything },
   pause: noted,
   resume: noted,

@@ -77,6 +77,7 @@ export class Session<
 
   /**
    * Returns the current phase, or a completed one.
+   * @throws {PhasegateError} `INVALID_INPUT` when an argument is not a whole number.
    * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
@@ -87,6 +88,7 @@ export class Session<
 
   /**
    * Returns a task of the current phase, or of a completed one.
+   * @throws {PhasegateError} `INVALID_INPUT` when an argument is not a whole number.
    * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
@@ -94,9 +96,10 @@ export class Session<
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
    */
   task(phase: Phase, task: number): Promise<TaskView> {
-    return this.run("getTask", async ({ phased, context }) =>
-      phased.viewTask(context, await phased.loadSession(context, this.id), phase, task),
-    );
+    return this.run("getTask", async ({ phased, context }) => {
+      phased.checkRequest("getTask", { phase, task });
+      return phased.viewTask(context, await phased.loadSession(context, this.id), phase, task);
+    });
   }
 
   /**
@@ -107,13 +110,14 @@ export class Session<
    *   reached.
    * @throws {PhasegateError} `PATH_REFUSED` when the path leaves the folder, or names a gate, metadata.json, a hidden file
    *   or a secret.
-   * @throws {PhasegateError} `INVALID_INPUT` when it is not a text in UTF-8.
+   * @throws {PhasegateError} `INVALID_INPUT` when `path` is not a text, or the document is not one in UTF-8.
    * @throws {PhasegateError} `TOO_LARGE` when it is larger than 1 MiB.
    */
   document(path: string): Promise<DocumentView> {
-    return this.run("getDocument", async ({ phased, context }) =>
-      phased.viewDocument(context, await phased.loadSession(context, this.id), path),
-    );
+    return this.run("getDocument", async ({ phased, context }) => {
+      phased.checkRequest("getDocument", { path });
+      return phased.viewDocument(context, await phased.loadSession(context, this.id), path);
+    });
   }
 
   /**
@@ -180,13 +184,15 @@ export class Session<
   /**
    * Returns the accepted evidence of a completed phase; undefined for the current phase, and for one that was skipped.
    * Reads the whole log.
+   * @throws {PhasegateError} `INVALID_INPUT` when an argument is not a whole number.
    * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    */
   artifact(phase: Phase): Promise<ArtifactView | undefined> {
-    return this.run("artifact", async ({ phased, context }) =>
-      phased.viewArtifact(context, await phased.loadSession(context, this.id), phase),
-    );
+    return this.run("artifact", async ({ phased, context }) => {
+      phased.checkRequest("artifact", { phase });
+      return phased.viewArtifact(context, await phased.loadSession(context, this.id), phase);
+    });
   }
 
   /** Returns the options that the session was started with. */
@@ -361,6 +367,7 @@ export class Session<
 
   #phase(number: number | undefined): Promise<PhaseView> {
     return this.run("getPhase", async ({ phased, context }) => {
+      if (number !== undefined) phased.checkRequest("getPhase", { phase: number });
       const loaded = await phased.loadSession(context, this.id);
       return phased.viewPhase(context, loaded, number ?? loaded.session.head.phase);
     });

@@ -111,7 +111,10 @@ export class RoutedEngine {
     });
   }
 
-  /** Adds a listener for a notification; returns a function that removes it. */
+  /**
+   * Adds a listener for a notification; returns a function that removes it.
+   * @throws {PhasegateError} `INVALID_INPUT` when there is no notification of that name.
+   */
   on<N extends keyof RoutedNotificationMap>(name: N, listener: Listener<RoutedNotificationMap[N]>): () => void {
     const { notifications, caller } = this.#context;
     if (caller === undefined) return notifications.on(name, listener);

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { ownedBy } from "../ports/actor.js";
-import { linkTo, Notifier } from "../runtime/notifier.js";
+import { type Levels, linkTo, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { RoutedCommit } from "./state/machine.js";
 
@@ -84,8 +84,36 @@ export interface RoutedNotificationMap {
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
+/** All notifications of a routed engine, each with the level at which it is logged. */
+export const ROUTED_LEVELS: Levels<keyof RoutedNotificationMap> = {
+  started: "info",
+  assigned: "info",
+  reported: "info",
+  gateRefused: "info",
+  approvalRequested: "info",
+  approved: "info",
+  denied: "info",
+  decided: "info",
+  suspended: "info",
+  retried: "info",
+  cancelled: "info",
+  completed: "info",
+  failed: "warn",
+  deleted: "info",
+  verifying: "debug",
+  replayed: "debug",
+  conflict: "debug",
+  refused: "info",
+  security: "warn",
+  internalError: "error",
+};
+
 /** Notifies a routed engine's host. */
-export class RoutedNotifications extends Notifier<RoutedNotificationMap> {}
+export class RoutedNotifications extends Notifier<RoutedNotificationMap> {
+  constructor() {
+    super(ROUTED_LEVELS);
+  }
+}
 
 /** Notifies the host of the events in a commit. */
 export function announceRouted(

@@ -4,7 +4,8 @@
  * of an error: the caller alone, listeners of `security`, or listeners of `internalError`.
  */
 import { EventEmitter } from "eventemitter3";
-import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
+import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import { meantOr, shown } from "../workflow/names.js";
 
 /** A listener. If it throws or rejects, neither the other listeners nor the call are affected. */
 export type Listener<P> = (payload: P) => unknown;
@@ -22,12 +23,24 @@ interface Failures {
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
+/** The notifications by name, each with the level at which it is logged. */
+export type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "warn" | "error">>;
+
 /** Sends notifications to listeners, each isolated from the others. */
 export class Notifier<Names extends Failures> {
   readonly #emitter = new EventEmitter<string>();
+  readonly #levels: Levels<keyof Names & string>;
 
-  /** Adds a listener; returns a function that removes it. */
+  constructor(levels: Levels<keyof Names & string>) {
+    this.#levels = levels;
+  }
+
+  /**
+   * Adds a listener; returns a function that removes it.
+   * @throws {PhasegateError} `INVALID_INPUT` when there is no such notification: its listener would never be called.
+   */
   on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void {
+    if (!Object.hasOwn(this.#levels, name)) throw noNotification(name, Object.keys(this.#levels));
     // A new function for each call: a listener added twice is called twice, and each is removed separately.
     const own: Listener<Names[N]> = (payload) => listener(payload);
     this.#emitter.on(name, own);
@@ -76,6 +89,13 @@ export class Notifier<Names extends Failures> {
   #failed(name: string, error: unknown): void {
     if (name !== "internalError") this.notify("internalError", { operation: `listener of ${name}`, error });
   }
+}
+
+function noNotification(name: string, names: readonly string[]): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `there is no notification ${shown(name)}`, {
+    remedy: meantOr(name, names, `There are ${names.join(", ")}.`),
+    details: { field: "name" },
+  });
 }
 
 /** Returns the link to a request on the inspector's page, by the hash of its commit; nothing if the host names no page. */

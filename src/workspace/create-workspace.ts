@@ -118,7 +118,7 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
   const { folders, recorder, storage, hashKey } = recorded;
   // Not among the tools: their metrics are of what agents have called.
   const asked = new Operations({ context: () => undefined, notifications, clock, engine: "recorded" });
-  const hiding = asked.within(() => undefined);
+  const reading = caller === undefined ? asked : asked.within(() => undefined);
   return {
     variables: roots.known,
     workflows: () => listWorkflows(skillPlaces({ roots })),
@@ -128,9 +128,8 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
     },
     session(id) {
       const whole = session(id, folders, recorder);
-      if (caller === undefined) return whole;
       const seen = <T>(operation: string, read: () => Promise<T>) =>
-        hiding.run(operation, async () => {
+        reading.run(operation, async () => {
           await sessions.require(operation, id);
           return read();
         });
@@ -143,8 +142,8 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
     },
     watch(query = {}, options = {}) {
       if (storage === undefined) throw notRecorded("watch");
-      return watchKind(storage, { ...query, kind: recordedMachine.kind }, options, async (next) => {
-        try {
+      return watchKind(storage, { ...query, kind: recordedMachine.kind }, options, (next) =>
+        asked.guard("watch", async () => {
           for (;;) {
             const commit = await next();
             if (commit === undefined) return undefined;
@@ -152,11 +151,8 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
             if (caller !== undefined && !maySee(caller, "watch", commit.summary)) continue;
             return readWhole(recordedMachine, commit, hashKey);
           }
-        } catch (error) {
-          if (isPhasegateError(error)) notifications.report("watch", error);
-          throw error;
-        }
-      });
+        }),
+      );
     },
   };
 }
@@ -295,7 +291,7 @@ class ToolConnection implements Connection {
       if (!isPhasegateError(error)) throw error;
       const sessionId = namedSession(input) ?? this.#sessionId;
       notifications.failed(tool.name, error, sessionId === undefined ? {} : { sessionId });
-      return { success: false, error: error.message, remedy: error.remedy };
+      return { success: false, error: error.message, code: error.code, remedy: error.remedy };
     } finally {
       notifications.notify("called", { tool: tool.name, milliseconds: clock.elapsed() - begun, success });
     }
@@ -324,5 +320,5 @@ function namedSession(input: unknown): string | undefined {
 function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
   const names = tools.map((tool) => tool.name);
   const remedy = meantOr(name, names, `The tools are ${names.join(", ")}.`);
-  return { success: false, error: `there is no tool ${shown(name)}`, remedy };
+  return { success: false, error: `there is no tool ${shown(name)}`, code: "INVALID_INPUT", remedy };
 }

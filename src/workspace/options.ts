@@ -5,7 +5,7 @@ import { checkOwner, type Owner, ownerCheck } from "../ports/actor.js";
 import { type Clock, clockCheck, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import { type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
 import { type Telemetry, telemetryCheck } from "../ports/telemetry.js";
-import { Notifier } from "../runtime/notifier.js";
+import { type Levels, Notifier } from "../runtime/notifier.js";
 import {
   check,
   checkOptions,
@@ -105,8 +105,25 @@ export interface WorkspaceNotificationMap {
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
+/** All notifications of a workspace, each with the level at which it is logged. */
+export const WORKSPACE_LEVELS: Levels<keyof WorkspaceNotificationMap> = {
+  sessionCreated: "info",
+  sessionReopened: "info",
+  called: "debug",
+  fileRead: "info",
+  saved: "info",
+  sessionCompleted: "info",
+  refused: "info",
+  security: "warn",
+  internalError: "error",
+};
+
 /** The notifications of one workspace. */
-export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {}
+export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {
+  constructor() {
+    super(WORKSPACE_LEVELS);
+  }
+}
 
 /** Checked options, with defaults. */
 interface ResolvedWorkspaceOptions {

@@ -54,7 +54,11 @@ export interface Workspace extends WorkspaceConnection, ActorWorkspace {
    * @throws {PhasegateError} `INVALID_INPUT` when the actor's name, team or roles are invalid.
    */
   as(actor: Actor, authorize?: Authorize): ActorWorkspace;
-  /** Adds a listener for a notification. Returns a function that removes it. */
+  /**
+   * Adds a listener for a notification. Returns a function that removes it.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when there is no notification of that name.
+   */
   on<N extends keyof WorkspaceNotificationMap>(name: N, listener: Listener<WorkspaceNotificationMap[N]>): () => void;
   /** Returns numbers of calls, sessions and violations, and durations in milliseconds, since the workspace was created. */
   metrics(): WorkspaceMetrics;
@@ -99,7 +103,7 @@ export interface WorkspaceConnection extends WorkspaceFunctions {
   readonly tools: readonly ToolListing[];
 }
 
-/** The tools as functions. None of them rejects: errors come back as `{ success: false, error, remedy }`. */
+/** The tools as functions. None of them rejects: errors come back as `{ success: false, error, code, remedy }`. */
 export interface WorkspaceFunctions {
   /**
    * Loads all files of a workflow. A skill with steps gives only the current step. `workflow`: its name, or the path of its

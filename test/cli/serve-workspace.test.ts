@@ -30,6 +30,13 @@ describe("phasegate serve --bundle", () => {
     await client.close();
     const said = log.map(({ msg }) => msg);
     expect(said).toEqual(expect.arrayContaining(["workspace", "sessionCreated", "saved", "security"]));
+    const calls = log.flatMap(({ msg, tool, error }) => (msg === "call" ? [[tool, error]] : []));
+    expect(calls).toEqual([
+      ["read_file", undefined],
+      ["read_file", "PATH_REFUSED"],
+      ["create_session", undefined],
+      ["save_output", undefined],
+    ]);
     expect(JSON.stringify(log)).not.toContain("Follow the steps");
   });
 

@@ -147,6 +147,17 @@ describe("a gate with a schema", () => {
     ]);
   });
 
+  it("never shows the refused value as the example", () => {
+    const issues = [
+      { message: "more than b", path: ["count"] },
+      { message: "not this one", path: ["list", 0] },
+    ];
+    const [count, first] = failing(issues, { count: 3, list: [{ name: "first" }] });
+    expect([count?.got, first?.got]).toEqual(["3", '{"name":"first"}']);
+    expect(count).not.toHaveProperty("example");
+    expect(first).not.toHaveProperty("example");
+  });
+
   it("accepts path segments that are objects or symbols", () => {
     expect(failing([{ message: "no", path: [{ key: "list" }, { key: 0 }] }], { list: ["x"] })).toMatchObject([
       { field: "list.0", got: '"x"', example: { name: "first" } },

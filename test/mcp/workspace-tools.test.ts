@@ -61,9 +61,10 @@ it("answers a wrong call with an error and a remedy, and continues", async () =>
   const { client, ask } = await connect(workspace);
   const refused = await client.callTool({ name: "read_file", arguments: { path: "../../etc/passwd" } });
   expect(refused.isError).toBe(true);
-  expect(Object.keys(answerOf(refused))).toEqual(["success", "error", "remedy"]);
+  expect(Object.keys(answerOf(refused))).toEqual(["success", "error", "code", "remedy"]);
   expect(await ask("save_output", { path: "report.md", content: 3 })).toMatchObject({
     error: expect.stringContaining("content"),
+    code: "INVALID_INPUT",
     remedy: "It takes path, content.",
   });
   expect(await ask("list_files")).toMatchObject({ entries: ["workflows/"] });

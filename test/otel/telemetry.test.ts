@@ -146,6 +146,28 @@ describe("spans", () => {
     expect(failed).toMatchObject([{ attributes: { "phasegate.error.code": "PHASE_LOCKED" }, count: 1 }]);
   });
 
+  it("of a storage that throws a plain error have one code, in the answer and at each operation", async () => {
+    const { telemetry, spans, points } = watched();
+    const storage = new MemoryStorage();
+    storage.read = () => Promise.reject(new TypeError(MARKER));
+    const engine = createEngine({ storage, content: new MemoryContent({ workflows: [building] }), telemetry });
+    const { ask } = await connectInMemory(engine, { telemetry });
+    expect(await ask({ action: "get_phase", session_id: "building_a_20260304_050607" })).toMatchObject({
+      code: "INTERNAL",
+    });
+    const types = spans().flatMap(({ name, attributes }) =>
+      "error.type" in attributes ? [[name, attributes["phasegate.error.code"] ?? attributes["error.type"]]] : [],
+    );
+    expect(types).toEqual([
+      ["storage read", "INTERNAL"],
+      ["phasegate getPhase", "INTERNAL"],
+      ["tools/call pos_workflow", "INTERNAL"],
+    ]);
+    for (const metric of ["phasegate.storage.duration", "phasegate.operation.duration"]) {
+      expect(await points(metric)).toMatchObject([{ attributes: { "error.type": "INTERNAL" } }]);
+    }
+  });
+
   it("of calls that name no known action or session have none of the client's words", async () => {
     const { telemetry, spans, collect } = watched();
     const { engine } = makeBuilding({ telemetry });
@@ -226,7 +248,12 @@ describe("spans", () => {
     const errors = (await points("mcp.server.operation.duration"))?.filter(
       ({ attributes }) => attributes["error.type"],
     );
-    expect(errors?.map(({ attributes }) => attributes["gen_ai.tool.name"])).toEqual(["read_file", "search_standards"]);
+    expect(
+      errors?.map(({ attributes }) => [attributes["gen_ai.tool.name"], attributes["phasegate.error.code"]]),
+    ).toEqual([
+      ["read_file", "FILE_NOT_FOUND"],
+      ["search_standards", "INVALID_INPUT"],
+    ]);
   });
 });
 

@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "routed/decision": "workflow",
   ports: "workflow plan routed/decision",
   "workflow/files": "workflow workflow/infer rules ports",
-  runtime: "ports",
+  runtime: "workflow ports",
   log: "workflow ports",
   phased: "workflow template plan rules gate routed/decision ports workflow/files runtime log approval",
   routed: "workflow template plan rules gate routed/decision ports runtime log approval phased",

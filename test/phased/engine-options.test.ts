@@ -2,6 +2,7 @@ import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phas
 import { LinearDecider } from "phasegate/ai";
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { expect, it } from "vitest";
+import { makeWorkspace } from "../workspace/make-workspace.js";
 
 const workflow = defineWorkflow({
   ...{ type: "one", revision: "1", name: "One", description: "One phase" },
@@ -78,6 +79,31 @@ const ROUTED: readonly (readonly [options: unknown, message: string])[] = [
 
 it.each(ROUTED)("createRoutedEngine says what is wrong with %j: %s", (options, message) => {
   expect(() => createRoutedEngine(options as never)).toThrow(message);
+});
+
+it("no engine and no workspace listens to a notification that there is not", async () => {
+  const phased = createEngine({ storage, content });
+  const { workspace } = await makeWorkspace();
+  const listeners: readonly { on(name: string, listener: () => void): unknown }[] = [
+    phased as never,
+    phased.as({ name: "ann" }) as never,
+    createRoutedEngine(routed) as never,
+    workspace as never,
+  ];
+  for (const source of listeners) {
+    const wrong = (name: string) => {
+      const error = expect.objectContaining({
+        code: "INVALID_INPUT",
+        message: `there is no notification ${JSON.stringify(name)}`,
+        remedy:
+          name === "internalerror" ? "Did you mean internalError?" : expect.stringMatching(/^There are .*security/),
+        details: { field: "name" },
+      });
+      expect(() => source.on(name, () => {}), name).toThrow(error);
+    };
+    for (const name of ["internalerror", "toString", ""]) wrong(name);
+    expect(() => source.on("security", () => {})).not.toThrow();
+  }
 });
 
 it("options that are undefined count as missing ones", async () => {

@@ -29,6 +29,25 @@ describe("reading", () => {
     expect(missing).toMatchObject({ code: "TASK_NOT_FOUND", details: { valid: [1, 2] } });
   });
 
+  it("names an argument that it can't read", async () => {
+    const { engine } = makeEngine();
+    const id = await startTwoPhases(engine);
+    const asked = { phase: 1, task: 1 };
+    const session = engine.session(id);
+    const calls: readonly (readonly [() => Promise<unknown>, string])[] = [
+      [() => engine.getTask(id, asked as never, undefined as never), "getTask: phase must be a whole number"],
+      [() => engine.getTask(id, 1, "1" as never), "getTask: task must be a whole number"],
+      [() => engine.getTask(id, 1, undefined as never), "getTask: task is missing"],
+      [() => engine.getPhase(id, asked as never), "getPhase: phase must be a whole number"],
+      [() => session.phase("1" as never), "getPhase: phase must be a whole number"],
+      [() => engine.artifact(id, asked as never), "artifact: phase must be a whole number"],
+      [() => engine.getDocument(id, { path: "a.md" } as never), "getDocument: path must be a text"],
+    ];
+    for (const [call, message] of calls)
+      expect(await failure(call())).toMatchObject({ code: "INVALID_INPUT", message });
+    expect(await engine.getPhase(id, undefined)).toMatchObject({ currentPhase: 1 });
+  });
+
   it("reports a text that differs from that at the start", async () => {
     let text = "# One, as it was";
     const living = (content: () => string) =>

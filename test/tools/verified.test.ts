@@ -30,8 +30,11 @@ describe("a refusal by verifiers", () => {
       code: "GATE_FAILED",
       missing_evidence: [],
       problems: [
-        { field: "report", problem: "unverified", got: '"report.md"' },
-        { field: "", problem: "unverified" },
+        {
+          ...{ field: "report", problem: "unverified", got: '"report.md"' },
+          message: expect.stringMatching(/^'report' is not verified \(file_matches\): ./),
+        },
+        { field: "", problem: "unverified", message: expect.stringMatching(/^verified_by\.1 \(command\) failed: ./) },
       ],
       verification: [
         { verifier: "file_matches", field: "report", ok: false, ran: "report.md" },

@@ -36,6 +36,26 @@ function makeTool(
   return { ...made, tool, dispatch, call, refused, start };
 }
 
+const HOUSE = defineWorkflow({
+  ...{ type: "house", revision: "1", name: "House", description: "Builds a house" },
+  phases: [
+    {
+      ...{ number: 1, name: "Dig", content: "# Dig" },
+      gate: { evidence: z.object({ depth: z.number().refine((depth) => depth > 2, "must be deep enough") }) },
+      tasks: [
+        {
+          name: "dig",
+          content:
+            "# Task 1: Dig\n\n**Estimated Time:** 5-10 minutes\n\n## Deliverables\n\n- `hole.md`\n- the spoil, next to it\n",
+        },
+        { name: "look", content: "# Task 2: Look\n\nLook into it.\n" },
+      ],
+    },
+    { number: 2, name: "Build", purpose: "Raise the walls", content: "# Build" },
+    { number: 3, name: "Live", content: "# Live" },
+  ],
+});
+
 describe("the actions", () => {
   it("are all but delete_session, which the host turns on", () => {
     const { engine } = makeEngine();
@@ -314,6 +334,34 @@ describe("every action", () => {
     expect(done).toMatchObject({ workflow_complete: true, next_phase: null });
   });
 
+  it("complete_phase says of each problem what is wrong, and what the next phase is for", async () => {
+    const { call, refused, start } = makeTool({}, [HOUSE]);
+    const session_id = await start("house");
+    const shallow = { action: "complete_phase", session_id, phase: 1, evidence: { depth: 1 } };
+    const message = "'depth': must be deep enough";
+    expect(await refused(shallow)).toMatchObject({
+      validation_errors: [message],
+      problems: [{ field: "depth", problem: "invalid", message, got: "1" }],
+    });
+    const next = await call({ ...shallow, evidence: { depth: 3 } });
+    expect(next.next_phase).toEqual({ phase_number: 2, title: "Build", description: "Raise the walls" });
+    const last = await call({ action: "complete_phase", session_id, phase: 2, evidence: {} });
+    expect(last.next_phase).toEqual({ phase_number: 3, title: "Live" });
+  });
+
+  it("get_task says how long a task takes and what it produces, where its text does", async () => {
+    const { call, start } = makeTool({}, [HOUSE]);
+    const task = { action: "get_task", session_id: await start("house"), phase: 1 };
+    const { task_content: dig } = await call({ ...task, task_number: 1 });
+    expect(dig).toMatchObject({
+      estimated_duration: "5-10 minutes",
+      artifacts_to_produce: ["hole.md", "the spoil, next to it"],
+    });
+    const { task_content: look } = await call({ ...task, task_number: 2 });
+    expect(look).not.toHaveProperty("estimated_duration");
+    expect(look).not.toHaveProperty("artifacts_to_produce");
+  });
+
   it("retry_phase continues a failed session, whose state names it", async () => {
     const { call, refused, start } = makeTool();
     const id = await start();
@@ -443,6 +491,17 @@ describe("every action", () => {
 });
 
 describe("refusals", () => {
+  it("of a long note name it as it was sent", async () => {
+    const { call, refused, start } = makeTool();
+    const session_id = await start();
+    const checkpoint_note = "x".repeat(2000);
+    expect(await refused({ action: "pause", session_id, checkpoint_note: `${checkpoint_note}x` })).toMatchObject({
+      error: "'checkpoint_note' is longer than 2000 characters",
+      code: "INVALID_INPUT",
+    });
+    await call({ action: "pause", session_id, checkpoint_note });
+  });
+
   it("of a later phase contain the current phase, the progress and the next call", async () => {
     const { call, refused, start } = makeTool();
     const id = await start();
@@ -450,7 +509,9 @@ describe("refusals", () => {
       error_type: "StateError",
       code: "PHASE_LOCKED",
       violation_type: "attempted_skip",
+      reason: "Currently on Phase 1",
       required_action: "Complete Phase 1 checkpoint first",
+      artifacts_available: {},
       current_phase_content: { phase_number: 1, content: expect.stringContaining("Build") },
       progress: { completed: [], current: 1, total: 2 },
       next: { action: "get_phase", session_id: id },
@@ -461,6 +522,17 @@ describe("refusals", () => {
     await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
     const again = await refused({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
     expect(again).toMatchObject({ error_type: "StateError", violation_type: "already_completed", current_phase: 2 });
+  });
+
+  it("of a later phase say why, and name the artifacts that there are", async () => {
+    const { call, refused, start } = makeTool({}, [HOUSE]);
+    const session_id = await start("house");
+    const ahead = { action: "get_phase", session_id, phase: 3 };
+    expect(await refused(ahead)).toMatchObject({ reason: "Currently on Phase 1", artifacts_available: {} });
+    await call({ action: "complete_phase", session_id, phase: 1, evidence: { depth: 3 } });
+    const dug = { reason: "Currently on Phase 2", artifacts_available: { phase_1: ["depth"] } };
+    expect(await refused(ahead)).toMatchObject(dug);
+    expect(await refused({ action: "get_task", session_id, phase: 3, task_number: 1 })).toMatchObject(dug);
   });
 
   it.each([
@@ -569,11 +641,25 @@ describe("the host's selection of actions", () => {
     const tool = workflowTool(engine, { name: "gate", actions: ["start", "get_phase", "complete_phase"] });
     expect(JSON.stringify(tool.inputSchema)).not.toContain("rollback");
     expect(tool.description).not.toContain("rollback");
-    expect(await tool.dispatch({ action: "rollback", session_id: "x", to_phase: 1 })).toMatchObject({
+    expect(await tool.dispatch({ action: "rollback", session_id: "x", to_phase: 1 })).toEqual({
       status: "error",
+      action: "rollback",
+      error: "'rollback' is off on this server",
+      error_type: "ValueError",
+      code: "INVALID_INPUT",
+      remediation: "Ask the person who runs this to do it, or use one of valid_actions.",
       valid_actions: ["start", "get_phase", "complete_phase"],
     });
     expect(tool.name).toBe("gate");
+    // Not even as what a misspelled action may mean.
+    const usual = workflowTool(engine, {});
+    expect(await usual.dispatch({ action: "delete_session", session_id: "x" })).toMatchObject({
+      error: "'delete_session' is off on this server",
+    });
+    expect(await usual.dispatch({ action: "delete_sesion", session_id: "x" })).toMatchObject({
+      error: 'Unknown action: "delete_sesion"',
+      remediation: "Use one of valid_actions.",
+    });
   });
 });
 

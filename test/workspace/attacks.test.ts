@@ -48,6 +48,7 @@ async function refuses(path: string, ...ways: readonly ("read" | "list" | "save"
     expect(answer, `${way} ${JSON.stringify(path)}`).toEqual({
       success: false,
       error: expect.any(String),
+      code: expect.any(String),
       remedy: expect.stringMatching(/\S/),
     });
     const text = JSON.stringify(answer);

@@ -62,6 +62,7 @@ it("a full disk keeps the old file, and the answer reports the failure", async (
   expect(JSON.parse(stdout)).toEqual({
     success: false,
     error: expect.stringMatching(/notes\/file\.md" can't be replaced \(EFBIG\)$/),
+    code: "STORAGE_FAILED",
     remedy: expect.any(String),
   });
   expect(await readFile(join(folder, "file.md"), "utf8")).toBe(VERSIONS[0]);

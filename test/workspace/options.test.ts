@@ -61,6 +61,7 @@ describe("a failing storage", () => {
     expect(await workspace.createSession()).toEqual({
       success: false,
       error: "create_session failed: internal error",
+      code: "INTERNAL",
       remedy: expect.stringContaining("tell the operator"),
     });
     expect(heard).toEqual([["create_session", "Error: password=hunter2"]]);

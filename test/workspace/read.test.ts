@@ -74,6 +74,7 @@ describe("read_file", () => {
     expect(await workspace.readFile({ path: "workflows/intake/instruction.md" })).toEqual({
       success: false,
       error: "there is no {bundle-root}/workflows/intake/instruction.md",
+      code: "FILE_NOT_FOUND",
       remedy: "There are {bundle-root}/workflows/intake/instructions.md, {bundle-root}/workflows/intake/workflow.yaml.",
     });
     expect(await workspace.readFile({ path: "workflow/intak/x.md" })).toMatchObject({
@@ -97,6 +98,7 @@ describe("read_file", () => {
     expect(await call({ file: "x" })).toEqual({
       success: false,
       error: expect.stringMatching(/^read_file was called wrongly: path: .*"file" is unknown$/),
+      code: "INVALID_INPUT",
       remedy: "It takes path, offset?, limit?.",
     });
     expect(await call({ path: "x", offest: 1 })).toMatchObject({

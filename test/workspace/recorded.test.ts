@@ -7,6 +7,7 @@ import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/wo
 import { beforeEach, describe, expect, it } from "vitest";
 import { recordedMachine } from "../../src/workspace/session/machine.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { failure } from "../support/failure.js";
 import { writeFiles } from "../support/write-files.js";
 import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 
@@ -150,6 +151,7 @@ describe("a recorded session", () => {
     expect(answers[0]).toEqual({
       success: false,
       error: `{output-root}/${path} is saved, but could not be recorded`,
+      code: "INTERNAL",
       remedy: expect.stringContaining("Save it again"),
     });
     expect(await readFile(join(made.output, path), "utf8")).toBe("x");
@@ -163,6 +165,47 @@ describe("a recorded session", () => {
     expect(await workspace.completeSession()).toMatchObject({ success: true, outputs: 1 });
     const history = await workspace.session(id).history();
     expect(history.map(({ type }) => type)).toEqual(["opened", "preloaded", "saved", "completed"]);
+  });
+
+  it("whose storage throws a plain error gives one code, to agents and to the host, and tells nothing more", async () => {
+    const id = await begin();
+    const session = workspace.session(id);
+    const told: string[] = [];
+    workspace.on("internalError", ({ operation }) => told.push(operation));
+    const plain = new Error("the disk at /srv/state is gone");
+    const fails = () => Promise.reject(plain);
+    // biome-ignore lint/correctness/useYield: it fails before its first commit
+    const breaks = async function* () {
+      throw plain;
+    };
+    Object.assign(storage, { read: fails, append: fails, payload: fails, log: breaks, watch: breaks });
+    const ann = workspace.as({ name: "ann" });
+    const refused = await Promise.all([
+      failure(session.history()),
+      failure(session.audit()),
+      failure(ann.session(id).history()),
+      failure(workspace.watch().next()),
+      failure(ann.watch().next()),
+    ]);
+    const answers = [
+      await workspace.saveOutput({ path: `${id}/a.md`, content: "x" }),
+      await workspace.listFiles(),
+      await workspace.completeSession(),
+    ];
+    expect([...refused, ...answers].map((found) => ("code" in found ? found.code : found))).toEqual(
+      Array(8).fill("INTERNAL"),
+    );
+    expect(JSON.stringify([...refused.map(({ message }) => message), ...answers])).not.toContain("/srv");
+    expect(told.sort()).toEqual([
+      "audit",
+      "complete_session",
+      "history",
+      "history",
+      "list_files",
+      "save_output",
+      "watch",
+      "watch",
+    ]);
   });
 
   it("whose log cannot be written returns no step of a skill, and skips none", async () => {

@@ -128,6 +128,7 @@ describe("save_output", () => {
     expect(await workspace.saveOutput({ path: "report.md", content: "x" })).toEqual({
       success: false,
       error: "the path begins with no session's id",
+      code: "INVALID_INPUT",
       remedy: 'Call create_session, then save it as "<session_id>/report.md".',
     });
     const id = await create(workspace);
@@ -478,6 +479,7 @@ describe("a path to save to", () => {
       expect(await workspace.saveOutput({ path, content: "x" })).toEqual({
         success: false,
         error: "there is no open session that the path could mean",
+        code: "INVALID_INPUT",
         remedy: "Call create_session, then save again.",
       });
     }

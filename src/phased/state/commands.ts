@@ -332,7 +332,10 @@ export function phaseOutOfRange(structure: WorkflowStructure, requested: number)
 }
 
 /** Returns the error for a text that is too long for the head. */
-export function tooLong(field: "note" | "reason" | "operator" | "by", limit: number): PhasegateError<"INVALID_INPUT"> {
+export function tooLong(
+  field: "note" | "checkpoint_note" | "reason" | "operator" | "by",
+  limit: number,
+): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `'${field}' is longer than ${limit} characters`, {
     remedy: `Shorten it to ${limit} characters; what is longer belongs in a file.`,
     details: { field, expected: `at most ${limit} characters` },

@@ -4,6 +4,7 @@
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
 import { conceal, WHOLE } from "../../gate/check-gate.js";
+import { withoutExamples } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
@@ -29,7 +30,7 @@ import {
   waiverCall,
 } from "./next-call.js";
 import { droppedNotice, tickNotice } from "./plan.js";
-import { problemEntry, skipNotice } from "./shapes.js";
+import { skipNotice } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -142,6 +143,8 @@ function judged(
 
 /** Limits the names of evidence in an answer. */
 const NAMES_MAX = 100;
+/** Limits what an answer says of the next phase, in characters. */
+const DESCRIPTION_MAX = 400;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   const {
@@ -159,6 +162,8 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   } = result;
   const done = nextPhase === null;
   const isLong = evidenceAccepted.length > NAMES_MAX;
+  // Its text may say more: get_phase has that.
+  const about = nextPhase?.purpose ?? nextPhase?.plan?.goal;
   return {
     status: "success",
     action: "complete_phase",
@@ -178,6 +183,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
       phase_number: nextPhase.number,
       ...optional("phase_in_plan", numberInPlan(nextPhase)),
       title: nextPhase.name,
+      ...(about === undefined ? {} : { description: brief(about, DESCRIPTION_MAX) }),
     },
     next: done ? null : phaseCall(sessionId),
   };
@@ -210,7 +216,7 @@ function failed(
     checkpoint_passed: false,
     missing_evidence: missing.slice(0, NAMES_MAX),
     validation_errors: listed.map(({ message }) => message),
-    problems: listed.map(problemEntry),
+    problems: withoutExamples(listed),
     ...planClaims(result),
     ...droppedNotice(result.dropped),
     more_problems: more === 0 ? undefined : `${more} more: see get_errors`,

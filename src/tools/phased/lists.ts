@@ -2,6 +2,8 @@
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
 import type { RefusedStep } from "../../phased/phased.js";
+import { tooLong } from "../../phased/state/commands.js";
+import { NOTE_MAX } from "../../phased/state/decide-gate.js";
 import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { describeOptions } from "../../rules/options.js";
@@ -103,6 +105,8 @@ export async function deleteSession(context: ToolContext, params: ParametersOf<"
 
 export async function pause(context: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
   const { checkpoint_note: note, idempotency_key: key } = params;
+  // The engine would name it as its own option.
+  if (note !== undefined && note.length > NOTE_MAX) throw tooLong("checkpoint_note", NOTE_MAX);
   const request = { ...(note === undefined ? {} : { note }), ...keyed(key) };
   const paused = await context.engine.pause(params.session_id, request);
   const { sessionId, replayed } = paused;

@@ -22,6 +22,14 @@ import { planWords } from "./plan.js";
 
 /** Returns the answer to a call whose action is missing, unknown, or not given to agents. */
 export function unknownActionAnswer(fault: Fault | undefined, action: unknown, allowed: readonly Action[]): WireObject {
+  if (isAction(action)) {
+    return badRequestAnswer({
+      action,
+      error: `'${action}' is off on this server`,
+      remediation: "Ask the person who runs this to do it, or use one of valid_actions.",
+      valid_actions: allowed,
+    });
+  }
   const meant = typeof action === "string" ? nearest(action, allowed) : undefined;
   return badRequestAnswer({
     action: typeof action === "string" ? shown(action).slice(1, -1) : "",
@@ -206,6 +214,7 @@ function violation(error: AnyPhasegateError): WireObject {
     case "PHASE_LOCKED":
       return {
         violation_type: "attempted_skip",
+        reason: `Currently on Phase ${error.details.current}`,
         required_action: `Complete Phase ${error.details.current} checkpoint first`,
       };
     case "PHASE_ALREADY_COMPLETED":

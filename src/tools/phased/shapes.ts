@@ -2,7 +2,6 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { requiredFormat, requiredNames } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
-import type { Problem } from "../../gate/verdict.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
@@ -95,12 +94,11 @@ export function taskContent(view: TaskView, shown: FilledText | OwnText, given: 
   const { phase, task, facts, content, contentChanged, documents } = view;
   const { text, leftOut } = shown;
   const { purpose, plan } = task;
-  // Steps, artifacts and the like are in the text.
-  const unlessIn = (fact: string | undefined) => (fact !== undefined && text.includes(fact) ? undefined : fact);
   return {
     title: facts.title ?? task.name,
-    ...optional("description", unlessIn(purpose)),
-    ...optional("estimated_duration", unlessIn(plan?.estimatedTime)),
+    ...optional("description", purpose !== undefined && text.includes(purpose) ? undefined : purpose),
+    ...optional("estimated_duration", plan?.estimatedTime ?? facts.estimatedDuration),
+    ...optional("artifacts_to_produce", unlessLong(facts.artifactsToProduce)),
     ...documentNames(documents),
     ...(contentChanged ? { content_changed: true } : {}),
     ...optional("note", leftOutNote(leftOut)),
@@ -179,11 +177,6 @@ export function skipNotice(skipped: readonly SkippedPhase[] | undefined): WireOb
     return { phase_number: phase, title: brief(name, 120), reason: brief(reason, REASON_MAX) };
   });
   return { skipped_phases: named };
-}
-
-/** Returns a problem without its sentence, which is in `validation_errors`, and without its example, which would be copied. */
-export function problemEntry({ field, problem, got, expected }: Problem): WireObject {
-  return compact({ field, problem, got, expected });
 }
 
 /** Limits facts next to a text; the text itself is complete in `content`. */
@@ -283,7 +276,7 @@ function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | unde
 }
 
 /** Names the artifacts of the last phase that has some; those of earlier ones were named in the phases after them. */
-function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
+export function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
   const [newest, ...earlier] = [...artifacts].reverse();
   if (newest === undefined) return {};
   const named = { [`phase_${newest[0]}`]: newest[1] };

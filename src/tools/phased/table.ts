@@ -12,7 +12,7 @@ import { errorsCall, phaseCall } from "./next-call.js";
 import { completeTask, getDocument, getPhase, getTask, resume, retryPhase, rollback, start } from "./phases.js";
 import { syncPlan } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
-import { phaseContent } from "./shapes.js";
+import { artifactNames, phaseContent } from "./shapes.js";
 import { getSession, getState } from "./state.js";
 
 const WORKFLOW: Product<ToolContext, Action> = {
@@ -119,6 +119,7 @@ async function withCurrentPhase(context: ToolContext, refusal: WireObject, sessi
   const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
   const whole = {
     ...refusal,
+    artifacts_available: artifactNames(view.artifacts),
     current_phase_content: { ...phaseContent(view, false, context), content: view.content.text },
     progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
   };

@@ -255,14 +255,18 @@ export class SessionCounts {
   }
 }
 
-/** Builds the error for a saved file whose act could not be appended to the log. */
-function notRecorded(path: string, cause: unknown): PhasegateError<"STORAGE_FAILED"> {
+/** Builds the error for a saved file whose act could not be appended to the log: by an error of the storage, or a foreign one. */
+function notRecorded(path: string, cause: unknown): PhasegateError<"STORAGE_FAILED" | "INTERNAL"> {
   const remedy = "Save it again to the same path: that does no harm. If it fails again, tell the user.";
-  return new PhasegateError("STORAGE_FAILED", `${path} is saved, but could not be recorded`, {
-    remedy,
-    details: { operation: "record" },
-    cause,
-  });
+  return new PhasegateError(
+    isPhasegateError(cause) ? "STORAGE_FAILED" : "INTERNAL",
+    `${path} is saved, but could not be recorded`,
+    {
+      remedy,
+      details: { operation: "record" },
+      cause,
+    },
+  );
 }
 
 /** A client of a workspace: the roots that it reads, and the sessions that it may write. */

@@ -6,7 +6,7 @@
 
 import { posix } from "node:path";
 import * as z from "zod";
-import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { type ErrorCode, isPhasegateError, PhasegateError } from "../../errors.js";
 import { type Action, action, type Failure } from "../../tools/dispatch.js";
 import { fieldNames, isOptional, type ObjectSchema, publishedSchema } from "../../tools/schemas.js";
 import { unknownField } from "../../tools/wire.js";
@@ -27,6 +27,8 @@ export interface ToolFailure {
   readonly success: false;
   /** What is wrong. */
   readonly error: string;
+  /** Which kind of failure it is. */
+  readonly code: ErrorCode;
   /** What to do next. */
   readonly remedy: string;
 }

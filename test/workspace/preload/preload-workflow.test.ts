@@ -149,6 +149,7 @@ describe("a classic workflow", () => {
     expect(await (await office.open()).preloadWorkflow({ workflow: "meting-notes" })).toEqual({
       success: false,
       error: 'there is no workflow "meting-notes"; did you mean "meeting-notes"?',
+      code: "WORKFLOW_NOT_FOUND",
       remedy:
         "The workflows are check-facts, feature-brief, meeting-notes, release, release-check. " +
         "Give one of these names, or the path of a workflow's folder.",
@@ -190,6 +191,7 @@ describe("a workflow.yaml", () => {
     expect(await preloadOf(text)).toEqual({
       success: false,
       error: expect.stringContaining(problem),
+      code: "DEFINITION_INVALID",
       remedy: expect.stringContaining("correct the file"),
     });
     expect(Reflect.get({}, "polluted")).toBeUndefined();
