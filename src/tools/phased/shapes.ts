@@ -25,7 +25,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 import type { ToolContext } from "./actions.js";
 import { DENIAL_MAX, waivedNotice } from "./approval-notices.js";
 import { evidenceNote } from "./evidence-note.js";
-import { droppedNotice } from "./plan.js";
+import { droppedNotice, idsText } from "./plan.js";
 
 /** What agents are given, and what texts may ask for all the same. */
 type GivenTools = Pick<ToolContext, "absentTools" | "actions">;
@@ -228,7 +228,7 @@ function taskEntry(task: TaskProgress): WireObject {
     id,
     name: brief(name, 120),
     state,
-    dependencies: dependencies.length === 0 ? undefined : dependencies,
+    dependencies: idsText(dependencies),
     ready: ready || undefined,
     closed,
     optional: optional || undefined,
