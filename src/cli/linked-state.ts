@@ -2,12 +2,16 @@ import { linkIn } from "../sandbox/change.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
 /**
- * Refuses a state in a project that goes through a link: who has made the project would decide where sessions are written. The
- * path is relative to the project.
+ * Refuses a state in a project, or another folder that `option` names, that goes through a link: who has made the project
+ * would decide what is written where. The path is relative to the project.
  */
-export function refuseLinkedState(project: string, path: string): void {
+export function refuseLinkedState(project: string, path: string, option = "--state"): void {
   const link = linkIn(project, path);
   if (link === undefined) return;
-  const hint = "If you have made the link, give --state the place where it leads; if not, delete it.";
-  throw new CommandFailure(`the state is refused: ${link} in the project is a link`, EXIT.environment, hint);
+  const hint = `If you have made the link, give ${option} the place where it leads; if not, delete it.`;
+  throw new CommandFailure(
+    `the folder of ${option} is refused: ${link} in the project is a link`,
+    EXIT.environment,
+    hint,
+  );
 }

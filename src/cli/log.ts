@@ -202,28 +202,11 @@ export function warnOpenGates(listings: readonly WorkflowListing[], log: Logger)
   }
 }
 
-/** The tool that texts of workflows ask for, where standards can be searched. */
-export const SEARCH = "search_standards";
-
-/** Warns about workflows whose texts ask for the search tool, which is not served. */
-export async function warnMissingSearch(
-  listings: readonly WorkflowListing[],
-  content: ContentProvider,
-  log: Logger,
-): Promise<void> {
+/** Warns about workflows whose texts ask for a search, which is not served. */
+export function warnMissingSearch(listings: readonly WorkflowListing[], log: Logger): void {
   for (const listing of listings) {
-    if (listing.status === "broken") continue;
-    const { type, phases } = listing.definition.structure;
-    const parts = phases.flatMap(({ number: phase, tasks }) => [
-      { phase },
-      ...tasks.map(({ number: task }) => ({ phase, task })),
-    ]);
-    for (const part of parts) {
-      const text = await content.text(type, part).catch(() => undefined);
-      if (!text?.text.includes(SEARCH)) continue;
-      log.warn({ workflowType: type, ...part }, `a text asks for ${SEARCH}, which needs --standards`);
-      break;
-    }
+    if (listing.status === "broken" || listing.definition.structure.searches !== true) continue;
+    log.warn({ workflowType: listing.type }, "texts ask for a search, which needs --standards");
   }
 }
 

@@ -8,6 +8,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
 import type { McpServer } from "@modelcontextprotocol/server";
+import type { Logger } from "pino";
 import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import type { OnExchange } from "../deciders/exchange.js";
@@ -27,12 +28,15 @@ import {
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
+import type { ContentProvider } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
+import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
 import type { Action } from "../tools/phased/actions.js";
 import { RecentMap } from "../workflow/cache.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -45,7 +49,6 @@ import {
   logRoutedWorkflows,
   logWorkflows,
   logWorkspace,
-  SEARCH,
   warnMissingApprovers,
   warnMissingSearch,
   warnOpenGates,
@@ -53,6 +56,7 @@ import {
 import { cleanUpRegularly } from "./operate.js";
 import { type LogLevel, requireFolder } from "./options.js";
 import type { ListenOptions } from "./serve-options.js";
+import { requireNoLink } from "./state.js";
 import {
   type CurrentTrust,
   openVerifiers,
@@ -71,6 +75,8 @@ export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptio
   readonly logFiles?: LogFiles;
   /** The folders of phased workflows; empty if none are served. */
   readonly workflows: readonly string[];
+  /** The folder of the index through which texts of phased workflows are read; missing if they are read from their files. */
+  readonly rag?: string;
   /** The folders that agents may search; empty if there are none. */
   readonly standards: readonly string[];
   readonly toolName: string;
@@ -189,10 +195,22 @@ function localUser(): Owner {
 }
 
 async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
-  const { workflows, project, agentSync, claims, toolName: name, maxTokens, actions, poll, cleanupAfter } = options;
+  const {
+    workflows,
+    rag,
+    project,
+    agentSync,
+    claims,
+    toolName: name,
+    maxTokens,
+    actions,
+    poll,
+    cleanupAfter,
+  } = options;
   if (workflows.length === 0) return undefined;
   const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
-  const content = new FileContent({ roots });
+  const files = new FileContent({ roots });
+  const content = rag === undefined ? files : await searchedContent(files, roots, rag, options, log);
   return async (basis) => {
     if (basis === undefined) return undefined;
     const engine = createEngine({
@@ -212,8 +230,8 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     if (!canApprove) warnMissingApprovers(listings, log);
     warnOpenGates(listings, log);
     const canSearch = options.standards.length > 0;
-    if (!canSearch) await warnMissingSearch(listings, content, log);
-    const absent = canSearch ? {} : { absentTools: [SEARCH] };
+    if (!canSearch) warnMissingSearch(listings, log);
+    const absent = canSearch ? {} : { absentTools: [SEARCH_TOOL] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const tool = { maxTokens, ...(actions === undefined ? {} : { actions }), ...absent };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
@@ -306,19 +324,42 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
   };
 }
 
+/** Returns workflows whose texts come from a search. */
+async function searchedContent(
+  definitions: FileContent,
+  roots: readonly string[],
+  folder: string,
+  { project }: ServeOptions,
+  log: Logger,
+): Promise<ContentProvider> {
+  const place = resolve(folder);
+  if (project !== undefined) requireNoLink(place, project, "--rag");
+  const { RagContent } = await import("../search/rag-content.js");
+  return new RagContent({
+    definitions,
+    retriever: await openRetriever({ roots, folder: place }, "rag", log),
+  });
+}
+
+/** Opens an index of Markdown. It is made now: a missing package or folder is reported at the start. */
+async function openRetriever(
+  options: Pick<OramaRetrieverOptions, "roots" | "folder">,
+  name: string,
+  log: Logger,
+): Promise<OramaRetriever> {
+  // Orama is an optional peer, which all else does without.
+  const { OramaRetriever } = await import("../search/retriever.js");
+  const retriever = new OramaRetriever({ ...options, onProblem: (problem: object) => log.warn(problem, name) });
+  const { problems: _, ...found } = await retriever.refresh();
+  log.info(found, name);
+  return retriever;
+}
+
 async function prepareSearch({ standards, maxTokens }: ServeOptions, { log }: Logs): Promise<Open | undefined> {
   if (standards.length === 0) return undefined;
   const roots = await Promise.all(standards.map((path) => requireFolder(path, "the folder of standards")));
-  // Orama is an optional peer, which the other products do without.
-  const [{ OramaRetriever }, { createSearchTool }] = await Promise.all([
-    import("../search/retriever.js"),
-    import("../tools/search-tool.js"),
-  ]);
-  const onProblem = (problem: object) => log.warn(problem, "standards");
-  const retriever = new OramaRetriever({ roots, onProblem });
-  // The index is made now: a missing package or folder is reported at the start.
-  const { problems: _, ...found } = await retriever.refresh();
-  log.info(found, "standards");
+  const retriever = await openRetriever({ roots }, "standards", log);
+  const { createSearchTool } = await import("../tools/search-tool.js");
   const tool = createSearchTool(retriever, { maxTokens, onError: (err) => log.error({ err }, "search") });
   return async () => ({
     register(server, { telemetry }) {

@@ -43,6 +43,9 @@ function folderOptions(): Option[] {
   return [
     workflowsOption("folders of phased workflows; of two with the same name, the first counts"),
     startersOption(),
+    new Option("--rag <dir>", "read the texts of phased workflows through a search, whose index is kept in this folder")
+      .env("PHASEGATE_RAG")
+      .argParser(notEmpty),
     new Option("--standards <dir...>", "folders of Markdown files that agents may search, by the tool search_standards")
       .env("PHASEGATE_STANDARDS")
       .argParser(repeated),

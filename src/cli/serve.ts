@@ -157,8 +157,10 @@ async function complete(
   const logFiles = logFilesOf(given.logDir, env);
   const hasMore = workspace !== undefined || standards.length > 0;
   const { workflows, state, own } = await placesOf(given, named, place, hasMore);
-  if (given.cleanupAfter !== undefined && workflows.length === 0) {
-    throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
+  if (workflows.length === 0) {
+    const unused = given.cleanupAfter !== undefined ? "--cleanup-after" : given.rag !== undefined ? "--rag" : undefined;
+    if (unused !== undefined)
+      throw usage(`${unused} is for phased workflows`, "Give --workflows or --starters, or leave it out.");
   }
   if (given.inspector !== undefined && state === undefined) {
     throw usage(

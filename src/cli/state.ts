@@ -69,12 +69,12 @@ export function parseState(state: string): StateName {
   return kind === "sqlite" && rest !== "" && rest !== MEMORY ? { kind, rest, path: rest } : { kind, rest };
 }
 
-/** Refuses a state that is in a project, and goes through a link in it. Throws `CommandFailure`. */
-export function requireNoLink(state: string, project: string): void {
+/** Refuses a state, or what another option names, that is in a project, and goes through a link in it. Throws `CommandFailure`. */
+export function requireNoLink(state: string, project: string, option?: string): void {
   const { path } = parseState(state);
   if (path === undefined) return;
   const [root, place] = [resolve(project), resolve(path)];
-  if (isInside(root, place)) refuseLinkedState(root, relative(root, place).split(sep).join("/"));
+  if (isInside(root, place)) refuseLinkedState(root, relative(root, place).split(sep).join("/"), option);
 }
 
 /**

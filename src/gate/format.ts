@@ -208,7 +208,8 @@ const ITEMS_FORMAT = "whether each item holds, by its number: a boolean";
 /** Describes the validation items by number, which is how they are claimed. */
 function planFormat(gate: PlanGate): JsonObject {
   const byNumber = requiredItems(gate);
-  const description = "the ids of the tasks that are done: all of this phase, but for optional and waived ones";
+  const description =
+    "the ids of the tasks that are done: all of this phase, but for optional and waived ones; those noted as done count without being listed";
   const proven = gate.proofs === undefined ? {} : { each: PROOF_FORMAT };
   return {
     [TASKS_FIELD]: { type: "list", required: true, description },

@@ -1,5 +1,5 @@
 /**
- * Checks evidence for a phase that comes from a plan: every required task must be claimed by its id, and
+ * Checks evidence for a phase that comes from a plan: every required task must be claimed by its id, or noted as done, and
  * every item of the validation gate by its number or its text. A checkbox that is ticked in the plan's file
  * is not a claim. A claim of a task that is noted as given up is refused; one of a task that the plan has dropped counts for
  * nothing.
@@ -37,6 +37,14 @@ export function planGateExample(gate: PlanGate): JsonObject {
  */
 export function claimedIds(evidence: JsonObject): string[] {
   return listed(evidence).filter((id) => typeof id === "string");
+}
+
+/** Returns evidence with the tasks that are noted as done among its claims; a value that is no list stays as it is. */
+export function withNoted(evidence: JsonObject, noted: readonly string[]): JsonObject {
+  const given = ownValue(evidence, TASKS_FIELD) ?? [];
+  if (!Array.isArray(given)) return evidence;
+  const more = noted.filter((id) => !given.includes(id));
+  return more.length === 0 ? evidence : { ...evidence, [TASKS_FIELD]: [...given, ...more] };
 }
 
 /** Returns the numbers, from 1, of the items of the validation gate that evidence claims as true. */
@@ -90,7 +98,7 @@ function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
       const similar = index < SUGGESTIONS_MAX ? nearest(id, unknown) : undefined;
       const text = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
       const meant = number === undefined ? text : ` (you sent the number ${number}, and ids are texts: send "${id}")`;
-      const message = `Task ${id} is not in '${TASKS_FIELD}'${meant}: do it, then claim it by its id`;
+      const message = `Task ${id} is not in '${TASKS_FIELD}'${meant}, nor noted as done: do it, then note it or claim it by its id`;
       return { field: TASKS_FIELD, problem: "missing", message, expected: `"${id}" in the list`, example: id };
     });
   return [...wrong, ...missing];

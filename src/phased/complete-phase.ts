@@ -11,7 +11,7 @@ import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { measuredOutcome } from "../gate/format.js";
 import { type Judged, judge } from "../gate/judge.js";
-import { givenUpProblems } from "../gate/plan-gate.js";
+import { givenUpProblems, withNoted } from "../gate/plan-gate.js";
 import { hasRules } from "../gate/verdict.js";
 import { validateWaived } from "../gate/waivers.js";
 import { keyedRequest } from "../log/machine.js";
@@ -150,9 +150,9 @@ function dependenciesOf({ head }: PhasedSession, { gate }: PhaseDefinition): str
   // Rules can read the attempt's number.
   const attempt = gate.kind === "fields" && hasRules(gate) ? attempts : "";
   const waived = head.waived?.map(({ version }) => version) ?? "";
-  const givenUp = gate.kind === "plan" ? (head.tasks?.givenUp ?? "") : "";
+  const noted = gate.kind === "plan" ? `${head.tasks?.done} ${head.tasks?.givenUp}` : "";
   // After a rollback the artifacts and snapshots are other ones: each entry has a baseline of its own.
-  return `${structureVersion} ${merged} ${baseline} ${attempt} ${waived} ${givenUp}`;
+  return `${structureVersion} ${merged} ${baseline} ${attempt} ${waived} ${noted}`;
 }
 
 /** Returns the plan's ids of the tasks of a phase with these numbers. */
@@ -182,7 +182,9 @@ async function evaluate(
     last?.merge === true ? await mergeLast(context, session, last.version, submitted.submission) : submitted.submission;
   const stored = storeValue(submission.evidence, submission.characters);
   const claims = gate.kind === "open" || gate.proofs === undefined ? undefined : readClaims(gate, submission.evidence);
-  const { evidence, proofs } = claims ?? { evidence: submission.evidence, proofs: [] };
+  const { evidence: claimed, proofs } = claims ?? { evidence: submission.evidence, proofs: [] };
+  const { done = [], givenUp } = session.head.tasks ?? {};
+  const evidence = gate.kind === "plan" ? withNoted(claimed, plannedIds(phase, done)) : claimed;
   const lookups = proofs.length === 0 ? [] : lookupsFor(context, proofs);
   const hasChecks = checksOf(gate).length + lookups.length > 0;
   const { enforcement, telemetry } = context.options;
@@ -193,9 +195,9 @@ async function evaluate(
   const validating =
     isWaived && schema ? validateWaived(schema, gate, evidence) : schema?.["~standard"].validate(evidence);
   const schemaResult = await validating;
-  const made = outputOf(schemaResult, evidence, structure) ?? (proofs.length === 0 ? undefined : evidence);
+  const made =
+    outputOf(schemaResult, evidence, structure) ?? (proofs.length === 0 && evidence === claimed ? undefined : evidence);
   const output = made === undefined ? undefined : storeValue(made);
-  const givenUp = session.head.tasks?.givenUp;
   const contradicted =
     gate.kind === "plan" && givenUp !== undefined
       ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp))

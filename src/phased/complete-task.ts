@@ -1,4 +1,4 @@
-/** Notes of tasks: what is done or given up in the current phase, for whoever continues the work. No claim towards the gate. */
+/** Notes of tasks: what is done or given up in the current phase, for whoever continues the work. A plan's gate takes what is done as claimed. */
 import { PhasegateError } from "../errors.js";
 import { type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition } from "../workflow/structure.js";

@@ -212,7 +212,7 @@ export class Engine extends SessionsById {
   }
 
   /**
-   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate.
+   * Notes a task of the current phase as done, for whoever continues the work. In a phase from a plan the gate takes it as the claim of this task.
    * @throws {PhasegateError} as {@link Session.completeTask} does.
    */
   async completeTask(

@@ -121,8 +121,8 @@ export class Session<
   }
 
   /**
-   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate, and counts
-   * as no attempt. Noting it again changes nothing.
+   * Notes a task of the current phase as done, for whoever continues the work. To the gate of a phase from a plan it is the
+   * claim of this task; to other gates it is none. It counts as no attempt. Noting it again changes nothing.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
    *   is not the current one.
    * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.

@@ -81,6 +81,8 @@ export interface StartResult {
   readonly skipped?: readonly SkippedPhase[];
   /** The numbers of its phases that require nothing. */
   readonly openPhases: readonly number[];
+  /** True if a text of its workflow's folder tells the agent to search. */
+  readonly searches: boolean;
   /** Other sessions on the same workflow and target that are not completed, newest first. */
   readonly openSessions: readonly SessionSummary[];
   /** The plan that its phases come from, if they do. */
@@ -131,7 +133,8 @@ export async function startSession(context: EngineContext, request: StartRequest
   const more = { ...skippedIn(started.events, loaded.structure), ...startedPlan(loaded.structure, warnings) };
   const open = openPhases(loaded.structure.phases);
   const settled = await context.pinned.options(sessionId);
-  const current = { options: settled, phase, openPhases: open, openSessions, replayed, ...more };
+  const searches = loaded.structure.searches === true;
+  const current = { options: settled, phase, openPhases: open, searches, openSessions, replayed, ...more };
   return { sessionId, workflowType: structure.type, target, ...current };
 }
 

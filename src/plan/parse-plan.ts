@@ -70,7 +70,7 @@ export interface ParsePlanOptions {
  * Reads Markdown as a plan: phases, tasks, criteria, gates and dependencies, with their positions. Every checkbox
  * outside of code is in the plan or in a diagnostic.
  *
- * @throws {PhasegateError} `PLAN_PARSE` when the text can't be a plan: no phase and no task, or over 5 MiB.
+ * @throws {PhasegateError} `PLAN_PARSE` when the text can't be a plan: it has no phase and no task, or is too long or nested too deep.
  * @throws {PhasegateError} `INVALID_INPUT` when there is no such dialect.
  */
 export function parsePlan(markdown: string, options: ParsePlanOptions = {}): PlanReading {

@@ -167,7 +167,8 @@ class Containers {
 
 const TAB = 4;
 
-function columnsOf(text: string, from = 0): number {
+/** Returns the width of a text, in columns; it begins at the column `from`. */
+export function columnsOf(text: string, from = 0): number {
   let column = from;
   for (const char of text) column += char === "\t" ? TAB - (column % TAB) : 1;
   return column - from;

@@ -5,6 +5,7 @@
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { canonicalJson } from "../workflow/json.js";
+import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems, partWithin } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
@@ -83,7 +84,7 @@ interface SearchContext {
 
 /** Creates the tool through which agents search texts. `handler` may be called concurrently. */
 export function createSearchTool(retriever: Retriever, options: SearchToolOptions = {}): SearchTool {
-  const { name = "search_standards", description = DESCRIPTION, phases = "hidden", onError } = options;
+  const { name = SEARCH_TOOL, description = DESCRIPTION, phases = "hidden", onError } = options;
   const inputSchema = phases === "shown" ? searchPhasesInput : searchInput;
   const context: SearchContext = { retriever, name, phases, maxChars: maxCharsFor(options.maxTokens) };
   const search = action(inputSchema.strict(), searchTexts);

@@ -45,11 +45,8 @@ const RULE = /^\s*([-*_])\1{2,}\s*$/;
 /** The cost of each of their characters, as a fraction of a line: each level of a list is looked at in each of its lines. */
 const OPENED = 0.08;
 
-/**
- * Checks whether a text has too many lines for its length: more than `most`, plus one for every `each` characters. Lines in
- * deep lists and quotes cost more.
- */
-export function hasTooManyLines(lines: readonly string[], most = LINES, each = LINE_MIN): boolean {
+/** Checks whether a text has too many lines for its length. Lines in deep lists and quotes cost more. */
+function hasTooManyLines(lines: readonly string[]): boolean {
   let [count, length] = [0, 0];
   for (const line of lines) {
     const isBlank = line.trim() === "";
@@ -57,7 +54,7 @@ export function hasTooManyLines(lines: readonly string[], most = LINES, each = L
     count += isBlank ? BLANK : 1 + opening.length * OPENED;
     length += isBlank ? 0 : line.length - opening.length;
   }
-  return count > most + length / each;
+  return count > LINES + length / LINE_MIN;
 }
 
 /** The line on which the last paragraph may have begun, for each parser run. */

@@ -75,6 +75,8 @@ export interface WorkflowStructure {
   tags?: string[] | undefined;
   /** `none` if the workflow is not about a file or folder: its sessions have the project itself, `.`, as their target. */
   target?: "none" | undefined;
+  /** True if a text of its folder tells the agent to search. */
+  searches?: true | undefined;
   /** The JSON Schema of the options that a session can be started with. Any options if missing. */
   optionsSchema?: JsonObject | undefined;
   /** The number of the first phase. */
@@ -299,6 +301,7 @@ const shape = z.object({
   prerequisites: texts,
   tags: texts,
   target: z.optional(z.literal("none")),
+  searches: z.optional(z.literal(true)),
   optionsSchema: z.optional(storedObjectSchema),
   startPhase: number,
   phases: z.array(phaseSchema),

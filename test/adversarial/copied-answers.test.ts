@@ -12,6 +12,7 @@ import { isJsonObject, type JsonValue } from "../../src/workflow/json.js";
 import { judge } from "../gate/rules.js";
 import { workflowTool } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
+import { makePlanned } from "../support/planned.js";
 
 type Gate = NonNullable<Parameters<typeof defineWorkflow>[0]["phases"][number]["gate"]>;
 type Value = Record<string, unknown>;
@@ -140,6 +141,83 @@ describe("an agent that hands back what an answer holds", () => {
     const { sessionId } = await engine.start({ workflowType: "free", target: "a" });
     const given = { phase: 1, evidence: { tag: "v1.2.0" } };
     expect(await engine.completePhase(sessionId, given)).toMatchObject({ passed: true });
+  });
+});
+
+/** Returns all values inside of a value. */
+function valuesIn(value: unknown): unknown[] {
+  return typeof value !== "object" || value === null ? [value] : [value, ...Object.values(value).flatMap(valuesIn)];
+}
+
+interface PlannedTask {
+  /** True if it depends on the task before it. */
+  readonly after: boolean;
+  readonly optional: boolean;
+  readonly noted: boolean;
+}
+
+/** Starts a session in a phase of a plan, reads all that there is to read, notes tasks as done, and submits nothing. */
+async function inPlan(tasks: readonly PlannedTask[], items: number) {
+  const lines = tasks.map(({ after, optional }, at) => {
+    const task = `- [ ] **Task 1.${at + 1}**: Piece ${at}${optional ? " (optional)" : ""}\n`;
+    return after ? `${task}  - **Dependencies**: Task 1.${at}\n` : task;
+  });
+  const gate = items === 0 ? "" : `\n**Validation Gate**:\n${"- [ ] It holds\n".repeat(items)}`;
+  const plan = `### Phase 1: One\n\n${lines.join("")}${gate}\n### Phase 2: Two\n\n- [ ] **Task 2.1**: Last\n`;
+  const limits = { maxAttempts: 10_000, maxAttemptsTotal: 10_000 };
+  const { engine, start } = makePlanned({ plan, engine: { limits } });
+  const tool = workflowTool(engine);
+  const session_id = await start(1);
+  const ask = (action: string, more: Value = {}) => tool.dispatch({ action, session_id, ...more });
+  const submit = (evidence: Value) => ask("complete_phase", { phase: 1, evidence });
+  const answers: Value[] = [await ask("get_phase")];
+  for (const [at, { noted }] of tasks.entries()) {
+    const task = { phase: 1, task_number: at + 1 };
+    answers.push(await ask("get_task", task), ...(noted ? [await ask("complete_task", task)] : []));
+  }
+  answers.push(await ask("get_state"), await ask("get_state", { brief: true }), await ask("get_phase"));
+  return { answers, submit, ask };
+}
+
+describe("the gate of a plan's phase", () => {
+  it("takes nothing that an answer holds, but the tasks that were noted as done", { timeout: 60_000 }, async () => {
+    const task = fc.record({ after: fc.boolean(), optional: fc.boolean(), noted: fc.boolean() });
+    const open = fc.constant({ after: false, optional: false, noted: false });
+    await fc.assert(
+      fc.asyncProperty(open, fc.array(task, { maxLength: 3 }), fc.nat({ max: 2 }), async (first, more, items) => {
+        const { answers, submit, ask } = await inPlan([first, ...more], items);
+        answers.push(await submit({}), await submit({ tasks_completed: ["1.9"] }), await ask("get_errors"));
+        const values = [...new Map(answers.flatMap(valuesIn).map((value) => [JSON.stringify(value), value])).values()];
+        const [all, holds] = [["1.1", "1.2", "1.3", "1.4"], { 1: true, 2: true }];
+        for (const value of values) {
+          const lies = [
+            ...(isObject(value) ? [value] : []),
+            { tasks_completed: value, validation_gate: holds },
+            ...(items > 0 ? [{ tasks_completed: all, validation_gate: value }] : []),
+          ];
+          for (const lie of lies) {
+            expect((await submit(lie)).checkpoint_passed === true, JSON.stringify(lie)).toBe(false);
+          }
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("lets an honest agent through with the tasks that were noted one by one, and those in the evidence", async () => {
+    const noted = { after: false, optional: false, noted: true };
+    const { answers, submit } = await inPlan([noted, noted, { ...noted, optional: true }], 0);
+    const next = answers.at(-1)?.next;
+    expect(next).toMatchObject({
+      action: "complete_phase",
+      evidence: { tasks_completed: expect.stringMatching(/^<.*>$/) },
+    });
+    expect(await submit(Object(next).evidence)).toMatchObject({ code: "EVIDENCE_UNSAFE" });
+    expect(await submit({})).toMatchObject({ checkpoint_passed: true, plan_ticked: ["1.1", "1.2", "1.3"] });
+    const half = await inPlan([noted, { ...noted, noted: false }], 1);
+    expect(await half.submit({ validation_gate: { 1: true } })).toMatchObject({ missing_tasks: "1.2" });
+    const rest = { tasks_completed: ["1.2"], validation_gate: { 1: true } };
+    expect(await half.submit(rest)).toMatchObject({ checkpoint_passed: true, plan_ticked: ["1.1", "1.2"] });
   });
 });
 

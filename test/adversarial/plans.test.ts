@@ -89,20 +89,24 @@ describe("the gate of a plan's phase", () => {
     await lieThenTruth({}, [/Task 1\.1 is not in 'tasks_completed'/, /Not claimed: item 2 .*: Somebody has read/]);
   });
 
-  it("does not accept complete_task as a claim, and ticks nothing for it", async () => {
-    const { lieThenTruth, tool, id, text } = await aPlan();
-    for (const task_number of [1, 2]) {
-      const noted = await tool.dispatch({ action: "complete_task", session_id: id, phase: 1, task_number });
-      expect(noted).toMatchObject({ status: "success" });
-    }
+  it("accepts each task that was noted as done, no other one, and no item for it; it ticks nothing before", async () => {
+    const { claim, lieThenTruth, tool, id, text } = await aPlan();
+    const note = (task_number: number) =>
+      tool.dispatch({ action: "complete_task", session_id: id, phase: 1, task_number });
+    expect(await note(1)).toMatchObject({ status: "success" });
+    const items = { validation_gate: { 1: true, 2: true } };
+    expect(await claim(items)).toMatchObject({ checkpoint_passed: false, missing_tasks: "1.2" });
+    expect(await note(2)).toMatchObject({ status: "success" });
     expect(await text()).toBe(PLAN);
-    await lieThenTruth({}, [/Task 1\.1 is not in 'tasks_completed'/]);
+    await lieThenTruth({}, [/^\["Not claimed: item 1 .*Not claimed: item 2/]);
   });
 
   it("refuses unknown task ids, and names the missing task", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, tasks_completed: ["1.1", "1.20", "all of them", "*"] };
-    await lieThenTruth(lie, [/Task 1\.2 is not in 'tasks_completed' \(you sent .*1\.20.*\): do it, then claim it/]);
+    await lieThenTruth(lie, [
+      /Task 1\.2 is not in 'tasks_completed' \(you sent .*1\.20.*\), nor noted as done: do it, then note it or claim it/,
+    ]);
   });
 
   it("refuses task ids of another phase", async () => {

@@ -142,15 +142,15 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     const { code, stdout } = await run("plan", file);
     expect(code).toBe(1);
     expect(stdout).toContain(
-      `${file}:22: error: ${file} can't be read as a plan: lists and quotes are nested more than 50 levels deep`,
+      `${file}:22: error: ${file} can't be read as a plan: lists and quotes are nested more than 25 levels deep`,
     );
-    expect(stdout).toContain("hint: Remove some of the markers");
+    expect(stdout).toContain("hint: Nest them less");
     const json = await run("plan", file, "--json");
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toEqual({
       error: "parse_error",
       message: expect.stringContaining("can't be read as a plan"),
-      hint: "Remove some of the markers of lists and quotes.",
+      hint: "Nest them less, or put a drawing into a fence.",
       url: expect.stringMatching(/errors\.md#plan_parse$/),
       source_path: file,
       line_number: 22,

@@ -229,12 +229,77 @@ describe("phasegate serve", () => {
     expect((await alone.client.listTools()).tools.map(({ name }) => name)).toEqual(["search_standards"]);
   });
 
-  it("warns of texts that ask for the search, if it has no standards", async () => {
-    const asking = { ...SMALL, "small/phases/2/phase.md": "# Phase 2: Two\n\nsearch_standards(query='naming')\n" };
-    const { root, flags } = await host(asking);
-    const asks = expect.objectContaining({ level: "warn", workflowType: "small", phase: 2 });
-    expect((await connectToServe(flags)).log).toContainEqual(asks);
-    expect((await connectToServe([...flags, "--standards", root])).log).not.toContainEqual(asks);
+  it.each([
+    ["search_standards(query='naming')", "small/phases/2/phase.md"],
+    ["🔍 **MUST-SEARCH**: how tests are named", "small/phases/2/task-1-name.md"],
+  ])(
+    "warns of texts that ask for a search, if it has no standards, and the session says what counts: %s",
+    async (order, path) => {
+      const { root, flags } = await host({ ...SMALL, [path]: `# Two\n\n${order}\n` });
+      const asks = expect.objectContaining({
+        level: "warn",
+        workflowType: "small",
+        msg: expect.stringContaining("a search"),
+      });
+      const without = await connectToServe(flags);
+      expect(without.log).toContainEqual(asks);
+      const start = { action: "start", workflow_type: "small", target_file: "a.ts" };
+      expect(await without.ask(start)).toMatchObject({
+        missing_tools: expect.stringMatching(
+          /ask for a search .* does not have: search the files .* counts as the search/,
+        ),
+      });
+      await without.client.close();
+      const searching = await connectToServe([...flags, "--standards", root]);
+      expect(searching.log).not.toContainEqual(asks);
+      expect(await searching.ask(start)).not.toHaveProperty("missing_tools");
+    },
+  );
+
+  it("reads texts through a search whose index is kept, and that sees edits", async () => {
+    const { root, workflows, flags } = await host({
+      ...SMALL,
+      "small/phases/1/task-1-saw.md": "# Task 1: Saw\n\nSaw it.\n",
+    });
+    const [index, start] = [join(root, "index"), { action: "start", workflow_type: "small", target_file: "a.ts" }];
+    const first = await connectToServe([...flags, "--rag", index]);
+    const indexed = (log: readonly Answer[]) => log.find(({ msg }) => msg === "rag");
+    expect(indexed(first.log)).toMatchObject({ level: "info", files: 3, changed: 3 });
+    const { session_id } = await first.ask(start);
+    const task = { action: "get_task", session_id, phase: 1, task_number: 1 };
+    expect(await first.ask(task)).toMatchObject({ task_content: { content: "# Task 1: Saw\n\nSaw it.\n" } });
+    await writeFiles(workflows, { "small/phases/1/task-1-saw.md": "# Task 1: Saw\n\nSaw it in two.\n" });
+    expect(await first.ask(task)).toMatchObject({ task_content: { content: "# Task 1: Saw\n\nSaw it in two.\n" } });
+    await first.client.close();
+    expect(await readdir(index)).toHaveLength(1);
+    const second = await connectToServe([...flags, "--rag", index]);
+    expect(indexed(second.log)).toMatchObject({ files: 3, changed: 0 });
+  });
+
+  it("refuses an index in the project that goes through a link", async () => {
+    const { root, flags } = await host();
+    await mkdir(join(root, "project"));
+    await symlink(root, join(root, "project", "linked"));
+    const place = join(root, "project", "linked", "index");
+    const refused = await run("serve", ...flags, "--project", join(root, "project"), "--rag", place);
+    expect(refused).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("the folder of --rag is refused: linked"),
+    });
+    expect(await readdir(root)).not.toContain("index");
+    const unused = await run("serve", "--standards", root, "--rag", place);
+    expect(unused).toMatchObject({ code: 2, stderr: expect.stringContaining("--rag is for phased workflows") });
+  });
+
+  it.each([["--rag"], ["--standards"]])("says how to install the index of %s if it is missing", async (option) => {
+    vi.doMock("@orama/orama", () => {
+      throw new Error("not installed");
+    });
+    onTestFinished(() => vi.doUnmock("@orama/orama"));
+    const { root, flags } = await host();
+    const refused = await run("serve", ...flags, option, root);
+    expect(refused).toMatchObject({ code: 3, stdout: "" });
+    expect(refused.stderr).toContain("npm install @orama/orama@3.1.18");
   });
 
   it("explains how to install the MCP SDK if it is missing", async () => {

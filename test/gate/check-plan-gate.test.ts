@@ -233,7 +233,8 @@ describe("the problems of a plan's gate, word for word", () => {
     const tasks = ["1.1", "1.2"].map((id) => ({ id, optional: false }));
     const near: PlanGate = { ...noItems, tasks };
     const missing = { field: "tasks_completed", problem: "missing", expected: '"1.2" in the list', example: "1.2" };
-    const because = (meant: string) => `Task 1.2 is not in 'tasks_completed'${meant}: do it, then claim it by its id`;
+    const because = (meant: string) =>
+      `Task 1.2 is not in 'tasks_completed'${meant}, nor noted as done: do it, then note it or claim it by its id`;
     expect(problemsWith({ tasks_completed: ["1.1"] }, near)).toStrictEqual([{ ...missing, message: because("") }]);
     expect(problemsWith({ tasks_completed: ["1.1", "1.2."] }, near)).toStrictEqual([
       { ...missing, message: because(' (you sent "1.2.")') },

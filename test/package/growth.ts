@@ -9,6 +9,8 @@ export interface Reader {
   /** What must stand around them for the reader to get that far. */
   readonly frames?: readonly (readonly [before: string, after: string])[];
   readonly read: (text: string) => unknown;
+  /** How many seconds 100 KB may take. Default: 1. */
+  readonly seconds?: number;
 }
 
 /** Texts of one kind, of any length. */
@@ -31,7 +33,7 @@ const WORK = 80;
 /** A second of that machine, in milliseconds of this one as busy as it is now. */
 export const SECOND = 1000 * Math.max(1, (await least(5, work)) / WORK);
 /** How many milliseconds a text of which length may take. */
-const BAR = { length: 100_000, milliseconds: SECOND };
+const barOf = ({ seconds = 1 }: Reader) => ({ length: 100_000, milliseconds: seconds * SECOND });
 
 /** All texts for a reader: a word over and over, two in turn, and many of one behind many of the other. */
 export function* inputsOf({ words, frames = [["", ""]] }: Reader): Generator<Input> {
@@ -61,7 +63,7 @@ export async function grows(
   reader: Reader,
   { make }: Input,
   measure: Measure = fastest,
-  bar = BAR,
+  bar = barOf(reader),
 ): Promise<string | undefined> {
   let short = await measure(reader, make(FIRST), 1);
   if (short >= SHORTEST) short = Math.min(short, await measure(reader, make(FIRST), 1));
@@ -92,7 +94,7 @@ export async function grows(
 }
 
 /** Why these times are too long, for texts of which each is twice as long as the one before. */
-function tooSlow(took: readonly number[], unit: number, bar: typeof BAR): string | undefined {
+function tooSlow(took: readonly number[], unit: number, bar: ReturnType<typeof barOf>): string | undefined {
   const size = unit * 2 ** (took.length - 1);
   const [last = 0] = took.slice(-1);
   const first = took.findIndex((time) => time >= LEAST);

@@ -188,6 +188,8 @@ export const READERS: readonly Reader[] = [
     words: [...MARKDOWN, "- [ ] 1.1 a\n", "**Task 1.1**: a\n", "depends on 1.1, "],
     frames: [["## Phase 1: a\n- [ ] **Task 1.1**: a ", "\n"]],
     read: plan,
+    // Its length is limited, and not the number of its lines.
+    seconds: 3,
   },
   {
     name: "one line of a tasks.md",

@@ -125,14 +125,43 @@ describe("a text that is not a plan", () => {
     expect(parsePlan(`${PHASE}\n${long}\n- [ ] **Task 1.2**: c\n`).plan.phases[0]?.tasks).toHaveLength(2);
   });
 
-  it("is nested too deep in one line", () => {
-    expect(refusal(`${PHASE}${"> ".repeat(60)}a\n`)).toMatchObject({
-      line: 3,
-      message: expect.stringContaining("nested"),
+  it("has more than 1 MiB of Markdown; code counts apart", { timeout: 30_000 }, () => {
+    const line = `${"x".repeat(1023)}\n`;
+    expect(refusal(PHASE + line.repeat(1024))).toMatchObject({
+      ...{ line: 1, message: expect.stringContaining("more than 1048576 characters of Markdown") },
     });
-    expect(refusal(`${PHASE}${"- ".repeat(60)}a\n`)).toMatchObject({ file: "specs/tasks.md", line: 3 });
-    expect(refusal(`${PHASE}${"1. ".repeat(50)}a\n`)).toMatchObject({ line: 3 });
-    for (const line of ["- ".repeat(49), "> ".repeat(49), `a ${"- ".repeat(60)}`, "-".repeat(60), "1.".repeat(60)])
+    expect(parsePlan(`${PHASE}\n\`\`\`\n${line.repeat(1024)}\`\`\`\n`).plan.phases).toHaveLength(1);
+  });
+
+  it("is nested too deep: each marker is a level, and every two columns before one", () => {
+    for (const deep of [
+      "> ".repeat(26),
+      "- ".repeat(26),
+      "1. ".repeat(26),
+      `${" ".repeat(50)}- `,
+      `>${"\t".repeat(12)}- `,
+    ]) {
+      expect(refusal(`${PHASE}${deep}a\n`), deep).toMatchObject({
+        ...{ line: 3, message: expect.stringContaining("nested more than 25 levels deep") },
+      });
+    }
+    for (const line of [
+      ...["- ".repeat(25), "> ".repeat(25), `${" ".repeat(48)}- `, `${"\t".repeat(30)}a - `],
+      ...[`a ${"- ".repeat(60)}`, "-".repeat(60), "1.".repeat(60)],
+    ])
       expect(parsePlan(`${PHASE}${line}a\n`).plan.phases).toHaveLength(1);
   });
+});
+
+it("reads a hundred phases of twenty tasks each, however short their lines are", { timeout: 60_000 }, () => {
+  const task = (phase: number, number: number) =>
+    `- [ ] **Task ${phase}.${number}**: Build it\n${"  - [ ] a\n".repeat(17)}`;
+  const phases = Array.from({ length: 100 }, (_, phase) => {
+    const tasks = Array.from({ length: 20 }, (_, number) => task(phase + 1, number + 1));
+    return `## Phase ${phase + 1}: Part ${phase + 1}\n\n${tasks.join("")}\n`;
+  });
+  const text = phases.join("");
+  expect(text.length).toBeGreaterThan(400_000);
+  const { plan } = parsePlan(text);
+  expect(plan.phases.map(({ tasks }) => tasks.length)).toEqual(Array.from({ length: 100 }, () => 20));
 });

@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { parsePlan } from "../../src/plan/parse-plan.js";
 import { readRows } from "../../src/plan/rows.js";
 import { findRegions, SourceText } from "../../src/plan/source.js";
 import { parseTree } from "../../src/plan/tree.js";
 import { vocabularyOf } from "../../src/plan/words.js";
-
-const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
 
 /** Returns the rows of a text as `item 0 2:4 text [x]5`: kind, depth, place, text and checkbox with its column. */
 function rowsOf(text: string): string[] {
@@ -318,16 +315,5 @@ describe("the rows of a source", () => {
     ["> a\n> b\n===\nc", ["text -1 0:2 a", "text -1 1:2 b", "text -1 2:0 ===", "text -1 3:0 c"]],
   ])("of %j are %j", (text, rows) => {
     expect(rowsOf(text)).toEqual(rows);
-  });
-
-  it("may not be too many for their length", () => {
-    const details = { file: "tasks.md", line: 1 };
-    expect(() => parsePlan(`${PHASE}${"\n".repeat(300_000)}`)).toThrowError(
-      expect.objectContaining({ code: "PLAN_PARSE", message: expect.stringContaining("too many"), details }),
-    );
-    expect(parsePlan(`${PHASE}${"\n".repeat(20_000)}`).plan.phases).toHaveLength(1);
-    const deep = (lines: number) => `${PHASE}${`${" ".repeat(40)}- a\n`.repeat(lines)}`;
-    expect(() => parsePlan(deep(8000))).toThrow("too many for its length and nesting");
-    expect(parsePlan(deep(500)).plan.phases).toHaveLength(1);
   });
 });

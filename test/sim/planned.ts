@@ -120,7 +120,8 @@ export class PlannedProduct extends PhasedProduct {
     const pick = (count: number) => this.world.pick(writer, count);
     if (seen.phase !== APPROVED_PHASE && seen.status === "active") {
       const chosen = pick(6);
-      if (chosen === 1 || chosen === 2) return { type: "task", phase: seen.phase, task: 1 + pick(TASKS.length) };
+      // A note is a claim, so the task that bad evidence lacks is never noted.
+      if (chosen === 1 || chosen === 2) return { type: "task", phase: seen.phase, task: 2 };
       if (chosen === 3) return { type: "sync" };
       if (chosen === 4) return { type: "rollback", to: 1 + pick(2) };
     }

@@ -31,7 +31,10 @@ const TARGET = { target_file: "specs/greet" };
 
 describe("plan_execution", () => {
   it("refuses every lie, and lets an honest agent through", { timeout: 60_000 }, async () => {
-    const { start, pass, lie, write, project } = await aStarter("plan_execution", { files: FILES, flags: FLAGS });
+    const { ask, session, start, pass, lie, write, project } = await aStarter("plan_execution", {
+      files: FILES,
+      flags: FLAGS,
+    });
     const plan = () => readFile(join(project, "specs/greet/tasks.md"), "utf8");
     expect(JSON.stringify(await start({}, TARGET))).toMatch(/check_command.*is missing/);
     expect(JSON.stringify(await start({ check_command: "false" }, TARGET))).toMatch(/it allows sh check.sh, true/);
@@ -69,8 +72,10 @@ describe("plan_execution", () => {
     // What was changed in phase 1 shows nothing in phase 2.
     await lie(2, { tasks_completed: ["2.1"], where: { "2.1": "greet.sh" } }, /greet.sh has not changed since/);
     await write("README.md", "# Greeting\n");
-    const last = { tasks_completed: ["2.1"], where: { "2.1": "README.md" } };
-    expect(await pass(2, last)).toMatchObject({ workflow_complete: true });
+    // A task that was noted as done is claimed, and looked up like the others.
+    await ask({ action: "complete_task", session_id: session(), phase: 2, task_number: 1 });
+    await lie(2, {}, /task 2.1 is not in where/);
+    expect(await pass(2, { where: { "2.1": "README.md" } })).toMatchObject({ workflow_complete: true });
     expect(await plan()).toBe(PLAN.replaceAll("[ ]", "[x]"));
   });
 

@@ -89,7 +89,7 @@ describe("errors of plans", () => {
       error: "What is wrong",
       error_type: "StateError",
       code: "TASK_LOCKED",
-      open_dependencies: ["2.1", "2.2"],
+      open_dependencies: "2.1, 2.2",
       ready_tasks: [1, 2],
       next: { action: "get_task", session_id: SESSION, phase: 2, task_number: 1 },
     });

@@ -216,7 +216,7 @@ async function claimedParts(
   { sessionId }: PhasedSession,
   { event, version, phase, phases }: Pass,
 ): Promise<Known> {
-  // The output has plain claims where they were submitted with proofs.
+  // The output has plain claims where they were submitted with proofs, and the tasks that were noted as done.
   const given = event.output && (await loadValue(context, { sessionId, version }, event.output));
   const evidence = isJsonObject(given) ? given : await loadEvidence(context, { sessionId, version }, event.evidence);
   const claims = new Set(claimedIds(evidence));

@@ -46,7 +46,7 @@ export interface TaskProgress {
   readonly name: string;
   /**
    * Done if it is noted as done, or its phase has passed, unless the task is optional; dropped if the pinned plan says so;
-   * otherwise what the source says now. Neither a note nor a tick is a claim at the gate.
+   * otherwise what the source says now. A note is a claim at the gate, a tick is not.
    */
   readonly state: TaskState;
   /** Ids of the tasks that must be done first. */

@@ -1,6 +1,6 @@
 /**
  * What is noted of a visit to a phase: which tasks are done or given up, the last note, and the steps ahead that were refused. It
- * helps whoever continues or watches, and is no claim towards the gate. A plan sync and a migration keep of the tasks
+ * helps whoever continues or watches; of these notes, only a plan's gate takes those of tasks done, as claims. A plan sync and a migration keep of the tasks
  * what is still true.
  */
 import * as z from "zod/mini";

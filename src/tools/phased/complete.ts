@@ -29,7 +29,7 @@ import {
   waitCall,
   waiverCall,
 } from "./next-call.js";
-import { droppedNotice, tickNotice } from "./plan.js";
+import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
@@ -243,7 +243,7 @@ function isAwaited({ field, problem, example }: Problem, { waivable }: Refused, 
 
 /** The tasks and items that a plan's gate still requires. */
 interface PlanClaims {
-  readonly missing_tasks?: readonly string[];
+  readonly missing_tasks?: string;
   readonly unclaimed_items?: { readonly [number: string]: unknown };
 }
 
@@ -259,7 +259,7 @@ function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { pass
     return name === ITEMS_FIELD && texts[number] !== undefined ? [number] : [];
   });
   return {
-    ...(tasks.length === 0 ? {} : { missing_tasks: tasks }),
+    ...optional("missing_tasks", idsText(tasks)),
     ...(numbers.length === 0 ? {} : { unclaimed_items: Object.fromEntries(numbers.map((at) => [at, texts[at]])) }),
   };
 }
@@ -286,9 +286,9 @@ function callIfImpossible(
 
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
   if (result.reveal === "none") return { "<what was done>": "<result>" };
-  const { missing_tasks: tasks = [], unclaimed_items: items = {} } = planClaims(result);
+  const { missing_tasks: tasks, unclaimed_items: items = {} } = planClaims(result);
   const ids = "the ids that were claimed before, and those of missing_tasks that you have done by now";
-  const claims = planBlanks(tasks.length === 0 ? undefined : ids, Object.keys(items));
+  const claims = planBlanks(tasks === undefined ? undefined : ids, Object.keys(items));
   const named = { ...corrected(result), ...claims };
   return { ...named, ...others(result, submitted, named) };
 }

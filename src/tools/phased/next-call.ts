@@ -261,7 +261,9 @@ function blanks({ gate }: PhaseDefinition): WireObject {
     case "plan":
       if (gate.proofs !== undefined) return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
       return planBlanks(
-        gate.tasks.some(({ optional }) => !optional) ? "the ids of the tasks that you have done" : undefined,
+        gate.tasks.some(({ optional }) => !optional)
+          ? "the ids of the tasks that you have done; those noted as done count already"
+          : undefined,
         Object.keys(requiredItems(gate)),
       );
   }

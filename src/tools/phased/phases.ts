@@ -25,7 +25,7 @@ import {
   waiverCall,
 } from "./next-call.js";
 import { planNotice, startedPlan, taskNotice } from "./plan.js";
-import { documentNames, openNotice, phaseContent, skipNotice, taskContent } from "./shapes.js";
+import { documentNames, openNotice, phaseContent, searchNotice, skipNotice, taskContent } from "./shapes.js";
 import { noteAge, tasksNotice } from "./state.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
@@ -52,6 +52,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     workflow_complete: phase.status === "completed" || undefined,
     ...startedPlan(started.plan),
     ...openNotice(started.openPhases),
+    ...searchNotice(started.searches, context),
     ...(open.length === 0
       ? {}
       : {

@@ -116,6 +116,11 @@ export function tickNotice({ ticked, unticked, missing, unwritable, pending }: T
   });
 }
 
+/** Returns ids of tasks as one text, since a list of them could be handed back as a claim; undefined if there are none. */
+export function idsText(ids: readonly string[]): string | undefined {
+  return ids.length === 0 ? undefined : ids.join(", ");
+}
+
 /** Returns the state of a task among those of its phase. */
 export function taskNotice({ task, tasks }: PlannedTaskView): WireObject {
   const { id, state, closed, optional, requirements, dependencies, open } = task;
@@ -126,8 +131,8 @@ export function taskNotice({ task, tasks }: PlannedTaskView): WireObject {
     closed,
     optional: optional || undefined,
     requirements,
-    dependencies,
-    open_dependencies: open.length === 0 ? undefined : open,
+    dependencies: idsText(dependencies),
+    open_dependencies: idsText(open),
     ready_tasks: open.length === 0 ? undefined : ready,
   });
 }
@@ -147,7 +152,7 @@ export function planWords(error: AnyPhasegateError, message: string, hint: strin
       return { error: "phase_out_of_range_error", message, hint, source_path: sourcePath };
     }
     case "TASK_LOCKED":
-      return { open_dependencies: error.details.open, ready_tasks: error.details.ready };
+      return { open_dependencies: idsText(error.details.open), ready_tasks: error.details.ready };
     default:
       return {};
   }

@@ -12,6 +12,7 @@ import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
 import { requiresNothing } from "../../workflow/gate-definition.js";
 import { type JsonObject, optional } from "../../workflow/json.js";
+import { asksForSearch, SEARCH_TOOL } from "../../workflow/markdown-facts.js";
 import {
   type GateDefinition,
   numberInPlan,
@@ -23,7 +24,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 import type { ToolContext } from "./actions.js";
 import { DENIAL_MAX, waivedNotice } from "./approval-notices.js";
 import { evidenceNote } from "./evidence-note.js";
-import { droppedNotice } from "./plan.js";
+import { droppedNotice, idsText } from "./plan.js";
 
 /** What agents are given, and what texts may ask for all the same. */
 type GivenTools = Pick<ToolContext, "absentTools" | "actions">;
@@ -69,11 +70,24 @@ function taskNames(phase: PhaseDefinition, tasks: readonly PhaseTask[]): WireObj
   };
 }
 
+/** What an agent does in place of a search that is not served. */
+const OWN_SEARCH =
+  "search the files and documents of the project yourself instead: that counts as the search; claim only what you have found";
+
+/** Returns the note that texts of a workflow ask for a search, if the server has none. */
+export function searchNotice(searches: boolean, { absentTools }: GivenTools): WireObject {
+  if (!searches || !absentTools.includes(SEARCH_TOOL)) return {};
+  return {
+    missing_tools: `texts of this workflow ask for a search (${SEARCH_TOOL}), which this server does not have: ${OWN_SEARCH}`,
+  };
+}
+
 /** Returns the note that a text asks for tools which the server does not have. */
 function absenceNote(text: string, { absentTools, actions }: GivenTools): string | undefined {
-  const asked = absentTools.filter((name) => text.includes(name));
+  const asked = absentTools.filter((name) => (name === SEARCH_TOOL ? asksForSearch(text) : text.includes(name)));
   if (asked.length === 0) return undefined;
-  const note = `the text asks for ${asked.join(", ")}, which this server does not have: go on without it, and claim nothing of it`;
+  const instead = asked.includes(SEARCH_TOOL) ? OWN_SEARCH : "go on without it, and claim nothing of it";
+  const note = `the text asks for ${asked.join(", ")}, which this server does not have: ${instead}`;
   return actions.includes("request_waiver")
     ? `${note}; what the gate wants of it can be waived (request_waiver)`
     : note;
@@ -207,7 +221,7 @@ function taskEntry(task: TaskProgress): WireObject {
     id,
     name: brief(name, 120),
     state,
-    dependencies: dependencies.length === 0 ? undefined : dependencies,
+    dependencies: idsText(dependencies),
     ready: ready || undefined,
     closed,
     optional: optional || undefined,

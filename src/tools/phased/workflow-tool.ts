@@ -51,8 +51,8 @@ export interface WorkflowToolOptions {
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
   /**
-   * The names of tools that texts may ask for and that the server does not have, such as `search_standards`: an answer with
-   * such a text says so. Default: none.
+   * The names of tools that texts may ask for and that the server does not have: an answer with such a text says so. With
+   * `search_standards`, also of texts that order a search (`MUST-SEARCH`). Default: none.
    */
   readonly absentTools?: readonly string[];
 }

@@ -25,6 +25,7 @@ import { declaredOptions } from "../../rules/options.js";
 import { type Diagnostic, hasErrors, linesOf } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
+import { asksForSearch } from "../markdown-facts.js";
 import { isWorkflowType, meantOr, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { createReport, type InferredRequirement, ObjectReader, type Report } from "../object-reader.js";
 import { findOptions } from "../placeholders.js";
@@ -98,7 +99,12 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
   if (hasErrors(report.sorted())) return undefined;
   const kept = Object.keys(extra).length === 0 ? {} : { extra };
-  const declared = { ...(optionsSchema === undefined ? {} : { optionsSchema }), ...(dynamic && { dynamic }) };
+  const searches = [...texts.values()].some(asksForSearch);
+  const declared = {
+    ...(searches && { searches }),
+    ...(optionsSchema === undefined ? {} : { optionsSchema }),
+    ...(dynamic && { dynamic }),
+  };
   return sealed({ ...facts, startPhase, phases, ...declared, ...kept }, report);
 }
 
