@@ -33,6 +33,7 @@ import {
 } from "./git-state.js";
 import { checkPaths, namedFilesParams, sinceWords } from "./named-files.js";
 import { shownPath } from "./subject.js";
+import { withoutWritten } from "./written-files.js";
 
 const TAG = "git_tag_exists";
 
@@ -198,7 +199,7 @@ export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined)
   return comparing("git_clean_since_phase_start", root, host, async ({ files }, { path, since, signal, gitHost }) => {
     const now = await contentsIn(root, path, { host: gitHost, signal });
     const other = Object.keys(now).filter((name) => files[name] !== now[name]);
-    const result = uncommittedResult(other);
+    const result = uncommittedResult(await withoutWritten(root, gitHost, other));
     return { ...result, message: `${result.message} (${since}, other files were)` };
   });
 }
@@ -213,7 +214,11 @@ export function gitChangedSincePhaseStart(root: string, host: GitHost | undefine
     const named = value === undefined ? [] : [...namedFiles(name, value)];
     const now = await contentsIn(root, path, { host: gitHost, signal }, head);
     const changed = changesBetween(files, now);
-    const unnamed = changed.filter((file) => !named.includes(file));
+    const unnamed = await withoutWritten(
+      root,
+      gitHost,
+      changed.filter((file) => !named.includes(file)),
+    );
     const unchanged = named.filter((file) => !changed.includes(file));
     const words = value === undefined ? "changed" : "changed, but not named";
     const wrong = [

@@ -38,6 +38,7 @@ import {
 import { withoutProducts } from "./products.js";
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
+import { withoutWritten } from "./written-files.js";
 
 const NAME = "git_clean";
 
@@ -65,7 +66,7 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
       const gitHost = requireGit(NAME, host);
       return reported(gitHost, async () => {
         const found = await uncommittedIn(root, path, { host: gitHost, untracked, signal });
-        return uncommittedResult([...found.keys()]);
+        return uncommittedResult(await withoutWritten(root, gitHost, [...found.keys()]));
       });
     },
   });
@@ -93,6 +94,21 @@ export async function uncommittedIn(
     }
   }
   return found;
+}
+
+/** Returns the names of the files that are neither committed nor ignored nor products of tools. Throws `GitStopped` and `NotComparable`. */
+export async function untrackedIn(
+  root: string,
+  { host, signal }: Omit<Looking, "untracked">,
+): Promise<readonly string[]> {
+  const repository = await findRepository(root);
+  if (repository?.head === undefined) return [];
+  return withGitView(host, repository, async (git) => {
+    const tree: WorkTree = { root: repository.workTree, git, signal };
+    await output(tree, ["read-tree", "HEAD"]);
+    const found = names(await output(tree, [...UNTRACKED, relative(repository.workTree, root) || "."]));
+    return withoutProducts(repository.workTree, found, new Set());
+  });
 }
 
 const COMMIT_NAME = "git_commit_exists";
