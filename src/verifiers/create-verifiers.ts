@@ -14,6 +14,7 @@
  *   written-files.ts: what the commands of checks write
  * - git-state.ts: what is recorded of a repository; git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
  * - tasks-shown.ts: what shows that a task of a plan is done
+ * - tests-kept.ts: what a test is, and when one is weaker than before
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -48,6 +49,7 @@ import { jsonValue } from "./json-value.js";
 import { lineExists } from "./lines.js";
 import { markdownHeadings, planParses } from "./markdown.js";
 import { tasksShown } from "./tasks-shown.js";
+import { testsKept } from "./tests-kept.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */
@@ -102,6 +104,7 @@ export const VERIFIER_NAMES = [
   "command",
   "fails_without",
   "tasks_shown",
+  "tests_kept",
   "http_ok",
 ] as const satisfies readonly VerifierName[];
 
@@ -126,6 +129,7 @@ export type VerifierName =
   | "command"
   | "fails_without"
   | "tasks_shown"
+  | "tests_kept"
   | "http_ok";
 
 const MIB = 2 ** 20;
@@ -195,6 +199,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     git_changes: withoutPath(gitChanges(root, git)),
     command: withoutPath(command(host, rules, git)),
     fails_without: withoutPath(failsWithout({ root, commands: host, git, rules })),
+    tests_kept: withoutPath(testsKept(sandbox)),
     tasks_shown: withoutPath(tasksShown(root, sandbox, maxFileBytes, git)),
     http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };

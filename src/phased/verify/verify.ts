@@ -154,7 +154,7 @@ async function verify(
   };
 }
 
-/** What a check is called: by its field, or by its place in the gate. A plan's checks have no names. */
+/** What a check is called: by its field, or by its place in the gate. */
 interface Named {
   readonly field?: string | undefined;
   readonly check?: string | undefined;
