@@ -11,6 +11,7 @@
  * - fill-params.ts: what placeholders in a verifier's params may become
  * - format.ts: what an agent is told that a gate expects; forms.ts: the form of it; schema-hints.ts: what a JSON Schema says of it
  * - verdict.ts: what a problem and a verdict are
+ * - said-false.ts: what `{value: false, why}` says of a boolean
  * - waivers.ts: what can be waived, and what a waiver changes in a gate
  *
  * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
