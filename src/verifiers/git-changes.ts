@@ -9,8 +9,9 @@ import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
+import { namesIn } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { names, onRepository, reported, requireGit, uncommittedResult } from "./git.js";
+import { onRepository, reported, requireGit, uncommittedResult } from "./git.js";
 import { commitAt, requireAncestor, requireIntactTree } from "./git-objects.js";
 import {
   findRepository,
@@ -139,7 +140,7 @@ async function changedBetween(tree: WorkTree, range: z.infer<typeof rangeSchema>
   }
   for (const commit of [base, head]) await requireAncestor(tree, from, commit);
   for (const commit of [from, head]) await requireIntactTree(tree, commit);
-  return names(await output(tree, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head]));
+  return namesIn(await output(tree, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head]));
 }
 
 /** Returns the last common commit of two; undefined if there is none. Throws `GitStopped`. */

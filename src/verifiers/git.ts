@@ -17,10 +17,12 @@ import {
   inFolder,
   isEmptyFolder,
   isSubmodule,
+  namesIn,
   notComparable,
   parentOf,
   pathsAndFolders,
   statOf,
+  UNTRACKED,
 } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { commitAt, requireIntactTree } from "./git-objects.js";
@@ -94,21 +96,6 @@ export async function uncommittedIn(
     }
   }
   return found;
-}
-
-/** Returns the names of the files that are neither committed nor ignored nor products of tools. Throws `GitStopped` and `NotComparable`. */
-export async function untrackedIn(
-  root: string,
-  { host, signal }: Omit<Looking, "untracked">,
-): Promise<readonly string[]> {
-  const repository = await findRepository(root);
-  if (repository?.head === undefined) return [];
-  return withGitView(host, repository, async (git) => {
-    const tree: WorkTree = { root: repository.workTree, git, signal };
-    await output(tree, ["read-tree", "HEAD"]);
-    const found = names(await output(tree, [...UNTRACKED, relative(repository.workTree, root) || "."]));
-    return withoutProducts(repository.workTree, found, new Set());
-  });
 }
 
 const COMMIT_NAME = "git_commit_exists";
@@ -203,7 +190,6 @@ interface Looking {
 }
 
 const LIST = ["ls-files", "--stage", "-z"];
-const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
 /** Lists `.gitignore` files that are ignored themselves, and nothing else of what is ignored. */
 const IGNORED_RULES = [
   ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
@@ -235,7 +221,7 @@ async function uncommitted(
       found.push(...(await inSubmodule(looking, workTree, submodule, join(workTree, submodule.path), depth)));
     if (!looking.untracked) return found;
     const committed = pathsAndFolders(files);
-    const others = names(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
+    const others = namesIn(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
     for (const name of await withoutProducts(workTree, others, committed)) {
       // Git doesn't look into a repository in this one.
       if (name.endsWith("/")) found.push(...(await inNested(looking, workTree, name.slice(0, -1), depth)));
@@ -320,16 +306,9 @@ function foldersAbove(path: string): string[] {
   return folders;
 }
 
-/** Returns the names in an output of git with NULs. Throws `NotComparable` for one that is not UTF-8. */
-export function names(stdout: Buffer): string[] {
-  // Each byte is a character: NULs are where they were.
-  const entries = stdout.toString("latin1").split("\0");
-  return entries.filter((entry) => entry !== "").map((entry) => fileName(Buffer.from(entry, "latin1")));
-}
-
 /** Returns the ignored .gitignore files. Uncommitted rules must not hide changes, or themselves. */
 function hidingIn(ignored: Buffer): string[] {
-  return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
+  return namesIn(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
 }
 
 /** Returns the result if git was stopped or failed. */

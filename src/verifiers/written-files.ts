@@ -2,10 +2,18 @@
  * What the commands of checks write into a project themselves, such as a report of its tests: known by comparing the uncommitted
  * files before a command and after it. No check asks for such a file or blames it, as long as it is as a command has left it.
  */
-import { join } from "node:path";
-import { statOf } from "./committed-files.js";
-import { untrackedIn } from "./git.js";
-import { findRepository, type GitHost, GitStopped, NotComparable } from "./git-repository.js";
+import { join, relative } from "node:path";
+import { namesIn, statOf, UNTRACKED } from "./committed-files.js";
+import {
+  findRepository,
+  type GitHost,
+  GitStopped,
+  NotComparable,
+  output,
+  type WorkTree,
+  withGitView,
+} from "./git-repository.js";
+import { withoutProducts } from "./products.js";
 
 /** Maximum number of uncommitted files that are compared. */
 const FILES_MAX = 5_000;
@@ -45,7 +53,7 @@ export async function withoutWritten(
 /** Returns how each uncommitted file is; undefined if that can't be told. */
 async function signatures(root: string, host: GitHost, signal: AbortSignal) {
   try {
-    const names = await untrackedIn(root, { host, signal });
+    const names = await untrackedIn(root, host, signal);
     if (names.length > FILES_MAX) return undefined;
     const workTree = await workTreeOf(root);
     const found = new Map<string, string>();
@@ -65,4 +73,16 @@ async function workTreeOf(root: string): Promise<string> {
 async function signatureOf(workTree: string, name: string): Promise<string> {
   const stats = await statOf(join(workTree, name));
   return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+}
+
+/** Returns the names of the files that are neither committed nor ignored nor products of tools. Throws `GitStopped` and `NotComparable`. */
+async function untrackedIn(root: string, host: GitHost, signal: AbortSignal): Promise<readonly string[]> {
+  const repository = await findRepository(root);
+  if (repository?.head === undefined) return [];
+  return withGitView(host, repository, async (git) => {
+    const tree: WorkTree = { root: repository.workTree, git, signal };
+    await output(tree, ["read-tree", "HEAD"]);
+    const found = namesIn(await output(tree, [...UNTRACKED, relative(repository.workTree, root) || "."]));
+    return withoutProducts(repository.workTree, found, new Set());
+  });
 }
