@@ -12,6 +12,7 @@ import { params as jsonParams } from "../../src/verifiers/json-value.js";
 import { params as lineParams } from "../../src/verifiers/lines.js";
 import { headingParams, planParams } from "../../src/verifiers/markdown.js";
 import { params as tasksParams } from "../../src/verifiers/tasks-shown.js";
+import { params as keptParams } from "../../src/verifiers/tests-kept.js";
 import { params as unchangedParams } from "../../src/verifiers/unchanged-since-phase-start.js";
 import { TYPE_WORDS } from "../../src/workflow/field-types.js";
 import { REVEALS } from "../../src/workflow/gate-definition.js";
@@ -80,6 +81,7 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
     },
   ],
   tasks_shown: [tasksParams, "Each claimed task of a plan is shown by changed files, or by lines of files."],
+  tests_kept: [keptParams, "The tests that there were are still there, are not turned off, and assert as much."],
   http_ok: [httpParams, "A server that the host allows answers as expected."],
 };
 

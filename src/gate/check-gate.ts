@@ -11,6 +11,7 @@
  * - fill-params.ts: what placeholders in a verifier's params may become
  * - format.ts: what an agent is told that a gate expects; forms.ts: the form of it; schema-hints.ts: what a JSON Schema says of it
  * - verdict.ts: what a problem and a verdict are
+ * - said-false.ts: what `{value: false, why}` says of a boolean
  * - waivers.ts: what can be waived, and what a waiver changes in a gate
  *
  * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
@@ -137,10 +138,10 @@ export const WHOLE = "verified_by.";
 
 /**
  * Returns the checks that belong to a gate as a whole, with the names that agents and waivers have for them: `verified_by.1`
- * for the first one. A copy of a gate without what is waived keeps these numbers. Checks of a plan have no names.
+ * for the first one. A copy of a gate without what is waived keeps these numbers.
  */
 export function wholeChecks(gate: GateDefinition): readonly (readonly [name: string, VerifyDefinition])[] {
-  if (gate.kind !== "fields" && gate.kind !== "schema") return [];
+  if (gate.kind === "open") return [];
   // A field may be called like a check: then a waiver of that name is for the field.
   const fields = gate.kind === "fields" ? gate.fields.map(({ name }) => name) : [];
   const waived = new Set(gate.waived?.filter((name) => !fields.includes(name)));

@@ -153,8 +153,6 @@ function fullFormat(gate: GateDefinition): JsonObject {
 function fieldsSchema(gate: FieldGate): JsonObject {
   const { fields, rules = [], verify = [], proofs = [] } = gate;
   const required = fields.filter((field) => field.required).map(({ name }) => name);
-  // By its number, each check has the name that a waiver and the results of a submission give to it.
-  const whole = wholeChecks(gate).map(([name, check]) => [name.slice(WHOLE.length), inWordsOf(check)]);
   return {
     type: "object",
     properties: Object.fromEntries(
@@ -166,8 +164,14 @@ function fieldsSchema(gate: FieldGate): JsonObject {
     ),
     ...(required.length === 0 ? {} : { required }),
     ...rulesOf(rules),
-    ...(whole.length === 0 ? {} : { verified_by: Object.fromEntries(whole) }),
+    ...verifiedBy(gate),
   };
+}
+
+/** By its number, each check has the name that a waiver and the results of a submission give to it. */
+function verifiedBy(gate: GateDefinition): { readonly verified_by?: JsonObject } {
+  const whole = wholeChecks(gate).map(([name, check]) => [name.slice(WHOLE.length), inWordsOf(check)]);
+  return whole.length === 0 ? {} : { verified_by: Object.fromEntries(whole) };
 }
 
 function inWordsOf({ verifier, description }: VerifyDefinition): string {
@@ -216,5 +220,6 @@ function planFormat(gate: PlanGate): JsonObject {
     ...(Object.keys(byNumber).length === 0
       ? {}
       : { [ITEMS_FIELD]: { type: "object", required: true, description: ITEMS_FORMAT, items: byNumber, ...proven } }),
+    ...verifiedBy(gate),
   };
 }

@@ -5,7 +5,14 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import type { FieldGate, GateDefinition, PlanGate, SchemaGate, VerifyDefinition } from "../workflow/structure.js";
+import type {
+  FieldGate,
+  GateDefinition,
+  OpenGate,
+  PlanGate,
+  SchemaGate,
+  VerifyDefinition,
+} from "../workflow/structure.js";
 import { checksOf, revealOf, wholeChecks } from "./check-gate.js";
 import { evidenceNames, requiredNames } from "./format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
@@ -36,15 +43,9 @@ export function waivable(gate: GateDefinition, waived: readonly string[] = []): 
 
 function allWaivable(gate: GateDefinition): Waivable {
   if (revealOf(gate) === "none" || gate.kind === "open") return { names: [], excluded: [] };
-  if (gate.kind === "plan") return { names: [...new Set(planNames(gate))], excluded: [] };
   const fixed = wholeChecks(gate).flatMap(([name, check]) => (check.waivable === false ? [name] : []));
-  const excluded = [...(gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate)), ...fixed];
-  const fields =
-    gate.kind === "fields"
-      ? requiredNames(gate)
-      : tellsFields(gate)
-        ? evidenceNames(gate)
-        : Object.keys(gate.example ?? {});
+  const excluded = [...excludedNames(gate), ...fixed];
+  const fields = fieldNames(gate);
   // A gate that shows names alone does not show its checks.
   const named = revealOf(gate) === "names" ? [] : namedChecks(gate).map(([name]) => name);
   const names = new Set([...fields, ...named].filter((name) => !excluded.includes(name)));
@@ -85,11 +86,7 @@ export function waiverName(gate: GateDefinition, given: string): string {
 /** Returns what a gate says of a requirement, for the person who decides on a waiver; undefined if it says nothing. */
 export function requirementText(gate: GateDefinition, name: string): string | undefined {
   if (gate.kind === "open") return undefined;
-  if (gate.kind === "plan") return gate.items.find((_, index) => name === `${ITEMS_FIELD}.${index + 1}`);
-  const about =
-    gate.kind === "fields"
-      ? gate.fields.find((field) => field.name === name)?.description
-      : propertiesOf(gate.jsonSchema)?.get(name)?.description;
+  const about = descriptionOf(gate, name);
   const checks = namedChecks(gate).flatMap(([named, check]) => (named === name ? [check] : []));
   const ran = checks.map(({ verifier, params }) => {
     return Object.keys(params).length === 0 ? verifier : `${verifier} ${JSON.stringify(params)}`;
@@ -101,6 +98,12 @@ export function requirementText(gate: GateDefinition, name: string): string | un
     ...(ran.length === 0 ? [] : [`checked by ${ran.join(", ")}`]),
   ];
   return said.length === 0 ? undefined : said.join("; ");
+}
+
+function descriptionOf(gate: ClosedGate, name: string): unknown {
+  if (gate.kind === "plan") return gate.items.find((_, index) => name === `${ITEMS_FIELD}.${index + 1}`);
+  if (gate.kind === "fields") return gate.fields.find((field) => field.name === name)?.description;
+  return propertiesOf(gate.jsonSchema)?.get(name)?.description;
 }
 
 /**
@@ -123,21 +126,25 @@ export function waive(gate: GateDefinition, names: readonly string[]): GateDefin
     const tasks = gate.tasks.map((task) =>
       waived.has(`${TASKS_FIELD}.${task.id}`) ? { ...task, optional: true } : task,
     );
-    return { ...gate, tasks, waived: [...names] };
+    return { ...gate, tasks, ...withoutChecks(gate, waived), waived: [...names] };
   }
-  const fieldNames = new Set(gate.kind === "fields" ? gate.fields.map(({ name }) => name) : evidenceNames(gate));
-  const named = namedChecks(gate);
-  // A field may be called like a check of the gate as a whole: then only the field is meant.
-  const isMeant = (name: string, { field }: VerifyDefinition) => field !== undefined || !fieldNames.has(name);
-  const isWaived = (check: VerifyDefinition) =>
-    named.some(([name, one]) => one === check && waived.has(name) && isMeant(name, check));
-  const checked = gate.verify?.filter((check) => !isWaived(check));
-  const rest = { waived: [...names], ...(checked === undefined ? {} : { verify: checked }) };
+  const rest = { ...withoutChecks(gate, waived), waived: [...names] };
   if (gate.kind === "schema") return { ...gate, ...rest, ...withoutRequired(gate, waived) };
   const fields = gate.fields.map((field) =>
     waived.has(field.name) ? { ...field, required: false, rules: undefined } : field,
   );
   return { ...gate, ...rest, fields };
+}
+
+function withoutChecks(gate: ClosedGate, waived: ReadonlySet<string>): Pick<ClosedGate, "verify"> {
+  if (gate.verify === undefined) return {};
+  const fields = new Set(gate.kind === "fields" ? gate.fields.map(({ name }) => name) : evidenceNames(gate));
+  const named = namedChecks(gate);
+  // A field may be called like a check of the gate as a whole: then only the field is meant.
+  const isMeant = (name: string, { field }: VerifyDefinition) => field !== undefined || !fields.has(name);
+  const isWaived = (check: VerifyDefinition) =>
+    named.some(([name, one]) => one === check && waived.has(name) && isMeant(name, check));
+  return { verify: gate.verify.filter((check) => !isWaived(check)) };
 }
 
 /**
@@ -166,6 +173,19 @@ function planNames({ tasks, items }: PlanGate): string[] {
   return [...required, ...items.map((_, index) => `${ITEMS_FIELD}.${index + 1}`)];
 }
 
+type ClosedGate = Exclude<GateDefinition, OpenGate>;
+
+function fieldNames(gate: ClosedGate): readonly string[] {
+  if (gate.kind === "plan") return planNames(gate);
+  if (gate.kind === "fields") return requiredNames(gate);
+  return tellsFields(gate) ? evidenceNames(gate) : Object.keys(gate.example ?? {});
+}
+
+function excludedNames(gate: ClosedGate): readonly string[] {
+  if (gate.kind === "plan") return [];
+  return gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate);
+}
+
 function excludedFields({ fields }: FieldGate): string[] {
   return fields.filter((field) => field.waivable === false).map(({ name }) => name);
 }
@@ -181,7 +201,7 @@ function excludedProperties(gate: SchemaGate): string[] {
 }
 
 /** Returns the checks of a gate with their names as a waiver has them: the field, or the number among those of the gate as a whole. */
-function namedChecks(gate: FieldGate | SchemaGate): readonly (readonly [name: string, VerifyDefinition])[] {
+function namedChecks(gate: ClosedGate): readonly (readonly [name: string, VerifyDefinition])[] {
   const whole = wholeChecks(gate);
   return checksOf(gate).flatMap((check) =>
     check.field === undefined ? whole.filter(([, one]) => one === check) : [[check.field, check] as const],

@@ -12,6 +12,7 @@ import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { measuredOutcome } from "../gate/format.js";
 import { type Judged, judge } from "../gate/judge.js";
 import { givenUpProblems, withNoted } from "../gate/plan-gate.js";
+import { readFalse } from "../gate/said-false.js";
 import { hasRules } from "../gate/verdict.js";
 import { validateWaived } from "../gate/waivers.js";
 import { keyedRequest } from "../log/machine.js";
@@ -28,7 +29,7 @@ import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.j
 import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
-import type { PhasedSession } from "./state/machine.js";
+import { type PhasedSession, requireEvent } from "./state/machine.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
 import { beginPhase } from "./verify/snapshots.js";
 import { cancelled, type Followed, verifyEvidence } from "./verify/verify.js";
@@ -72,7 +73,7 @@ export async function completePhase(
     request,
     unchecked,
   );
-  // The session already waits for an approval of the same evidence: that question is the answer again.
+  // The session already waits for a decision on the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   const pinned = context.pinned.structure(outcome);
   const structure = pinned instanceof Promise ? await pinned : pinned;
@@ -94,6 +95,7 @@ interface Evaluation {
     readonly proofs?: readonly Proof[];
     readonly output?: ValueRef;
     readonly evidenceHash?: string;
+    readonly unmet?: ReadonlyMap<string, string>;
   };
   readonly payloads: readonly Payload[];
   /** Those of the phase that is entered. */
@@ -125,6 +127,12 @@ function createJudge(
     const { awaiting } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       return { answer: { asked: awaiting.version } };
+    }
+    const { waiver, submission: last } = session.head;
+    if (waiver !== undefined && waiver.denied !== true && waiver.version === last?.version) {
+      const failed = requireEvent(await context.kernel.at(id, last.version), "gate_failed");
+      const asking = await loadEvidence(context, { sessionId: id, version: last.version }, failed.evidence);
+      if (isSame(asking, submission.evidence)) return { answer: { asked: last.version } };
     }
     const whole = requirePhase(structure, number);
     const waived = session.head.waived === undefined ? [] : await loadWaived(context, session, structure);
@@ -176,18 +184,19 @@ async function evaluate(
   confirm: () => Promise<void>,
 ): Promise<Omit<Evaluation, "dependsOn">> {
   const { session, structure, phase, followed } = submitted;
-  const { gate } = phase;
   const { submission: last, position } = session.head;
   const submission =
     last?.merge === true ? await mergeLast(context, session, last.version, submitted.submission) : submitted.submission;
   const stored = storeValue(submission.evidence, submission.characters);
-  const claims = gate.kind === "open" || gate.proofs === undefined ? undefined : readClaims(gate, submission.evidence);
-  const { evidence: claimed, proofs } = claims ?? { evidence: submission.evidence, proofs: [] };
+  const { enforcement, telemetry } = context.options;
+  const said = readFalse(phase.gate, submission.evidence, enforcement);
+  const { gate, evidence: plain } = said ?? { gate: phase.gate, evidence: submission.evidence };
+  const claims = gate.kind === "open" || gate.proofs === undefined ? undefined : readClaims(gate, plain);
+  const { evidence: claimed, proofs } = claims ?? { evidence: plain, proofs: [] };
   const { done = [], givenUp } = session.head.tasks ?? {};
   const evidence = gate.kind === "plan" ? withNoted(claimed, plannedIds(phase, done)) : claimed;
   const lookups = proofs.length === 0 ? [] : lookupsFor(context, proofs);
   const hasChecks = checksOf(gate).length + lookups.length > 0;
-  const { enforcement, telemetry } = context.options;
   // Verifiers must not run, and nothing must be measured, for a phase that another host has already completed.
   if (hasChecks || telemetry !== undefined) await confirm();
   const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
@@ -196,15 +205,14 @@ async function evaluate(
     isWaived && schema ? validateWaived(schema, gate, evidence) : schema?.["~standard"].validate(evidence);
   const schemaResult = await validating;
   const made =
-    outputOf(schemaResult, evidence, structure) ?? (proofs.length === 0 && evidence === claimed ? undefined : evidence);
+    outputOf(schemaResult, evidence, structure) ??
+    (proofs.length === 0 && said === undefined && evidence === claimed ? undefined : evidence);
   const output = made === undefined ? undefined : storeValue(made);
   const contradicted =
-    gate.kind === "plan" && givenUp !== undefined
-      ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp))
-      : undefined;
+    gate.kind === "plan" && givenUp !== undefined ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp)) : [];
   const checks = {
     enforcement,
-    found: contradicted === undefined ? claims?.problems : [...(claims?.problems ?? []), ...contradicted],
+    found: [...(said?.problems ?? []), ...(claims?.problems ?? []), ...contradicted],
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
     verify: hasChecks
@@ -242,6 +250,7 @@ async function evaluate(
       evidence: stored.ref,
       ...(proofs.length === 0 ? {} : { proofs }),
       ...(output === undefined ? {} : { output: output.ref }),
+      ...(said === undefined || said.unmet.size === 0 ? {} : { unmet: said.unmet }),
       ...(asksPerson ? { evidenceHash: hashEvidence(submission.evidence) } : {}),
     },
     payloads: [...stored.payloads, ...(output?.payloads ?? []), ...(begun?.payloads ?? [])],

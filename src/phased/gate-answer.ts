@@ -13,7 +13,7 @@ import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, Reveal, WorkflowStructure } from "../workflow/structure.js";
-import { type AwaitedApproval, awaitedBy } from "./approval/ledger.js";
+import { type AwaitedApproval, type AwaitedWaiver, awaitedBy, awaitedWaiverBy } from "./approval/ledger.js";
 import { loadArtifacts } from "./artifacts.js";
 import { gateAsked, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
@@ -72,6 +72,8 @@ export type CompleteResult = {
       readonly example?: JsonObject;
       /** True if a request for a waiver at this phase waits for a person. */
       readonly waitsForWaiver: boolean;
+      /** The request that this submission has made, since it says that something can't be claimed: `{value: false, why}`. */
+      readonly waiverAsked?: AwaitedWaiver;
       /** The names of what a waiver could be asked for, among the problems. */
       readonly waivable: readonly string[];
       /** The evidence is complete but a person must approve it first; there are no problems then. */
@@ -133,6 +135,7 @@ export function describe(
   if (event === undefined) throw new Error("a submission that no gate has judged");
   const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
   const problems = event.type === "gate_failed" ? event.problems : [];
+  const asked = events.find(({ type }) => type === "waiver_requested");
   const { gate: whole } = requirePhase(structure, event.phase);
   const gate = gateAsked(context, whole, waivedNames(head.waived));
   const example = evidenceForm(gate);
@@ -144,6 +147,7 @@ export function describe(
     status: head.status,
     exhausted: exhausted(head, context.options.limits) !== undefined,
     waitsForWaiver: isWaiverOpen(head),
+    ...(asked?.type === "waiver_requested" ? { waiverAsked: awaitedWaiverBy(outcome, asked) } : {}),
     requiredFormat: requiredFormat(gate),
     ...(example === undefined ? {} : { example }),
     waivable: asksNoMore(head) ? [] : waivableProblems(whole, waivedNames(head.waived), problems, failedChecks(event)),

@@ -77,6 +77,11 @@ export interface Verifier {
    */
   readonly keepsSnapshot?: boolean;
   /**
+   * True if it may write files, as a command does. The other checks of a gate begin when those have ended, and see what they have
+   * left. Default: false.
+   */
+  readonly mayWrite?: boolean;
+  /**
    * Checks if the evidence is true. False evidence is a result, not an error; a rejection means that the
    * check could not be made, which also blocks the gate. Ends soon after `signal` is aborted.
    */

@@ -4,7 +4,7 @@ import type { Reveal } from "../workflow/structure.js";
 import { brief, compact, type WireObject } from "./wire.js";
 
 /**
- * Returns the results of a gate's verifiers: what was run, how it ended, and the first lines of failed
+ * Returns the results of a gate's verifiers: what was run, how it ended, and the first and last lines of failed
  * checks. Nothing if the gate hides its requirements: a verifier's name would reveal how to pass it.
  */
 export function verificationNotice(
@@ -14,7 +14,7 @@ export function verificationNotice(
   return shownAs(resultEntry, verification, reveal);
 }
 
-/** Returns the same with the time and digest of each check, and the first lines of passed checks. */
+/** Returns the same with the time and digest of each check, and the last lines of passed checks. */
 export function verificationRecord(
   verification: readonly Verification[] | undefined,
   reveal: Reveal = "fields",
@@ -51,13 +51,12 @@ const LINES_MAX = 20;
 
 function recordEntry(result: Verification): WireObject {
   const { ok, output, at, digest } = result;
-  const lines = ok ? LINES_MET : LINES_MAX;
-  return compact({ ...resultEntry(result), output: firstLines(output, lines), at, digest });
+  return compact({ ...resultEntry(result), output: shownLines(ok ? output?.slice(-LINES_MET) : output), at, digest });
 }
 
 /** A summary is at the end of what a command writes. */
 function passedEntry({ verifier, field, check, ok, message, exit, output }: Verification): WireObject {
-  const last = exit === undefined ? undefined : firstLines(output?.slice(-LINES_MET), LINES_MET);
+  const last = exit === undefined ? undefined : shownLines(output?.slice(-LINES_MET));
   return compact({ verifier, field, check, ok, found: brief(message, TEXT_MAX), output: last });
 }
 
@@ -74,13 +73,15 @@ function resultEntry({ verifier, field, check, ok, failed, message, ran, exit, o
     found: brief(message, TEXT_MAX),
     ran: ran === undefined ? undefined : brief(ran, TEXT_MAX),
     exit,
-    output: ok ? undefined : firstLines(output, LINES_MAX),
+    output: ok ? undefined : shownLines(output),
   });
 }
 
 const LINE_MAX = 200;
 
-function firstLines(output: readonly string[] | undefined, most: number): readonly string[] | undefined {
+/** Returns the first lines, of a long output with `…` and its last ones, where a summary is. */
+function shownLines(output: readonly string[] | undefined): readonly string[] | undefined {
   if (output === undefined || output.length === 0) return undefined;
-  return output.slice(0, most).map((line) => brief(line, LINE_MAX));
+  const cut = output.length <= LINES_MAX ? output : [...output.slice(0, LINES_MAX), "…", ...output.slice(-LINES_MET)];
+  return cut.map((line) => brief(line, LINE_MAX));
 }

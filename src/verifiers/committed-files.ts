@@ -294,3 +294,13 @@ function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
   if (!expected.includes(mark)) return false;
   return found.toString("latin1").replace(/\$Id(?:: [0-9a-f]{40,64} )?\$/g, () => mark) === expected.toString("latin1");
 }
+
+/** Returns the names in an output of git with NULs. Throws `NotComparable` for one that is not UTF-8. */
+export function namesIn(stdout: Buffer): string[] {
+  // Each byte is a character: NULs are where they were.
+  const entries = stdout.toString("latin1").split("\0");
+  return entries.filter((entry) => entry !== "").map((entry) => fileName(Buffer.from(entry, "latin1")));
+}
+
+/** Lists the files that are neither committed nor ignored. */
+export const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];

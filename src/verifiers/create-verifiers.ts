@@ -10,9 +10,11 @@
  * - command.ts, command-runs.ts: when a command has ended as expected
  * - git.ts, committed-files.ts: commits and uncommitted files
  * - git-repository.ts: how git is run, and what of a repository it gets; git-objects.ts: which of its objects are believed
- * - fails-without.ts, project-copy.ts: whether certain changes make the difference; products.ts: what tools write by themselves
+ * - fails-without.ts, project-copy.ts: whether certain changes make the difference; products.ts: what tools write by themselves;
+ *   written-files.ts: what the commands of checks write
  * - git-state.ts: what is recorded of a repository; git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
  * - tasks-shown.ts: what shows that a task of a plan is done
+ * - tests-kept.ts: what a test is, and when one is weaker than before
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -47,6 +49,7 @@ import { jsonValue } from "./json-value.js";
 import { lineExists } from "./lines.js";
 import { markdownHeadings, planParses } from "./markdown.js";
 import { tasksShown } from "./tasks-shown.js";
+import { testsKept } from "./tests-kept.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */
@@ -101,6 +104,7 @@ export const VERIFIER_NAMES = [
   "command",
   "fails_without",
   "tasks_shown",
+  "tests_kept",
   "http_ok",
 ] as const satisfies readonly VerifierName[];
 
@@ -125,6 +129,7 @@ export type VerifierName =
   | "command"
   | "fails_without"
   | "tasks_shown"
+  | "tests_kept"
   | "http_ok";
 
 const MIB = 2 ** 20;
@@ -167,7 +172,12 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
   const git =
     executable === undefined
       ? undefined
-      : { executable, env: { PATH: ["/usr/bin", "/bin"].join(delimiter) }, ...limited };
+      : {
+          executable,
+          env: { PATH: ["/usr/bin", "/bin"].join(delimiter) },
+          written: new Map<string, string>(),
+          ...limited,
+        };
   const rules = await loadVerifierRules();
   const withoutPath = (verifier: Verifier) => withoutProjectPath(verifier, withoutRoot);
   return {
@@ -187,8 +197,9 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     git_commit_exists: withoutPath(gitCommitExists(root, git)),
     git_tag_exists: withoutPath(gitTagExists(root, git)),
     git_changes: withoutPath(gitChanges(root, git)),
-    command: withoutPath(command(host, rules)),
+    command: withoutPath(command(host, rules, git)),
     fails_without: withoutPath(failsWithout({ root, commands: host, git, rules })),
+    tests_kept: withoutPath(testsKept(sandbox)),
     tasks_shown: withoutPath(tasksShown(root, sandbox, maxFileBytes, git)),
     http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };

@@ -25,6 +25,7 @@ interface VerifierSpec<S extends z.ZodObject> {
   /** Parameters in which no placeholder is filled in. */
   readonly verbatim?: readonly string[];
   readonly keepsSnapshot?: true;
+  readonly mayWrite?: true;
   /** Throws `INVALID_INPUT` for what the schema can't express. Texts may still contain placeholders. */
   checkParams?(params: z.infer<S>): void;
   snapshot?(params: z.infer<S>, request: SnapshotRequest): Promise<JsonValue>;
@@ -36,11 +37,12 @@ const FIXABLE = ["PATH_REFUSED", "FILE_NOT_FOUND", "TOO_LARGE", "INVALID_INPUT"]
 
 /** Returns a verifier that checks its parameters when a definition is loaded, and again before it runs. */
 export function defineVerifier<S extends z.ZodObject>(spec: VerifierSpec<S>): Verifier {
-  const { name, verbatim = [], snapshot, keepsSnapshot } = spec;
+  const { name, verbatim = [], snapshot, keepsSnapshot, mayWrite } = spec;
   const read = (params: unknown) => parseParams(name, spec.params, params);
   return {
     verbatim,
     ...(keepsSnapshot === undefined ? {} : { keepsSnapshot }),
+    ...(mayWrite === undefined ? {} : { mayWrite }),
     check(params) {
       checkPlaceholders(params, { verbatim });
       spec.checkParams?.(read(params));

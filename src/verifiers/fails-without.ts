@@ -27,6 +27,7 @@ import { changesBetween, contentsIn, recordedState, recordState, stateOf, stateS
 import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
 import { type OldFile, type ProjectCopy, withProjectCopy } from "./project-copy.js";
 import { shownCommand, shownPath, subjectsOf } from "./subject.js";
+import { withoutWritten } from "./written-files.js";
 
 const NAME = "fails_without";
 
@@ -145,7 +146,9 @@ async function judgeEach(run: Run): Promise<VerifyResult> {
   const { given, before, root } = run;
   const except = (given.except ?? []).map(plainPath);
   const now = await contentsIn(root, ".", { host: run.git, signal: run.signal }, before.head);
-  const changed = changesBetween(before.files, now).filter((file) => !except.some((other) => isNamedBy(other, file)));
+  const changed = (await withoutWritten(root, run.git, changesBetween(before.files, now))).filter(
+    (file) => !except.some((other) => isNamedBy(other, file)),
+  );
   const files = changed.slice(0, RUNS_MAX);
   const left = changed.length > files.length ? `; ${changed.length - files.length} more were not tried` : "";
   if (files.length === 0) return { ok: true, message: "no file has changed that could make a difference" };

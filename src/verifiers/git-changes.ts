@@ -9,8 +9,9 @@ import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
+import { namesIn } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { names, onRepository, reported, requireGit, uncommittedResult } from "./git.js";
+import { onRepository, reported, requireGit, uncommittedResult } from "./git.js";
 import { commitAt, requireAncestor, requireIntactTree } from "./git-objects.js";
 import {
   findRepository,
@@ -33,6 +34,7 @@ import {
 } from "./git-state.js";
 import { checkPaths, namedFilesParams, sinceWords } from "./named-files.js";
 import { shownPath } from "./subject.js";
+import { withoutWritten } from "./written-files.js";
 
 const TAG = "git_tag_exists";
 
@@ -138,7 +140,7 @@ async function changedBetween(tree: WorkTree, range: z.infer<typeof rangeSchema>
   }
   for (const commit of [base, head]) await requireAncestor(tree, from, commit);
   for (const commit of [from, head]) await requireIntactTree(tree, commit);
-  return names(await output(tree, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head]));
+  return namesIn(await output(tree, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head]));
 }
 
 /** Returns the last common commit of two; undefined if there is none. Throws `GitStopped`. */
@@ -198,7 +200,7 @@ export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined)
   return comparing("git_clean_since_phase_start", root, host, async ({ files }, { path, since, signal, gitHost }) => {
     const now = await contentsIn(root, path, { host: gitHost, signal });
     const other = Object.keys(now).filter((name) => files[name] !== now[name]);
-    const result = uncommittedResult(other);
+    const result = uncommittedResult(await withoutWritten(root, gitHost, other));
     return { ...result, message: `${result.message} (${since}, other files were)` };
   });
 }
@@ -213,7 +215,11 @@ export function gitChangedSincePhaseStart(root: string, host: GitHost | undefine
     const named = value === undefined ? [] : [...namedFiles(name, value)];
     const now = await contentsIn(root, path, { host: gitHost, signal }, head);
     const changed = changesBetween(files, now);
-    const unnamed = changed.filter((file) => !named.includes(file));
+    const unnamed = await withoutWritten(
+      root,
+      gitHost,
+      changed.filter((file) => !named.includes(file)),
+    );
     const unchanged = named.filter((file) => !changed.includes(file));
     const words = value === undefined ? "changed" : "changed, but not named";
     const wrong = [

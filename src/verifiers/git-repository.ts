@@ -49,6 +49,8 @@ export interface GitHost {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
+  /** What the commands of checks have written, by git's names, with what the files were like then. */
+  readonly written: Map<string, string>;
   /** Returns a text without the absolute path of the project. */
   withoutRoot(text: string): string;
 }

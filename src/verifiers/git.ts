@@ -17,10 +17,12 @@ import {
   inFolder,
   isEmptyFolder,
   isSubmodule,
+  namesIn,
   notComparable,
   parentOf,
   pathsAndFolders,
   statOf,
+  UNTRACKED,
 } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { commitAt, requireIntactTree } from "./git-objects.js";
@@ -38,6 +40,7 @@ import {
 import { withoutProducts } from "./products.js";
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
+import { withoutWritten } from "./written-files.js";
 
 const NAME = "git_clean";
 
@@ -65,7 +68,7 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
       const gitHost = requireGit(NAME, host);
       return reported(gitHost, async () => {
         const found = await uncommittedIn(root, path, { host: gitHost, untracked, signal });
-        return uncommittedResult([...found.keys()]);
+        return uncommittedResult(await withoutWritten(root, gitHost, [...found.keys()]));
       });
     },
   });
@@ -187,7 +190,6 @@ interface Looking {
 }
 
 const LIST = ["ls-files", "--stage", "-z"];
-const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
 /** Lists `.gitignore` files that are ignored themselves, and nothing else of what is ignored. */
 const IGNORED_RULES = [
   ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
@@ -219,7 +221,7 @@ async function uncommitted(
       found.push(...(await inSubmodule(looking, workTree, submodule, join(workTree, submodule.path), depth)));
     if (!looking.untracked) return found;
     const committed = pathsAndFolders(files);
-    const others = names(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
+    const others = namesIn(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
     for (const name of await withoutProducts(workTree, others, committed)) {
       // Git doesn't look into a repository in this one.
       if (name.endsWith("/")) found.push(...(await inNested(looking, workTree, name.slice(0, -1), depth)));
@@ -304,16 +306,9 @@ function foldersAbove(path: string): string[] {
   return folders;
 }
 
-/** Returns the names in an output of git with NULs. Throws `NotComparable` for one that is not UTF-8. */
-export function names(stdout: Buffer): string[] {
-  // Each byte is a character: NULs are where they were.
-  const entries = stdout.toString("latin1").split("\0");
-  return entries.filter((entry) => entry !== "").map((entry) => fileName(Buffer.from(entry, "latin1")));
-}
-
 /** Returns the ignored .gitignore files. Uncommitted rules must not hide changes, or themselves. */
 function hidingIn(ignored: Buffer): string[] {
-  return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
+  return namesIn(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
 }
 
 /** Returns the result if git was stopped or failed. */

@@ -13,7 +13,7 @@ import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import { countParam, defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { checkPaths, isNamedBy, plainPath, refuseFilledGlobs } from "./named-files.js";
+import { checkPaths, isNamedBy, plainPath, productAt, refuseFilledGlobs } from "./named-files.js";
 import { readSubject, shownPath } from "./subject.js";
 
 /** Parameters for the number of matches. */
@@ -192,7 +192,7 @@ export function lineExists(sandbox: Sandbox, maxBytes: number): Verifier {
       for (const place of places) {
         signal.throwIfAborted();
         const file = parseRelativePath(place.file);
-        const outside = outsideOf(file, given);
+        const outside = outsideOf(file, given) ?? (await inProduct(sandbox, file, given));
         const known = texts.get(file);
         const lines = known ?? linesOf((await readSubject(sandbox, { path: place.file }, undefined, maxBytes)).text);
         texts.set(file, lines);
@@ -247,6 +247,16 @@ function outsideOf(file: string, { paths, except = [] }: z.infer<typeof params>)
   }
   const found = except.find((path) => isNamedBy(plainPath(path), file));
   return found === undefined ? undefined : `it must not be in ${shownPath(found)}`;
+}
+
+/** What a tool writes is not compared by the verifiers to which gates give the same paths. */
+async function inProduct(
+  sandbox: Sandbox,
+  file: string,
+  { paths }: z.infer<typeof params>,
+): Promise<string | undefined> {
+  const product = paths === undefined ? undefined : await productAt(sandbox, file);
+  return product === undefined ? undefined : `it must not be in ${shownPath(product)}, which a tool writes`;
 }
 
 function listed(paths: readonly string[]): string {

@@ -10,6 +10,7 @@ import type { VerifyRequest } from "../ports/verifier.js";
 import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
 import { parseRelativePath, shown } from "../workflow/names.js";
 import { textParam, wrongParam } from "./define-verifier.js";
+import { isProduct } from "./products.js";
 
 /** Maximum number of paths in one parameter. */
 const PATHS_MAX = 100;
@@ -153,13 +154,15 @@ const ALL_BYTES_MAX = 256 * 2 ** 20;
 const FILE_BYTES_MAX = 64 * 2 ** 20;
 
 /** Folders that are skipped: they change by themselves, or are not work. */
-const SKIPPED = new Set([".git", "node_modules"]);
+const SKIPPED = new Set([".git", "node_modules", ".venv"]);
 
 async function addFolder(walk: Walk, folder: string, pattern: string): Promise<void> {
   walk.folders += 1;
   if (walk.folders > FOLDERS_MAX) throw tooMuch(`more than ${FOLDERS_MAX} folders`, FOLDERS_MAX);
   for (const { path, kind } of await walk.sandbox.names(folder)) {
     if (walk.except.some((other) => isNamedBy(other, path))) continue;
+    // A product that a path names itself is compared all the same.
+    if (await isProduct(path, namesIn(walk.sandbox))) continue;
     const isPlainFolder = kind === "folder" && !(await walk.sandbox.isLink(path));
     if (isPlainFolder && !SKIPPED.has(nameOf(path))) {
       await addFolder(walk, path, pattern);
@@ -180,6 +183,21 @@ async function isLinkNamed(sandbox: Sandbox, path: string): Promise<boolean> {
     if (isPhasegateError(error, "PATH_REFUSED")) return false;
     throw error;
   }
+}
+
+function namesIn(sandbox: Sandbox) {
+  return async (path: string) =>
+    (await isFolder(sandbox, path)) ? (await sandbox.names(path)).map((entry) => nameOf(entry.path)) : [];
+}
+
+/** Returns the product of a tool that a path is, or is in; undefined if there is none. Walks of folders and globs leave it out. */
+export async function productAt(sandbox: Sandbox, path: string): Promise<string | undefined> {
+  const names = path.split("/");
+  for (const index of names.keys()) {
+    const place = names.slice(0, index + 1).join("/");
+    if (await isProduct(place, namesIn(sandbox))) return place;
+  }
+  return undefined;
 }
 
 function nameOf(path: string): string {

@@ -1,6 +1,6 @@
 /**
- * What tools write into a project by themselves, as a run of the tests does: neither asked for, nor blamed, nor needed by another
- * run.
+ * What tools write into a project by themselves, as a run of the tests does: neither asked for, nor blamed, nor compared, nor
+ * needed by another run.
  */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,8 +18,10 @@ const PRODUCTS: Readonly<Record<string, readonly Product[]>> = {
     ".nyc_output",
     { name: "coverage", marks: ["lcov.info", "coverage-final.json", "coverage-summary.json", "clover.xml", "tmp"] },
   ],
-  Cargo: [{ name: "target", marks: ["CACHEDIR.TAG", ".rustc_info.json"] }],
-  Gradle: [".gradle"],
+  "Cargo, Maven": [
+    { name: "target", marks: ["CACHEDIR.TAG", ".rustc_info.json", "maven-status", "surefire-reports", "test-classes"] },
+  ],
+  Gradle: [".gradle", { name: "build", marks: ["test-results"] }],
   RSpec: [".rspec_status"],
   phasegate: [".phasegate"],
 };
@@ -29,14 +31,22 @@ const NAMES = new Set(ALL.filter((product) => typeof product === "string"));
 const ENDS = [...NAMES].filter((name) => name.startsWith("*")).map((name) => name.slice(1));
 const MARKS = new Map(ALL.flatMap((product) => (typeof product === "string" ? [] : [[product.name, product.marks]])));
 
-/** Checks whether a path is a product. Something of this kind that is committed is none, which the caller knows. */
-export async function isProduct(root: string, path: string): Promise<boolean> {
+/**
+ * Checks whether a path is a product. Something of this kind that is committed is none, which the caller knows. `list` returns
+ * the names in a folder.
+ */
+export async function isProduct(path: string, list: (path: string) => Promise<readonly string[]>): Promise<boolean> {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (NAMES.has(name) || ENDS.some((end) => name.endsWith(end))) return true;
   const marks = MARKS.get(name);
   if (marks === undefined) return false;
-  const found = await namesIn(join(root, path));
+  const found = await list(path);
   return marks.some((mark) => found.includes(mark));
+}
+
+/** Checks whether a path in a folder is a product. */
+export function isProductIn(root: string, path: string): Promise<boolean> {
+  return isProduct(path, (folder) => namesIn(join(root, folder)));
 }
 
 /** Returns the names in a folder; none if it is no folder, or can't be read. */
@@ -57,7 +67,7 @@ export async function withoutProducts(
 ): Promise<string[]> {
   const known = new Map<string, Promise<boolean>>();
   const isOne = (path: string): Promise<boolean> => {
-    const answer = known.get(path) ?? isProduct(root, path);
+    const answer = known.get(path) ?? isProductIn(root, path);
     known.set(path, answer);
     return answer;
   };

@@ -24,7 +24,7 @@ import { isMissing } from "../sandbox/refusals.js";
 import { isInside } from "../sandbox/resolve.js";
 import { fileName, inFolder, inTurn, notComparable, statOf } from "./committed-files.js";
 import { NotComparable } from "./git-repository.js";
-import { isProduct } from "./products.js";
+import { isProductIn } from "./products.js";
 
 /** A file as it was: its bytes, the target of a link, or nothing. */
 export type OldFile =
@@ -143,7 +143,7 @@ async function copyEntry(copying: Copying, path: string): Promise<void> {
 
 async function copyWhatIsThere(copying: Copying, path: string): Promise<void> {
   const [from, to] = [join(copying.workTree, path), join(copying.root, path)];
-  if (!copying.isCommitted(path) && (await isProduct(copying.workTree, path))) return;
+  if (!copying.isCommitted(path) && (await isProductIn(copying.workTree, path))) return;
   const stats = await lstat(from);
   if (stats.isSymbolicLink()) return symlink(await targetIn(copying, path), to);
   if (stats.isDirectory()) {
@@ -175,7 +175,7 @@ async function targetIn({ workTree, root }: Copying, path: string): Promise<stri
 async function linkPackages(copying: Copying, folder: string): Promise<void> {
   for (const name of await namesIn(join(copying.workTree, folder))) {
     const path = inFolder(folder, name);
-    if (name === ".cache" || (await isProduct(copying.workTree, path))) continue;
+    if (name === ".cache" || (await isProductIn(copying.workTree, path))) continue;
     const [from, to] = [join(copying.workTree, path), join(copying.root, path)];
     // A link may lead to a package of the project itself, which is in the copy.
     if ((await lstat(from)).isSymbolicLink()) await symlink(await targetIn(copying, path), to);

@@ -15,6 +15,7 @@ import { changesBetween, contentsIn, recordedState, recordState, stateOf, stateS
 import { linesOf, placeIn } from "./lines.js";
 import { isAtOrBelow, namedFilesParams } from "./named-files.js";
 import { harmless, readSubject, shortened, shownPath } from "./subject.js";
+import { withoutWritten } from "./written-files.js";
 
 const NAME = "tasks_shown";
 
@@ -46,7 +47,8 @@ export function tasksShown(root: string, sandbox: Sandbox, maxBytes: number, hos
         const tasks = claimedIds(evidence);
         const changed = async (path: string) => {
           const before = recordedState(stateSchema, snapshot);
-          now ??= changesBetween(before.files, await contentsIn(root, ".", { host: git, signal }, before.head));
+          const contents = async () => contentsIn(root, ".", { host: git, signal }, before.head);
+          now ??= await withoutWritten(root, git, changesBetween(before.files, await contents()));
           return now.some((file) => isAtOrBelow(path, file));
         };
         let now: readonly string[] | undefined;

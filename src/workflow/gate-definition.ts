@@ -182,6 +182,7 @@ export const SINCE_VERIFIERS: readonly string[] = [
   "git_changes",
   "fails_without",
   "tasks_shown",
+  "tests_kept",
 ];
 
 /** Stands for the start of the session, where {@link sinceOf} returns the number of a phase. */

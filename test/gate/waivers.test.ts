@@ -153,8 +153,15 @@ describe("checks of a gate as a whole", () => {
     const inCode: SchemaGate = { ...schemaGate(z.object({ ok: z.boolean() })), verify: [told, fixed] };
     expect(names(inCode)).toEqual(names(gate));
     expect(names(waive(inCode, ["verified_by.1", "ok"]))).toEqual([["verified_by.2", "two"]]);
-    const planned: PlanGate = { ...PLAN, verify: [told] };
-    expect([wholeChecks(planned), wholeChecks({ kind: "open", allowOverride: false })]).toEqual([[], []]);
+    const planned: PlanGate = { ...PLAN, verify: [told, fixed] };
+    expect(names(planned)).toEqual(names(gate));
+    expect(names(waive(planned, ["verified_by.1"]))).toEqual([["verified_by.2", "two"]]);
+    expect(waivable(planned)).toMatchObject({
+      names: expect.arrayContaining(["verified_by.1"]),
+      excluded: ["verified_by.2"],
+    });
+    expect(requiredFormat(planned)).toMatchObject({ verified_by: { 1: "command: it builds", 2: "command" } });
+    expect(wholeChecks({ kind: "open", allowOverride: false })).toEqual([]);
   });
 
   it("can't be waived if the author excludes them", () => {

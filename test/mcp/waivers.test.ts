@@ -45,6 +45,71 @@ async function decide(decision: string, state: string, sessionId: string, more: 
   expect(await run(decision, sessionId, "--state", state, ...flags)).toMatchObject({ code: 0 });
 }
 
+describe("an agent that can't claim a boolean", () => {
+  const FALSE = { built: { value: false, why: "the suite needs a GPU" }, coverage: 80, licensed: true };
+
+  it("is told at the beginning what to say, and asks for a waiver with it, which is no failed attempt", async () => {
+    const { call, state, sessionId } = await served();
+    expect(await call("get_phase")).toMatchObject({
+      phase_content: { checkpoint: { if_false: expect.stringContaining('{"value": false, "why": "<why>"}') } },
+    });
+    expect(await call("complete_phase", { phase: 1, evidence: FALSE })).toMatchObject({
+      ...{ status: "success", action: "complete_phase", checkpoint_passed: false, attempts_left: 3, fields: ["built"] },
+      waiver: { fields: ["built"], reason: "the suite needs a GPU", how: expect.stringContaining("phasegate waive") },
+      next: null,
+    });
+    // Whoever says the same again is told the same.
+    expect(await call("complete_phase", { phase: 1, evidence: FALSE })).toMatchObject({
+      status: "success",
+      attempts_left: 3,
+    });
+    expect((await run("show", sessionId, "--state", state)).stdout).toContain("the suite needs a GPU");
+    await decide("waive", state, sessionId);
+    expect(await call("complete_phase", { phase: 1, evidence: { ...FALSE, licensed: false } })).toMatchObject({
+      problems: [{ field: "licensed", problem: "claimed_false" }],
+      attempts_left: 2,
+    });
+    const passed = await call("complete_phase", { phase: 1, evidence: FALSE });
+    expect(passed).toMatchObject({ checkpoint_passed: true, waived: ["built waived by ann"] });
+    expect(passed.evidence_accepted).toEqual(["coverage", "licensed"]);
+    expect(await call("get_state", { phase: 1 })).toMatchObject({ artifact: { built: false, coverage: 80 } });
+  });
+
+  it("fails with it the second time, and with anything else that is wrong", async () => {
+    const { call } = await served();
+    const complete = (evidence: object) => call("complete_phase", { phase: 1, evidence });
+    const both = await complete({ ...FALSE, coverage: "80" });
+    expect(both).toMatchObject({
+      ...{ code: "GATE_FAILED", attempts_left: 2, awaiting_waiver: ["built"] },
+      problems: [
+        { field: "built", problem: "claimed_false" },
+        { field: "coverage", problem: "wrong_type" },
+      ],
+    });
+    expect(await complete(FALSE)).toMatchObject({
+      code: "GATE_FAILED",
+      attempts_left: 1,
+      awaiting_waiver: ["built"],
+      next: null,
+    });
+  });
+
+  it("asks for nothing that nobody may waive, or without a reason", async () => {
+    const { call } = await served();
+    const complete = (evidence: object) =>
+      call("complete_phase", { phase: 1, evidence: { ...FALSE, built: true, ...evidence } });
+    expect(await complete({ licensed: FALSE.built })).toMatchObject({
+      problems: [{ field: "licensed", problem: "claimed_false", got: "false" }],
+      attempts_left: 2,
+    });
+    expect(await complete({ built: { value: false, why: " " } })).toMatchObject({
+      problems: [{ field: "built", problem: "wrong_type" }],
+      attempts_left: 1,
+    });
+    expect(await call("get_state")).not.toHaveProperty("awaiting_waiver");
+  });
+});
+
 describe("an agent that can't meet a requirement", () => {
   it("may ask ten times in a visit to a phase, and is then told the way out", async () => {
     const { call } = await served();
@@ -321,6 +386,22 @@ describe("a client with elicitation", () => {
       next: { action: "get_phase" },
     });
     expect(asked[0]?.message).toMatch(/asks to go on without: tests_pass\..*The agent's reason:\n\nnone/s);
+  });
+
+  it("asks its user when evidence says that something can't be claimed", async () => {
+    const { asked, prepare } = user({ decision: "approve" });
+    const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
+    const { session_id } = request;
+    const evidence = { tests_pass: { value: false, why: "there is no runner" } };
+    expect(await ask({ action: "complete_phase", session_id, phase: 2, evidence })).toMatchObject({
+      ...{
+        status: "success",
+        checkpoint_passed: false,
+        waived: ["tests_pass waived by client user: there is no runner"],
+      },
+      next: { action: "get_phase" },
+    });
+    expect(asked[0]?.message).toContain("there is no runner");
   });
 
   it("records its user's denial with what to do instead", async () => {

@@ -179,7 +179,8 @@ describe("a gate with verifiers", () => {
     expect(verification).toHaveLength(40);
     expect(JSON.stringify(verification).length).toBeLessThan(160_000);
     expect(verification[0]?.output?.[0]).toBe("a line");
-    expect(verification[0]?.output?.at(-1)).toBe("…");
+    expect(verification[0]?.output).toContain("…");
+    expect(verification[0]?.output?.at(-1)).toMatch(/^y+$/);
   });
 
   it("verifies the value that a schema in code accepted, even for a field that the schema does not know", async () => {

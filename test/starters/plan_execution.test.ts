@@ -18,8 +18,10 @@ const PLAN = `# Greeting
 - [ ] **Task 2.1**: Write the README
 `;
 const KIRO = "# Implementation Plan\n\n- [ ] 1. Write greet.sh\n  - _Requirements: 1.1_\n- [ ] 2. Write the README\n";
+const TEST = 'it("greets", () => {\n  expect(greeting()).toBe("hello");\n});\n';
 const FILES = {
-  "check.sh": "sh greet.sh | grep -q hello\n",
+  "check.sh": "sh greet.sh | grep -q hello && echo 1 test passed\n",
+  "test/greet.test.js": TEST,
   "specs/greet/tasks.md": PLAN,
   "specs/kiro/tasks.md": KIRO,
 };
@@ -31,7 +33,7 @@ const TARGET = { target_file: "specs/greet" };
 
 describe("plan_execution", () => {
   it("refuses every lie, and lets an honest agent through", { timeout: 60_000 }, async () => {
-    const { ask, session, start, pass, lie, write, project } = await aStarter("plan_execution", {
+    const { ask, session, start, pass, lie, write, remove, project } = await aStarter("plan_execution", {
       files: FILES,
       flags: FLAGS,
     });
@@ -62,7 +64,26 @@ describe("plan_execution", () => {
     await lie(1, { ...FIRST, where: { ...WHERE, "1.2": "../greet.sh:1" } }, /refused/);
     await lie(1, { ...FIRST, where: { ...WHERE, "1.2": [] } }, /task 1.2 is not in where/);
     await lie(1, { ...FIRST, where: { ...WHERE, "1.2": [7] } }, /needs a path, file:line, or a list/);
+    // Tests may not be fewer or weaker than when the phase began.
+    await write("test/greet.test.js", "it.todo('greets');\n");
+    await lie(
+      1,
+      FIRST,
+      /verified_by\.3 \(tests_kept\) failed: tests assert less: .*turned off in test\/greet\.test\.js/,
+    );
+    await remove("test/greet.test.js");
+    await lie(
+      1,
+      FIRST,
+      /tests are gone: .{0,2}greets.*"if_impossible":\{"action":"request_waiver".*"fields":\["verified_by\.3"\]/,
+    );
+    await write("test/greet.test.js", TEST);
     const passed = await pass(1, FIRST);
+    expect(passed.verification).toMatchObject([
+      { check: "verified_by.1", verifier: "command", ok: true, output: ["1 test passed"] },
+      { check: "verified_by.2", verifier: "tasks_shown", ok: true },
+      { check: "verified_by.3", verifier: "tests_kept", ok: true },
+    ]);
     expect(JSON.stringify(passed.verification)).toContain('1.1: greet.sh has changed; 1.2: greet.sh:1 \\"echo hello');
     expect(await plan()).toBe(PLAN.replace(/(?<=- \[) (?=\] (?:\*\*Task 1|It))/g, "x"));
 

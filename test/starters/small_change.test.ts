@@ -83,4 +83,25 @@ describe("small_change", () => {
     git("commit", "--quiet", "-am", "greet the world");
     expect(await pass(5, { commit: git("rev-parse", "HEAD") })).toMatchObject({ workflow_complete: true });
   });
+
+  it("neither asks for a report that the check writes, nor blames it", { timeout: 60_000 }, async () => {
+    const writing = { ...FILES, "check.sh": `date +%N > report.xml\n${FILES["check.sh"]}` };
+    const { start, pass, lie, submit, write, git, decide } = await aStarter("small_change", {
+      files: writing,
+      flags: FLAGS,
+    });
+    await start(OPTIONS);
+    await pass(1, CLEAR);
+    await pass(2, PLAN);
+    await write("README.md", "# Greet the world\n");
+    await lie(3, { changed: CHANGED }, /named, but not changed: greet.sh \(/);
+    await write("greet.sh", "echo hello, world\n");
+    const passed = await pass(3, { changed: CHANGED });
+    expect(JSON.stringify(passed)).toContain("sh check.sh exited as expected; it wrote report.xml");
+    await lie(4, { ...REVIEW, changed: ["greet.sh"] }, /changed, but not named: README.md \(/);
+    expect(await submit(4, REVIEW)).toMatchObject({ awaiting_approval: true });
+    await decide("approve");
+    git("commit", "--quiet", "-am", "greet the world");
+    expect(await pass(5, { commit: git("rev-parse", "HEAD") })).toMatchObject({ workflow_complete: true });
+  });
 });

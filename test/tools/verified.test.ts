@@ -64,12 +64,32 @@ describe("a refusal by verifiers", () => {
         {
           verification: [
             { ok: true, at: expect.stringMatching(/^\d{4}-.*Z$/), digest: expect.stringMatching(/^[\da-f]{64}$/) },
-            { verifier: "command", ok: true, exit: 0, output: ["1 test passes", "two", "three"] },
+            { verifier: "command", ok: true, exit: 0, output: ["two", "three", "four"] },
           ],
         },
         { status: "active" },
       ],
     });
+  });
+
+  it("shows the end of a long output, where a summary is, also of a check that passes", async () => {
+    const { complete, call, write } = await start(
+      "evidence_schema: {done: {type: boolean}}\nverify: {verifier: command, argv: [node, check.mjs]}\n",
+    );
+    const lines = `for (let at = 0; at < 80; at += 1) console.log("not ok " + at + "x".repeat(190)); console.log("80 tests ran");`;
+    await write("check.mjs", `${lines} process.exitCode = 1;\n`);
+    const output = (answer: object) =>
+      expect(answer).toMatchObject({ verification: [{ verifier: "command", output: expect.toSatisfy(hasSummary) }] });
+    const hasSummary = (shown: readonly string[]) => shown.at(-1) === "80 tests ran" && shown.length > 2;
+    output(await complete({ done: true }));
+    await write("check.mjs", lines);
+    output(await complete({ done: true }));
+    const { history } = await call("get_history");
+    expect(history).toMatchObject([
+      { verification: [{ output: expect.toSatisfy(hasSummary) }] },
+      { verification: [{ output: expect.toSatisfy(hasSummary) }] },
+      {},
+    ]);
   });
 
   it("names a verifier that could not run, and leaves out results that do not fit", async () => {

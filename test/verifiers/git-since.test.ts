@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { copyRepository } from "../support/a-repository.js";
 import { aProject, refused } from "./a-project.js";
 
-async function aRepository() {
-  const project = await aProject();
+async function aRepository(options: Parameters<typeof aProject>[1] = {}) {
+  const project = await aProject({}, options);
   const git = await copyRepository(project.root);
   const commit = (message: string) => {
     git("add", ".");
@@ -60,6 +60,25 @@ describe("git_clean_since_phase_start", () => {
     await write("deep/target/new.rs", "x");
     expect(refused(await changed([]))).toContain("deep/target/new.rs, lib/coverage/new.js, src/target/new.js");
     expect(refused(await clean())).toContain("3 uncommitted files");
+  });
+
+  it("knows what a command of a check has written, until somebody else changes it", async () => {
+    const script = "printf x >> report.xml; mkdir -p src; printf y > src/made.js; printf z >> a.md";
+    const { verify, snapshot, write } = await aRepository({ commands: { sh: "/bin/sh" } });
+    await write("mine.txt", "mine");
+    await write("report.xml", "old");
+    const taken = (await snapshot("git_changed_since_phase_start", {})) ?? null;
+    const changed = (value: string[]) => verify("git_changed_since_phase_start", {}, { snapshot: taken, value });
+    const run = await verify("command", { argv: ["sh", "-c", script] });
+    expect(run).toMatchObject({ ok: true, message: expect.stringMatching(/; it wrote report\.xml, src\/made\.js$/) });
+    // A committed file counts, whoever has changed it.
+    expect(await changed(["a.md"])).toMatchObject({ ok: true });
+    expect(await changed(["a.md", "src/made.js"])).toMatchObject({ ok: true });
+    expect(refused(await changed([]))).toContain("changed, but not named: a.md (");
+    expect(refused(await verify("git_clean", {}))).toContain("2 uncommitted files: a.md, mine.txt");
+    await write("src/made.js", "y");
+    expect(refused(await changed(["a.md"]))).toContain("changed, but not named: src/made.js (");
+    expect(refused(await verify("git_clean", {}))).toContain("src/made.js");
   });
 
   it("refuses without a snapshot, and without a repository", async () => {

@@ -47,7 +47,7 @@ describe("line_exists", () => {
   });
 
   it("wants quotations, and lines in some files, if its gate says so", async () => {
-    const { verify, check } = await aProject(FILES);
+    const { verify, check, write } = await aProject(FILES);
     const value = "src/a.ts:1";
     expect(refused(await verify("line_exists", { quote: true }, { value }))).toContain("quote the text of this line");
     expect(refused(await verify("line_exists", { paths: ["**/*.test.*"] }, { value }))).toContain("must be in one of");
@@ -57,6 +57,14 @@ describe("line_exists", () => {
     expect(refused(await verify("line_exists", {}, { value: many }))).toContain("more than 200 places");
     expect(refused(await verify("line_exists", {}, { value: Array(7).fill("src/a.ts:9") }))).toContain("and 2 more");
     expect(() => check("line_exists", { paths: ["{evidence.path}"] })).toThrow("no evidence when the phase begins");
+    // What a tool writes is not compared later.
+    await write("coverage/lcov.info", "x");
+    await write("coverage/deep/b.test.mjs", "test\n");
+    const hidden = { value: "coverage/deep/b.test.mjs:1" };
+    expect(refused(await verify("line_exists", { paths: ["**/*.test.*"] }, hidden))).toContain(
+      "must not be in coverage,",
+    );
+    expect(await verify("line_exists", {}, hidden)).toMatchObject({ ok: true });
   });
 });
 

@@ -54,6 +54,23 @@ describe("unchanged_since_phase_start", () => {
     });
   });
 
+  it("does not compare what tools write, and compares all else of these names", async () => {
+    const files = { "test/a.mjs": TEST, "test/target/b.mjs": "" };
+    const { write, ask } = await aPhase(files, { paths: ["test", "**/*.mjs"] });
+    for (const path of ["test/__pycache__/a.pyc", "coverage/clover.xml", "coverage/a.mjs", ".venv/a.mjs"]) {
+      await write(path, "x");
+    }
+    expect(await ask()).toMatchObject({ ok: true, message: expect.stringContaining("2 files are unchanged") });
+    await write("lib/coverage/a.mjs", "x");
+    expect(refused(await ask())).toContain("lib/coverage/a.mjs was added");
+    // A file that was compared before can't be hidden.
+    await write("test/target/CACHEDIR.TAG", "x");
+    expect(refused(await ask())).toContain("test/target/b.mjs was deleted");
+    const named = await aPhase({ "coverage/clover.xml": "x" }, { path: "coverage" });
+    await named.write("coverage/clover.xml", "y");
+    expect(refused(await named.ask())).toContain("coverage/clover.xml was changed");
+  });
+
   it("refuses a weakened file, and shows the lines that differ", async () => {
     const { write, ask } = await aPhase({ "test/a.mjs": TEST }, { path: "test/a.mjs" });
     await write("test/a.mjs", TEST.replace("assert.equal(add(1, 2), 3);\n", "// TODO\n").replace(", 4", ", 5"));

@@ -109,6 +109,7 @@ const CHECKED = {
     { verifier: "fails_without", line: "node", files: "changed", except: ["test"], since: "start" },
     { verifier: "fails_without", argv: ["node"], files: ["src/a.js"], cwd: "a", output: { pattern: "x" } },
     { verifier: "tasks_shown", field: "where", since: "start" },
+    { verifier: "tests_kept", paths: ["spec"], except: ["spec/fixtures"], since: { phase: 2 } },
   ],
 };
 

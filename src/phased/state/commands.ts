@@ -64,6 +64,8 @@ export type SessionCommand =
       readonly stood?: readonly string[];
       /** What the verdict does not require, since a person has waived it. */
       readonly waived?: readonly Waived[];
+      /** What the evidence says can't be claimed, and why, by the names that a waiver has for it. */
+      readonly unmet?: ReadonlyMap<string, string>;
       /** Where the claims can be seen. */
       readonly proofs?: readonly Proof[];
       /** Items of its validation gate that were already ticked there, by number. */

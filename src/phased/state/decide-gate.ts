@@ -51,14 +51,17 @@ export function completePhase(
 ): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output, verification, waived = [], proofs = [] } = command;
+  const { phase, evidence, verdict, output, verification, waived = [], proofs = [], unmet } = command;
   const attempt = head.attempts + 1;
   const verified = verification === undefined ? {} : { verification: [...verification] };
   if (!verdict.passed) {
     const problems = [...verdict.problems];
     const failure = { phase, attempt, evidence, problems, ...verified };
-    const isUncounted = head.submission === undefined && lacksSnapshots(problems, verification);
-    return isUncounted ? [{ type: "gate_failed", ...failure, uncounted: true }] : gateFailed(head, failure, context);
+    const asked = unmet === undefined ? [] : waiverFor(head, unmet, context);
+    const isAsked = asked.length > 0 && problems.every(({ field }) => unmet?.has(field));
+    const isUncounted = isAsked || (head.submission === undefined && lacksSnapshots(problems, verification));
+    if (isUncounted) return [{ type: "gate_failed", ...failure, uncounted: true }, ...asked];
+    return [...gateFailed(head, failure, context), ...asked];
   }
   const { position } = head;
   const accepted = {
@@ -249,6 +252,20 @@ function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">)
     remedy: `Complete the phase with evidence; a definition allows it by ${key}.`,
     details: { phase: command.phase, operation: command.type },
   });
+}
+
+/** Returns the request for what can't be claimed: the first time in a visit to a phase. */
+function waiverFor(
+  head: SessionHead,
+  unmet: ReadonlyMap<string, string>,
+  context: TransitionContext,
+): readonly SessionEvent[] {
+  if (head.waiver !== undefined || head.waiverRequests !== undefined) return [];
+  const fields = [...unmet.keys()];
+  const whys = fields.length === 1 ? [...unmet.values()] : [...unmet].map(([name, why]) => `${name}: ${why}`);
+  const reason = whys.join("; ").slice(0, NOTE_MAX);
+  const asked = requestWaiver(head, { type: "requestWaiver", phase: head.phase, fields, reason }, context);
+  return asked instanceof Error ? [] : asked;
 }
 
 /** Limits how many names one request has: they are stored in the head, which must stay small. */

@@ -63,13 +63,18 @@ export const VERIFY_DEFAULTS = {
   clock: systemClock,
 } as const;
 
-/** Runs verifiers in parallel and returns their results in the order of the checks. Never rejects. */
+/**
+ * Runs verifiers in parallel and returns their results in the order of the checks: first those that may write files, then all
+ * others, which see what was written. Never rejects.
+ */
 export async function runVerifiers(
   checks: readonly VerifyCheck[],
   verifiers: Verifiers,
   { onFailure, onCheck, ...options }: RunVerifiersOptions = {},
 ): Promise<readonly VerifyOutcome[]> {
-  const jobs = checks.map((check, index) => async (signal: AbortSignal) => {
+  const writes = ({ verifier }: VerifyCheck) => verifierOf(verifiers, verifier)?.mayWrite === true;
+  const writing: Promise<unknown>[] = [];
+  const run = async (check: VerifyCheck, index: number, signal: AbortSignal) => {
     onCheck?.(index);
     let isMet = false;
     try {
@@ -79,10 +84,18 @@ export async function runVerifiers(
     } finally {
       onCheck?.(index, isMet);
     }
+  };
+  // These are begun before any other one.
+  const inOrder = [...checks.entries()].sort(([, one], [, other]) => Number(writes(other)) - Number(writes(one)));
+  const jobs = inOrder.map(([index, check]) => async (signal: AbortSignal) => {
+    if (!writes(check)) await Promise.allSettled(writing);
+    const running = run(check, index, signal);
+    if (writes(check)) writing.push(running);
+    return running;
   });
   const results = await runBounded(jobs, { ...VERIFY_DEFAULTS, ...options });
   return checks.map((check, index) => {
-    const end = results[index] ?? { status: "stopped" };
+    const end = results[inOrder.findIndex(([place]) => place === index)] ?? { status: "stopped" };
     const outcome = outcomeOf(check.verifier, end, verifierOf(verifiers, check.verifier) !== undefined);
     if (outcome.failed) onFailure?.(check, end.status === "failed" ? end.error : new Error(outcome.message));
     return outcome;

@@ -154,7 +154,7 @@ async function verify(
   };
 }
 
-/** What a check is called: by its field, or by its place in the gate. A plan's checks have no names. */
+/** What a check is called: by its field, or by its place in the gate. */
 interface Named {
   readonly field?: string | undefined;
   readonly check?: string | undefined;
@@ -223,7 +223,7 @@ function recordedResults(
       ...(ran === undefined ? {} : { ran: cut(ran, RAN_MAX) }),
       ...(exit === undefined ? {} : { exit }),
       ...(digest === undefined ? {} : { digest: cut(digest, DIGEST_MAX) }),
-      ...(output === undefined || output.length === 0 ? {} : { output: firstLines(output, maxChars) }),
+      ...(output === undefined || output.length === 0 ? {} : { output: bothEnds(output, maxChars) }),
       at,
     };
   });
@@ -233,14 +233,19 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** Returns as many lines as fit; `…` stands for the others. */
-function firstLines(lines: readonly string[], maxChars: number): string[] {
-  const kept: string[] = [];
+/** Returns as many lines as fit, from the beginning and from the end; `…` stands for those between. */
+function bothEnds(lines: readonly string[], maxChars: number): string[] {
+  if (lines.join("\n").length <= maxChars) return [...lines];
+  const last = fitting([...lines].reverse(), maxChars / 2).reverse();
+  const first = fitting(lines, maxChars / 2);
+  return [...first, "…", ...last];
+}
+
+function fitting(lines: readonly string[], maxChars: number): string[] {
   let left = maxChars;
-  for (const line of lines) {
-    if (line.length > left) return [...kept, "…"];
-    kept.push(line);
+  const end = lines.findIndex((line) => {
     left -= line.length + 1;
-  }
-  return kept;
+    return left < 0;
+  });
+  return lines.slice(0, end);
 }

@@ -38,6 +38,12 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const request = { phase, evidence, ...keyed(key), ...(signal && { signal }), ...(onCheck && { onCheck }) };
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
+  if (!result.passed && result.waiverAsked !== undefined) {
+    await askForWaiver(context, result.waiverAsked);
+    const { problems, waiverAsked } = result;
+    if (problems.every(({ field }) => waiverAsked.fields.includes(field)))
+      return waiverAnswer(context, { ...result, fields: waiverAsked.fields }, result);
+  }
   if (result.passed || result.awaiting === undefined) {
     const isOver = result.passed && result.nextPhase === null;
     const pending = result.passed || !result.waitsForWaiver ? [] : await pendingFields(context, result);
@@ -384,14 +390,24 @@ export async function requestWaiver(context: ToolContext, params: ParametersOf<"
   refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
   const asked = await context.engine.requestWaiver(sessionId, { phase, fields, reason, ...keyed(key) });
   await askForWaiver(context, asked);
-  const state = await context.engine.getState(sessionId);
+  return waiverAnswer(context, asked);
+}
+
+/** Returns the answer to a request for a waiver; `refused` is the submission that has made it, which counts as no attempt. */
+async function waiverAnswer(
+  { engine }: ToolContext,
+  { sessionId, phase, fields, replayed }: Pick<WaiverRequested, "sessionId" | "phase" | "fields" | "replayed">,
+  refused?: Refused,
+): Promise<WireObject> {
+  const state = await engine.getState(sessionId);
   return compact({
     status: "success",
-    action: "request_waiver",
+    action: refused === undefined ? "request_waiver" : "complete_phase",
     session_id: sessionId,
-    ...replayNotice(asked.replayed, state),
-    phase: asked.phase,
-    fields: asked.fields,
+    ...replayNotice(replayed, state),
+    phase,
+    ...(refused === undefined ? {} : { checkpoint_passed: false, attempts_left: refused.attemptsLeft }),
+    fields,
     ...waiverNotice(state),
     blocked: blockedBy(state),
     // Whoever polls for the decision only wastes calls.
@@ -402,7 +418,7 @@ export async function requestWaiver(context: ToolContext, params: ParametersOf<"
 /** Asks the person who is present. Without one, or without an answer, the request stays open. */
 async function askForWaiver(
   { engine, askWaiver }: ToolContext,
-  { sessionId, request }: WaiverRequested,
+  { sessionId, request }: Pick<WaiverRequested, "sessionId" | "request">,
 ): Promise<void> {
   if (askWaiver === undefined) return;
   const open = await engine.getWaiver(sessionId);

@@ -2,6 +2,7 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { requiredFormat, requiredNames } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
+import { waivableBooleans } from "../../gate/said-false.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
@@ -45,7 +46,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
     ...optional("estimated_duration", duration),
     ...(phase.plan === undefined ? taskNames(phase, tasks) : plannedTasks(plan?.tasks)),
     checkpoint: isWhole
-      ? checkpoint(phase, facts.validation)
+      ? { ...checkpoint(phase, facts.validation), ...ifFalse(phase.gate, given) }
       : { ...openMark(phase.gate), required_evidence: requiredNames(phase.gate), details: "see get_phase" },
     ...optional("evidence_note", evidenceNote(text, phase.gate)),
     ...optional("missing_tools", absenceNote(text, given)),
@@ -243,6 +244,15 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
     ...optional("evidence_example", example),
   };
 }
+
+/** Says what an agent does about a required boolean that is not true, where a person can waive it. */
+function ifFalse(gate: GateDefinition, { actions }: GivenTools): WireObject {
+  if (!actions.includes("request_waiver") || waivableBooleans(gate).length === 0) return {};
+  return { if_false: IF_FALSE };
+}
+
+const IF_FALSE =
+  'for a boolean that is not true, submit {"value": false, "why": "<why>"}: at first that is no failed attempt, but asks a person to waive it, as request_waiver does';
 
 /** Says that a gate requires nothing. */
 function openMark(gate: GateDefinition): WireObject {

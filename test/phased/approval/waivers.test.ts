@@ -6,6 +6,7 @@ import * as z from "zod";
 import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
+import { makePlanned } from "../../support/planned.js";
 
 const FILES = {
   "metadata.json": JSON.stringify({
@@ -199,6 +200,60 @@ describe("a session whose agent can't meet a requirement", () => {
       ["waiverRequested", {}],
       ["waiverGranted", { by: "ann", authenticated: false }],
     ]);
+  });
+
+  it("asks with evidence that says why a boolean is false, in gates of all kinds, also with proofs", async () => {
+    const gate = {
+      evidence: z
+        .object({ tests: z.literal(true), lines: z.number() })
+        .refine(({ tests, lines }) => tests && lines > 80, "too few lines"),
+    };
+    const phases = [{ number: 1, name: "Only", content: "# Only\n", gate }];
+    const workflow = defineWorkflow({ type: "coded", revision: "1", name: "Coded", description: "Code", phases });
+    const unclaimed = { value: false, why: "no tests yet" };
+    for (const claims of ["plain", "backed"] as const) {
+      const coded = makeEngine({ claims }, [workflow]).engine;
+      const { sessionId } = await coded.start({ workflowType: "coded", target: "a" });
+      const submit = (lines: number) =>
+        coded.completePhase(sessionId, { phase: 1, evidence: { tests: unclaimed, lines } });
+      expect(await submit(90)).toMatchObject({
+        ...{ passed: false, attemptsLeft: 3, waitsForWaiver: true },
+        waiverAsked: { fields: ["tests"], reason: "no tests yet" },
+      });
+      const { request = "" } = (await coded.getWaiver(sessionId)) ?? {};
+      await coded.waive(sessionId, { by: "ann", request });
+      expect(await submit(3)).toMatchObject({ passed: false, problems: [{ message: "too few lines" }] });
+      expect(await submit(90)).toMatchObject({ passed: true });
+
+      const { engine, start, pass } = makePlanned({ engine: { claims } });
+      const id = await start();
+      await engine.completePhase(id, {
+        phase: 0,
+        evidence: { looked: claims === "backed" ? { claim: true, proof: "seen" } : true },
+      });
+      const item = claims === "backed" ? { claim: true, proof: "npm test" } : true;
+      const evidence = { tasks_completed: ["1.1", "1.2", "1.3"], validation_gate: { 1: item, 2: unclaimed } };
+      expect(await pass(id, 1, evidence)).toMatchObject({
+        ...{ passed: false, attemptsLeft: 3, problems: [{ field: "validation_gate.2" }] },
+        waiverAsked: { fields: ["validation_gate.2"] },
+      });
+      await engine.waive(id, { by: "ann", request: (await engine.getWaiver(id))?.request ?? "" });
+      expect(await pass(id, 1, evidence)).toMatchObject({ passed: true, waived: [{ fields: ["validation_gate.2"] }] });
+    }
+  });
+
+  it("asks all the same if something else is wrong, which counts as a failed attempt", async () => {
+    const { engine, sessionId, submit } = await makeRelease();
+    const licensed = { value: false, why: "nobody has looked" };
+    expect(await submit({ built: { value: false, why: "no compiler" }, coverage: 3, licensed })).toMatchObject({
+      ...{ attemptsLeft: 2, waiverAsked: { fields: ["built"] } },
+      problems: [{ field: "built" }, { field: "licensed", problem: "claimed_false" }],
+    });
+    const [first] = await engine.errors(sessionId);
+    expect(first).toMatchObject({ problems: [{ field: "built" }, { field: "licensed" }] });
+    // Whoever reads the log finds both in one commit, once.
+    expect(await engine.waivers()).toHaveLength(1);
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true, warnings: [] });
   });
 
   it("works with a schema in code; the metadata of a field may exclude it from waivers", async () => {

@@ -65,6 +65,22 @@ describe("runVerifiers", () => {
     expect(await run([], { echo })).toEqual([]);
   });
 
+  it.each([1, 2, 9])("begins the others once those that may write have ended, %d at once", async (limit) => {
+    const told: unknown[] = [];
+    const slow: Verifier = { mayWrite: true, verify: () => new Promise((resolve) => setTimeout(resolve, 10, fine)) };
+    const onCheck = (index: number, ok?: boolean) => void told.push([index, ok]);
+    const checks = [check("reads"), check("slow"), check("reads"), check("slow")];
+    const outcomes = await run(checks, { slow, reads: { verify: async () => fine } }, { onCheck, limit });
+    expect(outcomes.map(({ verifier }) => verifier)).toEqual(["reads", "slow", "reads", "slow"]);
+    const begun = told.findIndex((one) => JSON.stringify(one) === "[0,null]");
+    expect(told.slice(0, begun)).toEqual(
+      expect.arrayContaining([
+        [1, true],
+        [3, true],
+      ]),
+    );
+  });
+
   it("runs all checks at once without a limit", async () => {
     const { verifier, waiting, most } = held();
     const running = run([check("held", {}, "a"), check("held", {}, "b")], { held: verifier }, { limit: Infinity });

@@ -1,0 +1,219 @@
+/**
+ * The verifier `tests_kept`: the tests that were there when the phase was entered are still there, are not turned off, and assert
+ * as much. It runs nothing: it reads the lines that declare tests, assert something, or turn tests off in the usual runners.
+ */
+import * as z from "zod";
+import { isPhasegateError } from "../errors.js";
+import type { Verifier } from "../ports/verifier.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import type { JsonValue } from "../workflow/json.js";
+import { firstFew, shown } from "../workflow/names.js";
+import { defineVerifier, textParam } from "./define-verifier.js";
+import { linesOf } from "./lines.js";
+import {
+  boundedReader,
+  checkPaths,
+  findNamed,
+  namedFilesParams,
+  plainPath,
+  refuseFilledGlobs,
+  sinceWords,
+} from "./named-files.js";
+import { sha256, shownPath } from "./subject.js";
+
+const NAME = "tests_kept";
+
+export const params = z.strictObject({
+  paths: namedFilesParams.paths.describe(
+    "Files, folders and globs with tests. Default: those that runners look for by their names.",
+  ),
+  except: z
+    .array(textParam)
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Files, folders and globs that are not read. Default: none."),
+  since: namedFilesParams.since,
+});
+
+type Params = z.infer<typeof params>;
+
+/** Files with tests, as runners look for them. */
+const TEST_FILES = [
+  ...[
+    "**/test/**",
+    "**/tests/**",
+    "**/__tests__/**",
+    "**/spec/**",
+    "**/*.test.*",
+    "**/*.spec.*",
+    "**/*_test.*",
+    "**/*_spec.*",
+  ],
+  ...["**/test_*.py", "**/*Test.*", "**/*Tests.*", "**/*.rs"],
+];
+
+/** A test: its name, the number of lines that assert something, and what identifies it under another name. */
+const testSchema = z.tuple([z.string(), z.number(), z.string()]);
+
+type Test = z.infer<typeof testSchema>;
+
+const testsSchema = z.strictObject({
+  tests: z.array(testSchema),
+  /** The number of lines that turn tests off, by their files. */
+  off: z.array(z.tuple([z.string(), z.number()])),
+});
+
+type Tests = z.infer<typeof testsSchema>;
+
+/** What was recorded; or why it could not be read, which an agent may have caused. */
+const snapshotSchema = z.union([testsSchema, z.strictObject({ failed: z.string() })]);
+
+/** Checks whether the tests of a project are still there, are run, and assert as much as before. */
+export function testsKept(sandbox: Sandbox): Verifier {
+  return defineVerifier({
+    name: NAME,
+    params,
+    keepsSnapshot: true,
+    checkParams: ({ paths = [], except = [] }) => checkPaths(NAME, [...paths, ...except]),
+    async snapshot(given, { session }): Promise<JsonValue> {
+      try {
+        refuseFilledGlobs(NAME, [...(given.paths ?? []), ...(given.except ?? [])], session);
+        return await testsIn(sandbox, given);
+      } catch (error) {
+        if (isPhasegateError(error)) return { failed: error.message };
+        throw error;
+      }
+    },
+    async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
+      refuseFilledGlobs(NAME, [...(given.paths ?? []), ...(given.except ?? [])], session);
+      const before = snapshotSchema.safeParse(snapshot);
+      if (!before.success) return { ok: false, message: "the tests were not recorded when this phase was entered" };
+      if ("failed" in before.data) {
+        return { ok: false, message: `the tests could not be recorded: ${before.data.failed}` };
+      }
+      const now = await testsIn(sandbox, given, signal);
+      const since = sinceWords(given, snapshotTakenAt);
+      const wrong = lossesBetween(before.data, now);
+      if (wrong.length > 0)
+        return { ok: false, message: `${wrong.join("; ")} (${since}); restore what tests there were` };
+      const count = `${before.data.tests.length} tests are still there, and ${now.tests.length} now`;
+      return { ok: true, message: `all ${count} (${since})` };
+    },
+  });
+}
+
+/** Returns the tests in files. Throws `TOO_LARGE` and `PATH_REFUSED`. */
+async function testsIn(
+  sandbox: Sandbox,
+  { paths = TEST_FILES, except = [] }: Params,
+  signal?: AbortSignal,
+): Promise<Tests> {
+  const read = boundedReader(sandbox, signal);
+  const tests: Test[] = [];
+  const off: [string, number][] = [];
+  for (const { path, kind } of await findNamed(sandbox, paths.map(plainPath), except.map(plainPath))) {
+    if (kind !== "file") continue;
+    const lines = withoutComments(linesOf(new TextDecoder().decode(await read(path))));
+    tests.push(...testsOf(lines));
+    const marks = lines.filter((line) => OFF.test(line)).length;
+    if (marks > 0) off.push([path, marks]);
+  }
+  return { tests, off };
+}
+
+/** A line that is a comment as a whole, so that tests in it don't run: `#[test]` is none. */
+const COMMENT = /^\s*(?:\/\/|#(?!\[)|--\s)/;
+
+function withoutComments(lines: readonly string[]): string[] {
+  let isIn = false;
+  return lines.filter((line) => {
+    const begins = /^\s*\/\*/.test(line);
+    const wasIn = isIn;
+    if (begins || isIn) isIn = !line.includes("*/");
+    return !wasIn && !begins && !COMMENT.test(line);
+  });
+}
+
+/** Lines that declare a test with its name: as a text, or as the name of a function. */
+const DECLARES = [
+  /(?:^|[^.\w])(?:it|test|specify|scenario|@test)(?:\.\w+)*[ (]\s*["'`]([^"'`]+)/,
+  /^\s*(?:\]|(?:it|test)\.each\b.*)\)\(["'`]([^"'`]+)/,
+  /\bt\.(?:test|Run)\(\s*["'`]([^"'`]+)/,
+  /^\s*(?:async )?def (test\w*)/,
+  /^\s*func (?:\([^)]*\) )?((?:[Tt]est|Fuzz|Example)\w*)/,
+  /\bpublic function (test\w*)/,
+];
+
+/** Lines before the function of a test. */
+const ATTRIBUTE =
+  /#\[(?:\w+::)*test\b|^\s*@(?:Test|ParameterizedTest|RepeatedTest)\b|^\s*\[(?:Fact|Theory|Test|TestMethod|TestCase)\b/;
+const FUNCTION = /(?<!\w)(\w+|`[^`]+`) ?\(/;
+
+const ASSERTS =
+  /\b(?:expect|assert|should|verify|raises|throws)|\b(?:require|t)\.(?:error|fatal|fail|is|ok|equal|deep|not|true|false|same|like|len|nil)/i;
+
+const OFF =
+  /\b(?:it|test|describe|context|suite|specify)\.(?:skip|only|todo|fails|failing)|(?:^|[^.\w])[xf](?:it|test|describe|context|specify)\(|\bskip: ?(?:true|["'`])|@(?:\w+\.)*(?:skip|xfail|expectedFailure|Disabled|Ignore)|\b(?:pytest|self|t)\.(?:skip|Skip|xfail)|#\[ignore|\bSkip ?= ?"/;
+
+function testsOf(lines: readonly string[]): Test[] {
+  const found: { name: string; lines: string[] }[] = [];
+  let isNext = false;
+  for (const line of lines) {
+    const rest = line.replace(ATTRIBUTE, "");
+    isNext ||= rest !== line;
+    const patterns: readonly RegExp[] = isNext ? [FUNCTION] : DECLARES;
+    // Another attribute of the same test has no name.
+    const isMore: boolean = rest === line && /^\s*[#@[]/.test(line) && isNext;
+    const name: string | undefined = isMore
+      ? undefined
+      : patterns.flatMap((pattern) => pattern.exec(rest)?.[1] ?? [])[0];
+    isNext &&= name === undefined;
+    if (name === undefined) found.at(-1)?.lines.push(line.trim());
+    else found.push({ name: name.slice(0, NAME_MAX), lines: [line.replace(name, "").trim()] });
+  }
+  return found.map(({ name, lines: own }) => {
+    const digest = sha256(Buffer.from(own.join("\n"))).slice(0, DIGITS);
+    return [name, own.filter((line) => ASSERTS.test(line)).length, digest];
+  });
+}
+
+const NAME_MAX = 100;
+const DIGITS = 12;
+
+/** The tests of one name: how many there are, and how many lines assert something in them. */
+function byName(tests: readonly Test[]): Map<string, { count: number; asserts: number }> {
+  const all = new Map<string, { count: number; asserts: number }>();
+  for (const [name, asserts] of tests) {
+    const known = all.get(name) ?? { count: 0, asserts: 0 };
+    all.set(name, { count: known.count + 1, asserts: known.asserts + asserts });
+  }
+  return all;
+}
+
+/** Returns what was lost of the tests, in words. A test that is the same under another name is still there. */
+function lossesBetween(before: Tests, now: Tests): string[] {
+  const [were, are] = [byName(before.tests), byName(now.tests)];
+  const renamed = new Set(now.tests.flatMap(([name, , digest]) => (were.has(name) ? [] : [digest])));
+  const gone: string[] = [];
+  const weaker: string[] = [];
+  for (const [name, { count, asserts }] of were) {
+    const left = are.get(name) ?? { count: 0, asserts: 0 };
+    const isRenamed = before.tests.every(([one, , digest]) => one !== name || renamed.has(digest));
+    if (left.count < count && !isRenamed) gone.push(shown(name));
+    else if (left.asserts < asserts && !isRenamed)
+      weaker.push(`${shown(name)} (${left.asserts} lines with an assertion, ${asserts} before)`);
+  }
+  const offBefore = new Map(before.off);
+  const files = now.off.flatMap(([path, marks]) => (marks > (offBefore.get(path) ?? 0) ? [shownPath(path)] : []));
+  const off = marksIn(now) > marksIn(before) ? files : [];
+  return [
+    ...(gone.length === 0 ? [] : [`tests are gone: ${firstFew(gone, 5)}`]),
+    ...(weaker.length === 0 ? [] : [`tests assert less: ${firstFew(weaker, 5)}`]),
+    ...(off.length === 0 ? [] : [`tests are turned off in ${firstFew(off, 5)}`]),
+  ];
+}
+
+function marksIn({ off }: Tests): number {
+  return off.reduce((sum, [, marks]) => sum + marks, 0);
+}
