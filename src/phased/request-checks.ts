@@ -26,7 +26,16 @@ const moved = { ...keyed, phase: number, by: text, reason: text };
 
 const CHECKS = {
   start: { ...keyed, workflowType: text, target: anything, options: anything },
-  completeTask: { ...keyed, phase: number, task: number, note: anything, outcome: anything },
+  completeTask: {
+    ...keyed,
+    phase: number,
+    task: optionally(number),
+    note: anything,
+    outcome: anything,
+    skipped: optionally(
+      check("a list of whole numbers", (given) => Array.isArray(given) && given.every(Number.isInteger)),
+    ),
+  },
   pause: noted,
   resume: noted,
   retryPhase: { ...noted, ...caller, phase: number, resetEvidence: optionally(flag) },
