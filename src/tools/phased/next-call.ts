@@ -139,16 +139,17 @@ export function isOpen({ done, closed }: PhaseTask): boolean {
   return !done && closed === undefined;
 }
 
-/** Returns the call that leaves out what is open, if nothing is but optional tasks of the current phase. */
+/** Returns the call that leaves out the optional tasks which are open, if the next task of the current phase is one. */
 export function leaveOutNotice(
   { sessionId, status, currentPhase }: CallState,
   { phase, tasks, actions }: Work,
 ): WireObject {
-  const open = tasks.filter(isOpen).map(({ number }) => number);
-  const isOptional = (number: number) => phase.tasks.find((task) => task.number === number)?.plan?.optional === true;
+  const optional = new Set(phase.tasks.flatMap(({ number, plan }) => (plan?.optional === true ? [number] : [])));
+  const next = nextTask(tasks)?.number;
   const isHere = status === "active" && phase.number === currentPhase && actions.includes("complete_task");
-  if (!isHere || open.length === 0 || !open.every(isOptional)) return {};
-  return { if_left_out: { action: "complete_task", session_id: sessionId, phase: phase.number, skipped: open } };
+  if (!isHere || next === undefined || !optional.has(next)) return {};
+  const skipped = tasks.flatMap((task) => (isOpen(task) && optional.has(task.number) ? [task.number] : []));
+  return { if_left_out: { action: "complete_task", session_id: sessionId, phase: phase.number, skipped } };
 }
 
 /**
