@@ -212,8 +212,9 @@ const PHASE_TEMPLATE = `# Phase [PHASE_NUMBER]: [PHASE_NAME]
 
 [PHASE_DESCRIPTION]
 
-It has [TASK_COUNT] tasks. Do them one by one. Then tell the gate which of them are done, and that each of these holds:
+It has [TASK_COUNT] tasks. Do them one by one, then tell the gate which of them are done.
 
+Tell it, too, that each of these holds:
 [VALIDATION_GATE]
 `;
 
@@ -224,7 +225,6 @@ const TASK_TEMPLATE = `# Task [TASK_ID]: [TASK_NAME]
 After: [DEPENDENCIES].
 
 It is done when
-
 [ACCEPTANCE_CRITERIA]
 `;
 

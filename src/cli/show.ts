@@ -226,13 +226,14 @@ function age({ beforeDecision }: { readonly beforeDecision?: true | undefined })
 function tasksText(tasks: StateView["tasks"]): string | undefined {
   const numbers = (chosen: StateView["tasks"]) => chosen.map(({ number }) => number).join(", ");
   const done = tasks.filter((task) => task.done);
-  const closed = (how: "given_up" | "waived" | "dropped", label: string) => {
+  const closed = (how: "given_up" | "skipped" | "waived" | "dropped", label: string) => {
     const chosen = tasks.filter((task) => task.closed === how);
     return chosen.length === 0 ? [] : [`${label}: ${numbers(chosen)}`];
   };
   const parts = [
     ...(done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`]),
     ...closed("given_up", "given up"),
+    ...closed("skipped", "left out"),
     ...closed("waived", "waived"),
     ...closed("dropped", "dropped"),
   ];

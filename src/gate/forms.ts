@@ -8,32 +8,36 @@ import type { GateDefinition } from "../workflow/structure.js";
 import { revealOf } from "./check-gate.js";
 import { requiredFormat, requiredNames } from "./format.js";
 
-/** Returns the form of the evidence that a gate requires; undefined where the gate hides it, or comes from a plan. */
-export function evidenceForm(gate: GateDefinition): JsonObject | undefined {
+/**
+ * Returns the form of the evidence that a gate requires; undefined where the gate hides it, or comes from a plan. A brief one
+ * has no rules and no descriptions, for a call beside the schema that has them.
+ */
+export function evidenceForm(gate: GateDefinition, { isBrief = false } = {}): JsonObject | undefined {
   if (gate.kind === "open") return { summary: "<text: what was done, in words>" };
   if (revealOf(gate) !== "fields" || gate.kind === "plan") return undefined;
   const format = requiredFormat(gate);
   const names = requiredNames(gate);
   if (names.length === 0) return undefined;
-  return Object.fromEntries(names.map((name) => [name, formOf(ownValue(format.properties, name), format, 0)]));
+  return Object.fromEntries(names.map((name) => [name, formOf(ownValue(format.properties, name), format, isBrief)]));
 }
 
 /** The deepest object whose members have forms of their own. */
 const DEPTH_MAX = 3;
 
-function formOf(given: JsonValue | undefined, root: JsonObject, depth: number): JsonValue {
+function formOf(given: JsonValue | undefined, root: JsonObject, isBrief: boolean, depth = 0): JsonValue {
   const own = isJsonObject(given) ? given : {};
   const schema = { ...targetOf(own, root), ...own };
   const { properties, required } = schema;
   if (isJsonObject(properties) && depth < DEPTH_MAX) {
     const names = Array.isArray(required) && required.length > 0 ? required.map(String) : Object.keys(properties);
-    return Object.fromEntries(names.map((name) => [name, formOf(properties[name], root, depth + 1)]));
+    return Object.fromEntries(names.map((name) => [name, formOf(properties[name], root, isBrief, depth + 1)]));
   }
-  const about = [...boundsOf(schema), ...listOf(schema.rules), schema.description].filter(
-    (part) => typeof part === "string" && part !== "",
-  );
-  const words = about.join("; ").replace(/\s+/g, " ").slice(0, WORDS_MAX);
-  return `<${kindOf(schema, root)}${words === "" ? "" : `: ${words}`}>`;
+  // In a call to make, the value that must be would be a claim.
+  const { const: _, ...open } = schema;
+  const shown = isBrief ? boundsOf(open) : [...boundsOf(schema), ...listOf(schema.rules), schema.description];
+  const about = shown.filter((part) => typeof part === "string" && part !== "");
+  const text = about.join("; ").replace(/\s+/g, " ").slice(0, WORDS_MAX);
+  return `<${kindOf(schema, root)}${text === "" ? "" : `: ${text}`}>`;
 }
 
 /** The longest words about a value, in characters. */

@@ -143,7 +143,8 @@ function taskState(
   if (plan?.state === "dropped") return "dropped";
   if (plan && claimedIds(evidence).includes(plan.id)) return "done";
   if (plan && waived.some(({ fields }) => fields.includes(`${TASKS_FIELD}.${plan.id}`))) return "waived";
-  return tasks?.givenUp.includes(number) ? "given_up" : "open";
+  if (!tasks?.givenUp.includes(number)) return "open";
+  return plan?.optional ? "skipped" : "given_up";
 }
 
 /** Returns what the workflow allows the host at the current phase. */

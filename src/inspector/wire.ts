@@ -132,7 +132,7 @@ export interface PhaseLine {
   readonly tasks: readonly {
     readonly number: number;
     readonly name: string;
-    readonly state: "done" | "open" | "given_up" | "waived" | "dropped";
+    readonly state: "done" | "open" | "given_up" | "skipped" | "waived" | "dropped";
   }[];
   /** The numbers of its attempts so far. */
   readonly attempts: number;

@@ -1,4 +1,7 @@
-/** Notes of tasks: what is done or given up in the current phase, for whoever continues the work. A plan's gate takes what is done as claimed. */
+/**
+ * Notes of tasks: what is done, given up or left out in the current phase, for whoever continues the work. A plan's gate takes
+ * what is done as claimed.
+ */
 import { PhasegateError } from "../errors.js";
 import { type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition } from "../workflow/structure.js";
@@ -21,8 +24,8 @@ export interface TaskRequest extends Keyed, TaskNote {}
 export interface TaskResult extends SessionFacts {
   /** The task's phase, without what is waived. */
   readonly phase: PhaseDefinition;
-  /** The task's number. */
-  readonly task: number;
+  /** The task's number; missing if the call only left tasks out. */
+  readonly task?: number;
   /** The phase's tasks, as they stand now. */
   readonly tasks: readonly PhaseTask[];
   /** True if it was noted before, by this call or another one: then nothing was written. */
@@ -30,16 +33,16 @@ export interface TaskResult extends SessionFacts {
 }
 
 /**
- * Notes a task of the current phase as done or given up, in one commit. If that is noted already, with the same note or
- * without a new one, nothing is written. A task that may not be read yet can't be done.
+ * Notes a task of the current phase as done or given up, and optional ones as left out, in one commit. If that is noted
+ * already, with the same note or without a new one, nothing is written. A task that may not be read yet can't be done.
  */
 export async function completeTask(
   context: EngineContext,
   id: SessionId,
-  request: TaskRequest & { readonly phase: number; readonly task: number },
+  request: TaskRequest & { readonly phase: number; readonly task?: number | undefined },
 ): Promise<TaskResult> {
   checkRequest("completeTask", request);
-  const { phase, task, note, outcome = "done", idempotencyKey } = request;
+  const { phase, task, note, outcome = "done", skipped = [], idempotencyKey } = request;
   if (outcome !== "done" && outcome !== "given_up") throw wrongOutcome(outcome);
   const loaded = await loadSession(context, id);
   const { session, structure, unapproved } = loaded;
@@ -49,16 +52,20 @@ export async function completeTask(
   if (current !== undefined && found?.plan !== undefined)
     await (await loadPlanned()).viewPlannedTask(context, loaded, await phaseNow(context, loaded, current), found);
   const said = { ...(note === undefined ? {} : { note }), ...(outcome === "done" ? {} : { outcome }) };
-  const command = { type: "completeTask", phase, task, ...said } as const;
+  const command = { type: "completeTask", phase, task, skipped, ...said } as const;
   const isNew = ({ head }: PhasedSession) =>
-    head.phase !== phase || head.status !== "active" || !isNoted(head, task, { note, outcome });
+    head.phase !== phase ||
+    head.status !== "active" ||
+    (task === undefined && skipped.length === 0) ||
+    (task !== undefined && !isNoted(head, task, { note, outcome })) ||
+    skipped.some((number) => !inRanges(head.tasks?.givenUp ?? [], number));
   const executed = await executeCommand(context, id, command, idempotencyKey, isNew);
   const now = await loadSession(context, id);
   const noted = await phaseNow(context, now, requirePhase(now.structure, phase));
   return {
     ...factsOf(context, now.session),
     phase: noted,
-    task,
+    ...(task === undefined ? {} : { task }),
     tasks: await phaseTasks(context, now, noted),
     replayed: executed?.replayed ?? true,
   };
@@ -77,7 +84,7 @@ function wrongOutcome(outcome: unknown): PhasegateError<"INVALID_INPUT"> {
 function isNoted(
   { tasks }: SessionHead,
   task: number,
-  { note, outcome }: { [K in keyof TaskNote]: TaskNote[K] | undefined },
+  { note, outcome }: Pick<TaskNote, "outcome"> & { readonly note: string | undefined },
 ): boolean {
   if (!inRanges((outcome === "given_up" ? tasks?.givenUp : tasks?.done) ?? [], task)) return false;
   return note === undefined || (tasks?.last?.task === task && tasks.last.note === note);

@@ -217,7 +217,7 @@ export class Engine extends SessionsById {
    */
   async completeTask(
     sessionId: string,
-    { phase, task, ...request }: TaskRequest & { readonly phase: number; readonly task: number },
+    { phase, task, ...request }: TaskRequest & { readonly phase: number; readonly task?: number },
   ): Promise<TaskResult> {
     return this.session(sessionId).completeTask(phase, task, request);
   }

@@ -30,7 +30,16 @@ const CHECKS = {
   getTask: { phase: number, task: number },
   getDocument: { path: text },
   artifact: { phase: number },
-  completeTask: { ...keyed, phase: number, task: number, note: anything, outcome: anything },
+  completeTask: {
+    ...keyed,
+    phase: number,
+    task: optionally(number),
+    note: anything,
+    outcome: anything,
+    skipped: optionally(
+      check("a list of whole numbers", (given) => Array.isArray(given) && given.every(Number.isInteger)),
+    ),
+  },
   pause: noted,
   resume: noted,
   retryPhase: { ...noted, ...caller, phase: number, resetEvidence: optionally(flag) },

@@ -122,15 +122,16 @@ export class Session<
 
   /**
    * Notes a task of the current phase as done, for whoever continues the work. To the gate of a phase from a plan it is the
-   * claim of this task; to other gates it is none. It counts as no attempt. Noting it again changes nothing.
+   * claim of this task; to other gates it is none. It counts as no attempt. Noting it again changes nothing. `skipped` leaves
+   * optional tasks out; `task` may then be undefined.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
    *   is not the current one.
    * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
    * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is open.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
-   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long, or a task that is left out is not optional.
    */
-  completeTask(phase: Phase, task: number, request: TaskRequest = {}): Promise<TaskResult> {
+  completeTask(phase: Phase, task: number | undefined, request: TaskRequest = {}): Promise<TaskResult> {
     return this.run("completeTask", ({ phased, context }) =>
       phased.completeTask(context, this.id, { phase, task, ...request }),
     );

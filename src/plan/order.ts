@@ -4,7 +4,7 @@ import type { Plan, PlanPosition, PlanReport, PlanTask } from "./plan.js";
 
 /** The order of a plan's tasks. */
 export interface PlanOrder {
-  /** Ids of all tasks, each after those that it depends on, otherwise in the order of the plan. */
+  /** Ids of all tasks, each after those that it depends on and its parts, otherwise in the order of the plan. */
   readonly order: readonly string[];
   /**
    * The same in waves: the tasks of a wave can run in parallel once the waves before it are done. A wave never mixes
@@ -24,34 +24,51 @@ export function planOrder(plan: Plan): PlanOrder {
   const cycles: string[] = [];
   const done = new Set<string>();
   for (const { tasks } of plan.phases) {
-    const { missing, waiting } = dependenciesWithin(tasks, done);
-    let wave = tasks.flatMap((_, index) => (missing[index] === 0 ? [index] : []));
-    while (wave.length > 0) {
-      const ids = wave.flatMap((index) => tasks[index]?.id ?? []);
-      waves.push(ids);
-      const next: number[] = [];
-      for (const id of ids) {
-        if (done.has(id)) continue;
-        done.add(id);
-        for (const index of waiting.get(id) ?? []) {
-          const left = (missing[index] ?? 0) - 1;
-          missing[index] = left;
-          if (left === 0) next.push(index);
-        }
-      }
-      wave = next.sort((one, other) => one - other);
-    }
-    cycles.push(...tasks.flatMap(({ id }) => (done.has(id) ? [] : [id])));
+    const withParts = wavesOf(tasks, done, true);
+    // Dependencies count more than ids: a part may wait for another task that waits for its parent.
+    const found = withParts.cycles.length === 0 ? withParts : wavesOf(tasks, done, false);
+    waves.push(...found.waves);
+    cycles.push(...found.cycles);
+    for (const id of found.waves.flat()) done.add(id);
   }
   return { order: waves.flat(), waves, cycles };
 }
 
+/** Returns the waves of a phase; with `parts`, a task also waits for the tasks that it consists of. */
+function wavesOf(tasks: readonly PlanTask[], before: ReadonlySet<string>, parts: boolean) {
+  const waves: string[][] = [];
+  const done = new Set(before);
+  const { missing, waiting } = dependenciesWithin(tasks, before, parts);
+  let wave = tasks.flatMap((_, index) => (missing[index] === 0 ? [index] : []));
+  while (wave.length > 0) {
+    const ids = wave.flatMap((index) => tasks[index]?.id ?? []);
+    waves.push(ids);
+    const next: number[] = [];
+    for (const id of ids) {
+      if (done.has(id)) continue;
+      done.add(id);
+      for (const index of waiting.get(id) ?? []) {
+        const left = (missing[index] ?? 0) - 1;
+        missing[index] = left;
+        if (left === 0) next.push(index);
+      }
+    }
+    wave = next.sort((one, other) => one - other);
+  }
+  return { waves, cycles: tasks.flatMap(({ id }) => (done.has(id) ? [] : [id])) };
+}
+
 /** Returns for each task how many tasks of its phase it waits for, and for each id the tasks that wait for it, by index. */
-function dependenciesWithin(tasks: readonly PlanTask[], done: ReadonlySet<string>) {
+function dependenciesWithin(tasks: readonly PlanTask[], done: ReadonlySet<string>, parts: boolean) {
   const here = new Set(tasks.map(({ id }) => id));
   const waiting = new Map<string, number[]>();
-  const missing = tasks.map(({ dependencies }, index) => {
-    const needed = new Set(dependencies.filter((id) => here.has(id) && !done.has(id)));
+  const partsOf = new Map<string, string[]>();
+  for (const task of parts ? tasks : []) {
+    for (const parent of parentsOf(task)) partsOf.set(parent, [...(partsOf.get(parent) ?? []), task.id]);
+  }
+  const missing = tasks.map(({ id: own, dependencies }, index) => {
+    const named = [...dependencies, ...(partsOf.get(own) ?? [])];
+    const needed = new Set(named.filter((id) => here.has(id) && !done.has(id)));
     for (const id of needed) {
       const others = waiting.get(id);
       if (others === undefined) waiting.set(id, [index]);
@@ -60,6 +77,27 @@ function dependenciesWithin(tasks: readonly PlanTask[], done: ReadonlySet<string
     return needed.size;
   });
   return { missing, waiting };
+}
+
+/** The length up to which an id is read for the tasks that it is part of, in characters. */
+const ID_READ = 100;
+
+/** Returns the ids of the tasks that a task is part of by its id: `2` and `2.1` for `2.1.3`, unless it depends on them. */
+function parentsOf({ id, dependencies }: Pick<PlanTask, "id" | "dependencies">): string[] {
+  return [...id.slice(0, ID_READ).matchAll(/\./g)]
+    .map(({ index }) => id.slice(0, index))
+    .filter((parent) => !dependencies.includes(parent));
+}
+
+/** Returns the tasks of a phase in the order of the source, but a task such as `2` after `2.1` and `2.2`, its parts. */
+export function partsFirst(tasks: readonly PlanTask[]): readonly PlanTask[] {
+  const last = new Map(tasks.map(({ id }, index) => [id, index]));
+  for (const [index, task] of tasks.entries()) {
+    for (const parent of parentsOf(task)) if (last.has(parent)) last.set(parent, index);
+  }
+  const depth = ({ id }: PlanTask) => id.split(".").length;
+  const place = ({ id }: PlanTask) => last.get(id) ?? 0;
+  return [...tasks].sort((one, other) => place(one) - place(other) || depth(other) - depth(one));
 }
 
 /** A task and its dependencies as they are written. */

@@ -261,4 +261,5 @@ const PLAN_CODES = {
   DEPENDENCY_UNREAD: "a dependency that names no task",
   DEPENDENCY_SELF: "a task that depends on itself",
   DEPENDENCY_CYCLE: "tasks that wait for each other",
+  REQUIREMENT_UNKNOWN: "requirements that tasks cite and the document beside the plan does not have",
 } as const;

@@ -105,15 +105,50 @@ function fillTemplate(template: string, values: Values, own: TextValues, default
     if (name === undefined) return textValue(ofText, own) ?? whole;
     const isKnown = Object.hasOwn(values, name);
     const found = isKnown ? values[name] : undefined;
-    const isEmpty = found === undefined || found === "" || (Array.isArray(found) && found.length === 0);
-    if (isKnown && isEmpty && instead !== undefined) return unquoted(instead);
+    if (isKnown && isNothing(found) && instead !== undefined) return unquoted(instead);
     const value = found ?? (isKnown ? defaults[name] : undefined);
     if (value !== undefined) return asText(value);
     if (!isKnown && isProse(name, instead, template[offset + whole.length])) return whole;
     leftOut.add(whole);
     return "";
   };
-  return { text: template.replace(ALL, replaced), leftOut: [...leftOut] };
+  return { text: withoutEmpty(template, values).replace(ALL, replaced), leftOut: [...leftOut] };
+}
+
+/** The placeholders whose paragraph is left out if the plan has nothing for them. */
+const LISTED: ReadonlySet<string> = new Set([
+  "VALIDATION_GATE",
+  "DEPENDENCIES",
+  "ACCEPTANCE_CRITERIA",
+  "REQUIREMENTS",
+] satisfies (typeof PHASE_PLACEHOLDERS | typeof TASK_PLACEHOLDERS)[number][]);
+
+/** Returns true if the plan has no value for a placeholder, or an empty one. */
+function isNothing(value: TemplateValues[string] | undefined): boolean {
+  return value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+/** Leaves out the paragraphs that would only say what the plan does not have. Code stays as it is. */
+function withoutEmpty(template: string, values: Values): string {
+  const kept: string[] = [];
+  let paragraph: string[] = [];
+  let isCode = false;
+  const end = () => {
+    const found = findPlaceholders(paragraph.join("\n"));
+    const isEmpty = found.every(
+      ({ name, whole }) =>
+        LISTED.has(name) && whole === `[${name}]` && Object.hasOwn(values, name) && isNothing(values[name]),
+    );
+    if (found.length === 0 || !isEmpty || paragraph.some((line) => FENCE.test(line))) kept.push(...paragraph);
+    paragraph = [];
+  };
+  for (const line of template.split("\n")) {
+    if (FENCE.test(line)) isCode = !isCode;
+    paragraph.push(line);
+    if (!isCode && line.trim() === "") end();
+  }
+  end();
+  return kept.join("\n");
 }
 
 function unquoted(text: string): string {
@@ -151,7 +186,7 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
     ESTIMATED_TIME: plan?.estimatedTime,
     DEPENDENCIES: plan?.dependencies.join(", ") || undefined,
     ACCEPTANCE_CRITERIA: plan?.acceptanceCriteria ?? [],
-    REQUIREMENTS: plan?.requirements?.join(", ") ?? "",
+    REQUIREMENTS: plan?.requirements?.join(", ") || undefined,
     NEXT_TASK_NUMBER: number + 1,
   };
 }
@@ -238,7 +273,12 @@ export function renderTask(
   task: TaskDefinition,
   own: TextValues,
 ): FilledText {
-  const defaults = { TASK_DESCRIPTION: task.name, ESTIMATED_TIME: NO_DURATION, DEPENDENCIES: "None" };
+  const defaults = {
+    TASK_DESCRIPTION: task.name,
+    ESTIMATED_TIME: NO_DURATION,
+    DEPENDENCIES: "None",
+    REQUIREMENTS: "None",
+  };
   return fillTemplate(template, taskValues(phase, task), own, defaults);
 }
 

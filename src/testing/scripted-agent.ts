@@ -30,8 +30,7 @@ export interface ScriptedAgentOptions {
  * - `look`: reads the current phase;
  * - `honest`: submits the true evidence of the current phase;
  * - `finish`: like `honest`, until the workflow is done or a gate refuses;
- * - `example`: submits the example that the phase or the last refusal shows; `{}` if none was shown, as where the gate asks
- *   for claims;
+ * - `example`: submits the evidence of the call that the last answer proposes, as it is;
  * - `empty`: submits `{}`;
  * - `skip`: submits the true evidence of the next phase;
  * - `again`: submits the true evidence of the previous phase;
@@ -169,8 +168,7 @@ export class ScriptedAgent {
     const phase = answer.current_phase ?? fieldOf(answer.next_phase, "phase_number");
     if (typeof phase === "number") this.#phase = phase;
     this.#isDone ||= answer.workflow_complete === true;
-    this.#example =
-      fieldOf(fieldOf(answer.phase_content, "checkpoint"), "evidence_example") ?? answer.examples ?? this.#example;
+    this.#example = fieldOf(answer.next, "evidence") ?? this.#example;
   }
 
   #submission(evidence: unknown, phase = this.#phase): AgentCall {

@@ -115,9 +115,7 @@ describe("an agent that hands back what an answer holds", () => {
     const { answers, submit } = await handBack(BUILT, ["failing_test", "keywords", "passed"]);
     expect(JSON.stringify(answers)).not.toContain("item 1");
     expect(answers[1]).toMatchObject({
-      phase_content: {
-        checkpoint: { evidence_example: { keywords: "<10 or more texts>", passed: "<integer: at least 1>" } },
-      },
+      next: { evidence: { keywords: "<10 or more texts>", passed: "<integer: at least 1>" } },
     });
     const keywords = Array.from("abcdefghij");
     expect(await submit({ failing_test: "rejects an empty file", keywords, passed: 3 })).toMatchObject({

@@ -33,7 +33,7 @@ describe("get_document, over MCP", () => {
     });
     const short = await ask({ action: "get_document", session_id, path: "core/short.md" });
     expect(short).toEqual({
-      ...{ status: "success", action: "get_document", session_id },
+      ...{ status: "success", action: "get_document" },
       document: {
         ...{ path: "core/short.md", tokens: 9, content: "Short. See [the guide](guide.md)." },
         documents: [{ path: "core/guide.md", tokens: Math.ceil(GUIDE.length / 4) }],

@@ -98,7 +98,11 @@ describe("the options of a workflow", () => {
           },
         },
       ],
-      next: { action: "start", workflow_type: "report", options: { audience: "<see its options>" } },
+      next: {
+        action: "start",
+        workflow_type: "report",
+        options: { audience: '<value: "dev" | "ops", required: who reads it>' },
+      },
     });
   });
 

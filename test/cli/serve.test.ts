@@ -81,7 +81,7 @@ describe("phasegate serve", () => {
       inputSchema: { properties: { action: { enum: ["list_workflows", "start", "complete_phase"] } } },
     });
     expect(await ask({ action: "list_workflows" })).toMatchObject({
-      workflows: [{ workflow_type: "other", broken: true }, { workflow_type: "small" }],
+      workflows: [{ workflow_type: "small" }, { workflow_type: "other", broken: true, error: expect.any(String) }],
     });
     const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
     expect(await ask({ action: "complete_phase", session_id, phase: 1, evidence: {} })).toMatchObject({

@@ -25,8 +25,8 @@ it("what an agent is shown is a form, which passes no gate: not whole, and no va
   });
   const { ask } = await connectInMemory(makeEngine({}, [workflow]).engine);
   const { session_id } = await ask({ action: "start", workflow_type: "examples", target_file: "a.ts" });
-  const { phase_content } = await ask({ action: "get_phase", session_id });
-  const { evidence_example: evidence } = Object(phase_content).checkpoint;
+  const { next } = await ask({ action: "get_phase", session_id });
+  const { evidence } = Object(next);
   expect(evidence).toMatchObject({
     changed: "<1 or more texts>",
     version: expect.stringMatching(/^<text: matching /),

@@ -182,7 +182,7 @@ describe("an agent that can't meet a requirement", () => {
     expect(await call("get_session")).toMatchObject({ session: { waived: [short] } });
     expect(await call("get_phase")).toMatchObject({
       waived: [short],
-      phase_content: { checkpoint: { required_evidence: ["built", "licensed"] } },
+      phase_content: { checkpoint: { evidence_schema: { required: ["built", "licensed"] } } },
     });
     const { next } = await call("complete_task", { phase: 1, task_number: 1 });
     expect(next).toMatchObject({ action: "complete_phase", evidence: { built: "<boolean>", licensed: "<boolean>" } });

@@ -23,6 +23,18 @@ describe("the order of tasks", () => {
     });
   });
 
+  it("has a task after its parts, at any depth, unless a part waits for it", () => {
+    const parts = planOf({ 2: "", 2.1: "", "2.1.1": "", 2.2: "2.1", 3: "" });
+    expect(planOrder(parts.plan).order).toEqual(["3", "2.1.1", "2.1", "2.2", "2"]);
+    const { plan, diagnostics } = planOf({ 2: "", 2.1: "2", 2.2: "3", 3: "2" });
+    expect(planOrder(plan)).toEqual({
+      waves: [["2"], ["3", "2.1"], ["2.2"]],
+      order: ["2", "3", "2.1", "2.2"],
+      cycles: [],
+    });
+    expect(diagnostics).toEqual([]);
+  });
+
   it("leaves out tasks that wait for each other, and those that wait for them", () => {
     const { plan, diagnostics } = planOf({ 1.1: "", 1.2: "1.4", 1.3: "1.2", 1.4: "1.3", 1.5: "1.4" });
     expect(planOrder(plan)).toEqual({ waves: [["1.1"]], order: ["1.1"], cycles: ["1.2", "1.3", "1.4", "1.5"] });

@@ -15,6 +15,24 @@ describe("serve --starters", () => {
     const { ask, log } = await connectToServe(["--starters", "--project", root, "--state", join(root, "state")]);
     const { workflows } = await ask({ action: "list_workflows" });
     expect(workflows).toMatchObject(TYPES.map((workflow_type) => ({ workflow_type })));
+    expect(JSON.stringify(workflows).length).toBeLessThan(900);
+    const fixing = { action: "start", workflow_type: "bug_fix", options: { test_command: "npm test" } };
+    expect(workflows).toMatchObject([
+      { description: expect.stringMatching(/one bug a session.*committed/) },
+      {},
+      {},
+      {},
+      {},
+      {},
+    ]);
+    expect(await ask({ action: "start", workflow_type: "bug_fix" })).toMatchObject({
+      example: { ...fixing, options: { test_command: expect.stringMatching(/^<value: string, required/) } },
+    });
+    expect(await ask({ action: "start", workflow_type: "plan_execution" })).toMatchObject({
+      example: {
+        options: { check_command: expect.any(String), spec_path: expect.stringMatching(/^<path of its tasks\.md/) },
+      },
+    });
     const warned = log.filter(({ msg }) => String(msg).includes("needs --approver"));
     expect(warned.map(({ workflowType }) => workflowType)).toEqual(["release", "small_change", "spec_creation"]);
     const hidden = log.filter(({ level }) => level !== "info");

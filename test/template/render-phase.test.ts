@@ -71,10 +71,23 @@ describe("the values of placeholders", () => {
     const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 }, gate: { kind: "open", allowOverride: false } };
     const inPhase = "[PHASE_DESCRIPTION], [ESTIMATED_DURATION]";
     expect(renderPhase(inPhase, phase, 5, OWN).text).toBe("Parsing, Variable");
-    expect(renderPhase("[VALIDATION_GATE]", phase, 5, OWN).text).toBe("None");
+    expect(renderPhase("[PHASE_NAME]: [VALIDATION_GATE]", phase, 5, OWN).text).toBe("Parsing: None");
     expect(renderTask("[TASK_ID] [TASK_DESCRIPTION] [ESTIMATED_TIME]", phase, task, OWN).text).toBe("1 Dig Variable");
-    expect(renderTask("[DEPENDENCIES] [ACCEPTANCE_CRITERIA]", phase, task, OWN).text).toBe("None None");
-    expect(renderTask("([REQUIREMENTS])", phase, task, OWN).text).toBe("()");
+    const listed = "[TASK_ID] [DEPENDENCIES] [ACCEPTANCE_CRITERIA] [REQUIREMENTS]";
+    expect(renderTask(listed, phase, task, OWN).text).toBe("1 None None None");
+  });
+
+  it("take their paragraph with them if it says nothing else, but no code and no text of its own", () => {
+    const task: TaskDefinition = { number: 1, name: "Dig" };
+    const bare: PhaseDefinition = { ...PHASE, gate: { kind: "open", allowOverride: false } };
+    const ofTask = "# [TASK_NAME]\n\nAfter: [DEPENDENCIES].\n\nServes [REQUIREMENTS],\n[ACCEPTANCE_CRITERIA]\n\nEnd\n";
+    expect(renderTask(ofTask, PHASE, task, OWN).text).toBe("# Dig\n\nEnd\n");
+    expect(renderTask(ofTask, PHASE, TASK, OWN).text).toContain(
+      "\n\nAfter: 1.1, 1.2.\n\nServes 1.1, FR-002,\n- [ ] Runs",
+    );
+    expect(renderPhase("Go.\n\nThis holds:\n[VALIDATION_GATE]\n", bare, 5, OWN).text).toBe("Go.\n");
+    const kept = '```\n[DEPENDENCIES]\n\n[DEPENDENCIES]\n```\n\n[REQUIREMENTS or "no rule"]\n\n[N]\n';
+    expect(renderTask(kept, PHASE, task, OWN).text).toBe("```\nNone\n\nNone\n```\n\nno rule\n\n[N]\n");
   });
 
   it("are none of these where the template has a text of its own for that", () => {

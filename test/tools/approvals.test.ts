@@ -34,7 +34,6 @@ describe("an agent at a gate that requires an approval", () => {
     expect(answer).toEqual({
       status: "success",
       action: "complete_phase",
-      session_id: ID,
       phase: 1,
       checkpoint_passed: false,
       ...WAITING,

@@ -35,7 +35,7 @@ describe("a gate that is defined in the text of a phase", () => {
     const refused = await complete({ function_count: 0 });
     expect(refused).toMatchObject({
       code: "GATE_FAILED",
-      examples: { function_count: expect.stringMatching(/^<integer/) },
+      required_format: { properties: { functions_list: { examples: [["compile", "parse"]] } } },
     });
     const copied = await complete({ ...example, function_count: 20 });
     expect(copied).toMatchObject({ problems: [{ field: "functions_list", problem: "copied" }] });

@@ -29,6 +29,17 @@ const chain = (count: number) =>
       }\n`,
   ).join("")}\n**Validation Gate**:\n- [ ] All is well\n`;
 
+/** A plan whose first phase is a task with parts, of which the last are optional. */
+const KIRO = `# Implementation Plan
+
+- [ ] 1. Log in
+- [ ] 1.1 Check the password
+  - _Requirements: 1.1_
+- [ ]* 1.2 Test the check
+- [ ]* 1.3 Test it again
+- [ ] 2. Finish
+`;
+
 /** What stands for the claims of tasks after a refusal. */
 const AGAIN = expect.stringMatching(/^<list of texts: the ids that were claimed before/);
 
@@ -47,6 +58,93 @@ describe("the tool on a session with a plan", () => {
       phase_content: { phase_number: 0 },
     });
     expect(started).not.toHaveProperty("plan_warnings");
+  });
+
+  it("has a task after its parts, also once the plan was edited", async () => {
+    const { call, memory } = makeTool({ plan: KIRO, phases: [] });
+    const start = { action: "start", workflow_type: "spec", target_file: "specs/one" };
+    const { session_id, phase_content } = await call(start);
+    const ids = (content: unknown) => (Object(content) as { tasks: { id: string }[] }).tasks.map(({ id }) => id);
+    expect(ids(phase_content)).toEqual(["1.1", "1.2", "1.3", "1"]);
+    await call({ action: "complete_task", session_id, phase: 1, task_number: 1 });
+    memory.set(PLAN_PATH, KIRO.replace("- [ ] 2.", "- [ ] 1.4 Log out\n- [ ] 2."));
+    const preview = await call({ action: "sync_plan", session_id, preview: true });
+    expect(preview.change_counts).toEqual({ added: 1 });
+    await call({ action: "sync_plan", session_id });
+    const synced = await call({ action: "get_phase", session_id });
+    expect(ids(synced.phase_content)).toEqual(["1.1", "1.2", "1.3", "1.4", "1"]);
+    expect(synced.phase_content).toMatchObject({
+      tasks: [{ id: "1.1", state: "done" }, {}, {}, {}, { state: "pending" }],
+    });
+  });
+
+  it("leaves optional tasks out in one call, and then leads past them", async () => {
+    const { call, refused } = makeTool({ plan: KIRO, phases: [] });
+    const { session_id } = await call({ action: "start", workflow_type: "spec", target_file: "specs/one" });
+    const done = { action: "complete_task", session_id, phase: 1 };
+    expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("if_left_out");
+    const noted = await call({ ...done, task_number: 1 });
+    const skip = { ...done, skipped: [2, 3] };
+    expect(noted).toMatchObject({ tasks_left: 3, next: { action: "get_task", task_number: 2 }, if_left_out: skip });
+    expect(await refused({ ...done, skipped: [2, 1] })).toMatchObject({
+      code: "INVALID_INPUT",
+      error: expect.stringMatching(/task 1 .*not optional/),
+    });
+    expect(await refused({ ...done, skipped: [9] })).toMatchObject({ code: "TASK_NOT_FOUND" });
+    expect(await refused(done)).toMatchObject({
+      code: "INVALID_INPUT",
+      error: expect.stringContaining("no task is named"),
+    });
+    const left = await call(skip);
+    expect(left).toMatchObject({ tasks_done: "1", tasks_skipped: "2-3", tasks_left: 1, next_task: 4 });
+    expect(await call({ ...done, task_number: 4 })).toMatchObject({ next: { action: "complete_phase", phase: 1 } });
+    for (const key of ["if_left_out", "if_impossible", "tasks_given_up"]) expect(left).not.toHaveProperty(key);
+    expect((await call({ ...skip })).replayed).toBe(true);
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      phase_content: { tasks: [{ state: "done" }, { closed: "skipped" }, { closed: "skipped" }, { state: "done" }] },
+      next: { action: "complete_phase" },
+    });
+    expect(await call({ ...done, task_number: 2 })).toMatchObject({ tasks_done: "1-2, 4", tasks_skipped: "3" });
+  });
+
+  it("says at the start which requirements are not there", async () => {
+    const start = { action: "start", workflow_type: "spec", target_file: "specs/one" };
+    const { call, memory } = makeTool({ plan: KIRO, phases: [] });
+    const warnings = async () => (await call(start)).plan_warnings;
+    const code = "REQUIREMENT_UNKNOWN";
+    expect(await warnings()).toMatchObject({
+      first: [
+        {
+          code,
+          line: 4,
+          message: expect.stringMatching(/such as 1\.1, and there is no specs\/one\/requirements\.md$/),
+        },
+      ],
+    });
+    const document =
+      "# Requirements\n\n### Requirement 1: Log in\n\n#### Acceptance Criteria\n\n1. WHEN it fits THEN let in\n";
+    memory.set("specs/one/requirements.md", document);
+    expect(await warnings()).toBeUndefined();
+    memory.set(PLAN_PATH, KIRO.replace("1.1_", "1, 1.1-1.2, 4, 4.1, FR-7_"));
+    expect(await warnings()).toMatchObject({
+      count: 1,
+      first: [
+        {
+          code,
+          message: expect.stringMatching(
+            /requirements\.md does not have: 1\.2 \(task 1\.1\), 4 .*, 4\.1 \(task 1\.1\)$/,
+          ),
+        },
+      ],
+    });
+    memory.set("specs/one/requirements.md", document.replace("1. WHEN", "- WHEN"));
+    expect(await warnings()).toMatchObject({
+      first: [{ message: expect.stringMatching(/have: 4 \(task 1\.1\), 4\.1/) }],
+    });
+    memory.set("specs/one/requirements.md", "No numbers here, but FR-001 and FR-002.\n");
+    expect(await warnings()).toMatchObject({
+      first: [{ message: expect.stringMatching(/have: FR-7 \(task 1\.1\)$/) }],
+    });
   });
 
   it("counts the plan's warnings, and shows the first ones", async () => {
@@ -72,8 +170,10 @@ describe("the tool on a session with a plan", () => {
           { task_number: 3, id: "1.3", state: "pending", ready: true },
         ],
         checkpoint: {
-          required_evidence: ["tasks_completed", "validation_gate"],
-          evidence_schema: { validation_gate: { items: { 1: "All tests pass", 2: "The docs are read by somebody" } } },
+          evidence_schema: {
+            tasks_completed: { required: true },
+            validation_gate: { items: { 1: "All tests pass", 2: "The docs are read by somebody" } },
+          },
         },
       },
       next: { action: "get_task", phase: 1, task_number: 1 },

@@ -120,7 +120,7 @@ describe("what comes next", () => {
     await call({ action: "complete_task", session_id, phase: 1, task_number: 1 });
     expect(await following("core/a.md")).toMatchObject({ action: "get_task", task_number: 2 });
     await call({ action: "complete_task", session_id, phase: 1, task_number: 2 });
-    expect(await following("core/a.md")).toMatchObject({ action: "complete_phase", evidence: { report: "<string>" } });
+    expect(await following("core/a.md")).toMatchObject({ action: "complete_phase", evidence: { report: "<text>" } });
     await call({ action: "pause", session_id });
     expect(await following("core/a.md")).toMatchObject({ action: "resume" });
   });
@@ -132,7 +132,7 @@ describe("what an answer tells", () => {
     const start = { action: "start", workflow_type: "w", target_file: "b" };
     expect(await call(start)).toMatchObject({
       phase_content: { content: "Do it.", checkpoint: { evidence_schema: { required: ["report"] } } },
-      next: { action: "complete_phase", evidence: { report: "<string>" } },
+      next: { action: "complete_phase", evidence: { report: "<text>" } },
     });
     const tasks = await (await begin({ fields: { report: text } }, { tasks: TASKS })).call(start);
     expect(tasks).toMatchObject({
@@ -146,26 +146,43 @@ describe("what an answer tells", () => {
     });
   });
 
+  it("has the session's id once: in the call to make, but for a start, and where there is none", async () => {
+    const { call, session_id } = await begin({ fields: { report: text } }, { tasks: TASKS });
+    const asked = ["get_phase", "get_state", "get_history", "pause", "resume"];
+    for (const action of asked) {
+      const answer = await call({ action, session_id });
+      expect(JSON.stringify(answer).split(session_id), action).toHaveLength(2);
+      expect(answer.next, action).toMatchObject({ session_id });
+    }
+    await call({ action: "complete_phase", session_id, phase: 1, evidence: { report: "all done" } });
+    expect(await call({ action: "get_state", session_id })).toMatchObject({ session_id, next: null });
+  });
+
+  it("has each field of the evidence once, apart from its form in the call to make", async () => {
+    const { call, session_id } = await begin({ fields: { report: { ...text, description: "what was found" } } });
+    const phase = await call({ action: "get_phase", session_id });
+    expect(Object.keys(Object(phase.phase_content).checkpoint)).toEqual(["evidence_schema"]);
+    expect(JSON.stringify(phase).split("what was found")).toHaveLength(2);
+    const refused = await call({ action: "complete_phase", session_id, phase: 1, evidence: {} });
+    expect(refused).not.toHaveProperty("examples");
+  });
+
   it("holds no example of a claim, and a form of everything", async () => {
     const fields = { built: { type: "boolean", example: true }, report: text } as const;
     const claiming = await begin({ fields });
     const phase = await claiming.call({ action: "get_phase", session_id: claiming.session_id });
     expect(JSON.stringify(phase)).not.toContain('"examples":[true]');
     expect(phase).toMatchObject({
-      phase_content: {
-        checkpoint: {
-          evidence_schema: { properties: { built: { const: true } } },
-          evidence_example: { built: "<boolean: true, once it is so>", report: expect.stringMatching(/^<text/) },
-        },
-      },
+      phase_content: { checkpoint: { evidence_schema: { properties: { built: { const: true } } } } },
     });
+    expect(Object(phase.next).evidence).toEqual({ built: "<boolean>", report: "<text>" });
     // Nor does the example of a valid call.
     const wrong = await claiming.call({ action: "complete_phase" });
     expect(JSON.stringify(wrong)).not.toContain("true");
     const evidence = z.object({ report: z.string(), inner: z.object({ done: z.boolean() }) });
     const nested = await begin({ evidence, example: { report: "x", inner: { done: true } } });
     expect(await nested.call({ action: "get_phase", session_id: nested.session_id })).toMatchObject({
-      phase_content: { checkpoint: { evidence_example: { report: "<text>", inner: { done: "<boolean>" } } } },
+      next: { evidence: { report: "<text>", inner: { done: "<boolean>" } } },
     });
   });
 

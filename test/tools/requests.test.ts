@@ -33,12 +33,12 @@ import {
 
 /** The required parameters of each action, and the optional ones after a bar. */
 const TAKES: Readonly<Record<Action, string>> = {
-  list_workflows: "| category cursor",
+  list_workflows: "| workflow_type category cursor",
   start: "workflow_type | target_file options idempotency_key",
   get_phase: "session_id | phase cursor",
   get_task: "session_id phase task_number | cursor",
   get_document: "session_id path | cursor",
-  complete_task: "session_id phase task_number | note outcome idempotency_key",
+  complete_task: "session_id phase | task_number note outcome skipped idempotency_key",
   complete_phase: "session_id phase evidence | idempotency_key",
   request_waiver: "session_id phase fields reason | idempotency_key",
   get_state: "session_id | brief phase cursor",
@@ -134,21 +134,21 @@ describe("the schema of the workflow tool", () => {
     expect(properties.fields).toMatchObject({ type: "array", items: { type: "string" } });
     expect(properties.status).toMatchObject({ enum: ["active", "paused", "completed", "failed"] });
     expect(properties.outcome).toMatchObject({ enum: ["done", "given_up"] });
-    expect(of("string")).toHaveLength(types.length - 9);
+    expect(of("string")).toHaveLength(types.length - 10);
   });
 
-  it("says what a parameter is, and which actions take it, in the shorter way", () => {
+  it("says what a parameter is, and which actions take it if they are few", () => {
     const said = (actions: readonly Action[], name: Parameter) => propertiesOf(inputSchema(actions))[name];
     expect(said(["start", "get_phase", "get_task"], "session_id")).toMatchObject({
-      description: "from start; not for start",
+      description: "from start; for get_phase, get_task",
     });
     expect(said(["start", "get_phase"], "session_id")).toMatchObject({ description: "from start; for get_phase" });
     expect(said(["get_task", "get_phase"], "session_id")).toMatchObject({ description: "from start" });
     expect(said(["get_task", "get_phase"], "task_number")).toEqual({ type: "integer", description: "for get_task" });
     expect(said(["get_task"], "task_number")).toMatchObject({ type: "integer" });
     expect(said(["get_phase"], "task_number")).toBeUndefined();
-    expect(said(["pause", "resume", "rollback", "get_task"], "idempotency_key")).toMatchObject({
-      description: "repeat a call safely; not for get_task",
+    expect(said(["start", "pause", "resume", "rollback", "get_task"], "idempotency_key")).toMatchObject({
+      description: "repeat a call safely",
     });
   });
 
@@ -169,11 +169,9 @@ describe("the description of the workflow tool", () => {
     expect(lines[1]).toMatch(/^list_workflows → start → get_phase → get_task → complete_phase;/);
     expect(lines[3]).toMatch(/^complete_task notes/);
     expect(lines[4]).toMatch(/list_sessions, then get_state/);
-    expect(lines[5]).toBe(`Actions: ${ACTION_NAMES.join(", ")}.`);
-    expect(lines).toHaveLength(6);
+    expect(lines).toHaveLength(5);
     expect(toolDescription(["start", "get_state"]).split("\n").slice(1)).toEqual([
       expect.stringMatching(/^Every answer/),
-      "Actions: start, get_state.",
     ]);
     expect(toolDescription(["start", "get_task"]).split("\n")[1]).toMatch(/^start → get_task;/);
   });

@@ -111,16 +111,18 @@ describe("a refusal by verifiers", () => {
 });
 
 describe("the description of a gate for agents", () => {
-  it("is a JSON Schema and a form", async () => {
+  it("is a JSON Schema, and a form of it is the call to make", async () => {
     const { call } = await start(GATE());
     expect(await call("get_phase")).toMatchObject({
       phase_content: {
         checkpoint: {
-          required_evidence: ["count", "report"],
-          evidence_schema: { properties: { count: { type: "integer" }, report: { verified_by: ["file_matches"] } } },
-          evidence_example: { count: expect.stringMatching(/^<integer/), report: expect.stringMatching(/^<text/) },
+          evidence_schema: {
+            properties: { count: { type: "integer" }, report: { verified_by: ["file_matches"] } },
+            required: ["count", "report"],
+          },
         },
       },
+      next: { evidence: { count: expect.stringMatching(/^<integer/), report: expect.stringMatching(/^<text/) } },
     });
   });
 

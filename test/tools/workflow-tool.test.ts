@@ -144,17 +144,22 @@ describe("every action", () => {
     const phases = [{ number: 1, name: "One", content: "# One" }];
     const other = defineWorkflow({ type: "other", revision: "1", ...texts, phases });
     expect(await makeTool({}, [twoPhases, other]).call({ action: "list_workflows" })).toMatchObject({
-      workflows: [
-        { workflow_type: "other", tags: ["small"], prerequisites: ["a plan"] },
-        { workflow_type: "two_phases" },
-      ],
-      next: { action: "start", workflow_type: "<one of the above>" },
+      workflows: [{ workflow_type: "other" }, { workflow_type: "two_phases" }],
+      next: { action: "list_workflows", workflow_type: "<one of the above>" },
     });
+    const more = { action: "list_workflows", workflow_type: "other" };
+    expect(await makeTool({}, [twoPhases, other]).call(more)).toMatchObject({
+      workflows: [{ workflow_type: "other", tags: ["small"], prerequisites: ["a plan"] }],
+      count: 1,
+      next: { action: "start", workflow_type: "other" },
+    });
+    const misspelt = await makeTool({}, [twoPhases, other]).call({ ...more, workflow_type: "othre" });
+    expect(misspelt).toMatchObject({ count: 2, warning: 'unknown workflow "othre": here are all' });
     const unknown = await call({ action: "list_workflows", category: "cooking" });
     expect(unknown).toMatchObject({ count: 1, warning: expect.stringContaining("testing") });
   });
 
-  it("list_workflows names what a start must have, whichever workflow is chosen", async () => {
+  it("what a start must have is in the list of one workflow, and in a refused start", async () => {
     const common = {
       revision: "1",
       name: "W",
@@ -164,12 +169,12 @@ describe("every action", () => {
     const ticket = defineWorkflow({ ...common, type: "ticket", options: z.object({ id: z.string() }) });
     const plain = defineWorkflow({ ...common, type: "plain" });
     const { call, refused } = makeTool({}, [ticket, plain]);
-    const { next } = await call({ action: "list_workflows" });
-    expect(next).toMatchObject({
-      options: { "<each option that its entry requires, and its plan_option>": "<value>" },
-    });
-    const start = { ...Object(next), workflow_type: "ticket", target_file: "src/a.ts" };
-    expect(await refused(start)).toMatchObject({ code: "INVALID_INPUT" });
+    const start = { action: "start", workflow_type: "ticket", target_file: "src/a.ts" };
+    const { next } = await call({ action: "list_workflows", workflow_type: "ticket" });
+    const options = { id: "<value: string, required>" };
+    expect(next).toEqual({ ...start, target_file: "<path of what to work on, in the project>", options });
+    expect(await refused(start)).toMatchObject({ code: "INVALID_INPUT", example: { ...start, options } });
+    expect(await refused({ ...start, options })).toMatchObject({ code: "INVALID_INPUT" });
     expect(await call({ ...start, options: { id: "T-1" } })).toMatchObject({ current_phase: 1 });
     const only = makeTool({}, [ticket]);
     const { next: one } = await only.call({ action: "list_workflows" });
@@ -204,13 +209,12 @@ describe("every action", () => {
       workflows: [{ workflow_type: "tidy", target: "none" }],
       next: { action: "start", workflow_type: "tidy" },
     });
-    const two = defineWorkflow({ type: "tidy_2", revision: "1", name: "T", description: "D", target: "none", phases });
-    const both = await makeTool({}, [none, two]).call({ action: "list_workflows" });
-    expect(both.next).toEqual({ action: "start", workflow_type: "<one of the above>" });
     const other = defineWorkflow({ type: "tidy_3", revision: "1", name: "T", description: "D", phases });
-    expect(await makeTool({}, [none, other]).call({ action: "list_workflows" })).toMatchObject({
-      next: { target_file: "<path of what to work on; leave it out if its entry has target: none>" },
-    });
+    const both = makeTool({}, [none, other]);
+    const startOf = async (workflow_type: string) =>
+      (await both.call({ action: "list_workflows", workflow_type })).next;
+    expect(await startOf("tidy")).toEqual({ action: "start", workflow_type: "tidy" });
+    expect(await startOf("tidy_3")).toMatchObject({ target_file: "<path of what to work on, in the project>" });
     const started = await call({ action: "start", workflow_type: "tidy" });
     expect(started).toMatchObject({ target_file: ".", current_phase: 1 });
     expect(await call({ action: "start", workflow_type: "tidy", target_file: "src" })).toMatchObject({
@@ -242,7 +246,7 @@ describe("every action", () => {
         title: "Build",
         description: "Make it work",
         tasks: ["1: write the code", "2: test it"],
-        checkpoint: { required_evidence: ["summary", "tests_pass"] },
+        checkpoint: { evidence_schema: { required: ["summary", "tests_pass"] } },
         content: "# Phase 1: Build\n\nMake it work.\n",
       },
       next: { action: "get_task", session_id: answer.session_id, phase: 1, task_number: 1 },
@@ -313,10 +317,6 @@ describe("every action", () => {
       remediation: expect.stringContaining("summary, tests_pass"),
       attempts_left: 2,
       required_format: { required: ["summary", "tests_pass"] },
-    });
-    expect(failed.examples).toEqual({
-      summary: "<text: 3 or more characters>",
-      tests_pass: "<boolean: true, once it is so>",
     });
     const passed = await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
     expect(passed).toMatchObject({

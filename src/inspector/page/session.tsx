@@ -294,11 +294,12 @@ function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; read
             {tasks.map(({ number, name, state }) => (
               <li key={number} class={`task-${state}`}>
                 <span aria-hidden="true">
-                  {{ done: "✓", given_up: "–", waived: "–", dropped: "–", open: "○" }[state]}
+                  {{ done: "✓", given_up: "–", skipped: "–", waived: "–", dropped: "–", open: "○" }[state]}
                 </span>
                 {(state === "done" || state === "open") && <span class="unseen">{state}: </span>}
                 <Line text={name} />
                 {state === "given_up" && <span class="quiet"> given up</span>}
+                {state === "skipped" && <span class="quiet"> left out</span>}
                 {(state === "waived" || state === "dropped") && <span class="quiet"> {state}</span>}
               </li>
             ))}

@@ -3,7 +3,9 @@
  * wrong with plan, parser or templates fails here, before anything is written.
  */
 import { PhasegateError } from "../../errors.js";
-import { keptItems, type PlanPhase, type PlanTask } from "../../plan/plan.js";
+import { partsFirst } from "../../plan/order.js";
+import { keptItems, type PlanPhase, PlanReport, type PlanTask } from "../../plan/plan.js";
+import { missingRequirements } from "../../plan/requirements.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { parseRelativePath } from "../../workflow/names.js";
@@ -58,7 +60,41 @@ export async function pinPlan(
   const first = structure.phases.length === 0 ? phases[0]?.number : undefined;
   const pinned = { ...structure, startPhase: first ?? structure.startPhase, phases, plan: planPin(usable, shift) };
   checkPinned(pinned, usable.source.path);
-  return { structure: pinned, warnings: diagnostics };
+  return { structure: pinned, warnings: [...diagnostics, ...(await requirementWarnings(context, usable))] };
+}
+
+/** The documents beside a plan that may have its requirements. */
+const DOCUMENTS = ["requirements.md", "spec.md"];
+
+/** How many requirements a warning names. */
+const NAMED_MAX = 10;
+
+/** Warns of requirements that tasks cite and the document beside the plan does not have. */
+async function requirementWarnings(
+  { options }: EngineContext,
+  { source: { path: file }, reading: { plan } }: UsablePlan,
+): Promise<readonly Diagnostic[]> {
+  const first = plan.phases.flatMap(({ tasks }) => tasks).find(({ requirements }) => requirements.length > 0);
+  if (first === undefined) return [];
+  const folder = file.slice(0, file.lastIndexOf("/") + 1);
+  const report = new PlanReport(file);
+  for (const name of DOCUMENTS) {
+    // What can't be read says nothing about the plan.
+    const document = await options.plans?.read(`${folder}${name}`).catch(() => undefined);
+    if (document === undefined) continue;
+    const missing = missingRequirements(plan, document.text);
+    const [one] = missing;
+    if (one === undefined) return [];
+    const named = missing.slice(0, NAMED_MAX).map(({ id, task }) => `${id} (task ${task.id})`);
+    const more = missing.length > NAMED_MAX ? `, and ${missing.length - NAMED_MAX} more` : "";
+    const message = `tasks cite requirements that ${document.path} does not have: ${named.join(", ")}${more}`;
+    report.warn("REQUIREMENT_UNKNOWN", one.task.position, message, "Correct the ids, or add the requirements.");
+    return report.sorted();
+  }
+  if (plan.dialect !== "kiro") return [];
+  const message = `tasks cite requirements, such as ${first.requirements[0]}, and there is no ${folder}${DOCUMENTS[0]}`;
+  report.warn("REQUIREMENT_UNKNOWN", first.position, message, "Put the requirements there, or ask for them.");
+  return report.sorted();
 }
 
 /** Returns what a session remembers of the plan as a whole. */
@@ -99,7 +135,7 @@ export function buildPhases(
   return phases.map(({ number, written, name, goal, estimatedDuration, tasks, validationGate }) => ({
     number: number + shift,
     name,
-    tasks: tasks.map((task, index) => buildTask(task, index + 1, revisions)),
+    tasks: partsFirst(tasks).map((task, index) => buildTask(task, index + 1, revisions)),
     gate: {
       kind: "plan",
       tasks: tasks.flatMap(({ id, optional, state }) => (state === "dropped" ? [] : [{ id, optional }])),

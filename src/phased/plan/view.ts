@@ -274,7 +274,8 @@ function taskProgress(
     const isSettled = (other: string) => ["done", "dropped"].includes(stateOf(other));
     const open = dependencies.filter((needed) => !isOver(needed) && !isLeftOut(needed) && !isSettled(needed));
     const isOpen = state !== "done" && !isOver(id);
-    const isClosed = isWaived(id) ? "waived" : isGivenUp(number) ? "given_up" : undefined;
+    const isLeft = isGivenUp(number) ? (optional ? "skipped" : "given_up") : undefined;
+    const isClosed = isWaived(id) ? "waived" : isLeft;
     const closed = state === "dropped" ? state : isOpen ? isClosed : undefined;
     const ready = isOpen && closed === undefined && open.length === 0;
     const said = {

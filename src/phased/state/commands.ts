@@ -71,7 +71,7 @@ export type SessionCommand =
       /** Items of its validation gate that were already ticked there, by number. */
       readonly stoodItems?: readonly number[];
     }
-  | ({ readonly type: "completeTask"; readonly phase: number; readonly task: number } & TaskNote)
+  | ({ readonly type: "completeTask"; readonly phase: number; readonly task?: number | undefined } & TaskNote)
   | ({ readonly type: "approve"; readonly note?: string } & ApprovalDecision)
   | ({ readonly type: "deny"; readonly note: string } & ApprovalDecision)
   | {
@@ -240,14 +240,25 @@ export function submissionRefusal(
 export function taskRefusal(
   head: SessionHead,
   phase: number,
-  task: number,
+  { task, skipped = [] }: Pick<CommandOf<"completeTask">, "task" | "skipped">,
   structure: WorkflowStructure,
 ): AnyPhasegateError | undefined {
   if (positionOf(structure, phase) < 0) return phaseOutOfRange(structure, phase);
   if (head.status !== "active") return invalidTransition(head, structure, "completeTask");
   const current = structure.phases[head.position];
   if (current?.number !== phase) return notCurrent(head, phase, structure);
-  return current.tasks.some(({ number }) => number === task) ? undefined : taskNotFound(current, task);
+  const find = (wanted: number) => current.tasks.find(({ number }) => number === wanted);
+  const unknown = [...(task === undefined ? [] : [task]), ...skipped].find((number) => find(number) === undefined);
+  if (unknown !== undefined) return taskNotFound(current, unknown);
+  const required = skipped.find((number) => find(number)?.plan?.optional !== true);
+  return required === undefined ? undefined : notOptional(required);
+}
+
+function notOptional(task: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `task ${task} can't be left out: it is not optional`, {
+    remedy: "Do it. If it can't be done, note it as given up, with a note that says why.",
+    details: { field: "skipped", expected: "numbers of optional tasks" },
+  });
 }
 
 /** Returns the error for a task that its phase does not have. */

@@ -98,13 +98,13 @@ export type SessionEvent =
       /** Set if it counts as no attempt: nothing failed but checks that had nothing to compare with. */
       uncounted?: true | undefined;
     }
-  /** A task of the current phase is noted as done, or as given up: it could not be done. The gate asks for neither. */
+  /** A task of the current phase is noted as done, or as given up: it could not be done, or is optional and left out. */
   | {
       type: "task_completed" | "task_given_up";
       phase: number;
       /** The task's number in its phase. */
       task: number;
-      /** What whoever continues should know; of a task that was given up always, and why. */
+      /** What whoever continues should know; of a task that was given up always, and why, unless it was left out. */
       note?: string | undefined;
     }
   /** A step ahead was refused, for the first time in this visit to the phase. */

@@ -34,6 +34,8 @@ export interface TaskNote {
   readonly note?: string;
   /** `given_up` if the task could not be done. Default: `done`. */
   readonly outcome?: "done" | "given_up";
+  /** The numbers of optional tasks that are left out: `next` leads past them, and no other task waits for them. */
+  readonly skipped?: readonly number[];
 }
 
 /** A task of a phase, for whoever continues the work. */
@@ -47,10 +49,10 @@ export interface PhaseTask {
   /** True if it can be done now: it is open, and waits for no other task. */
   readonly ready: boolean;
   /**
-   * Why it is neither done nor left to do: it is noted as given up, a person has waived it, or its plan had dropped it when
-   * it was pinned. Missing if it is open.
+   * Why it is neither done nor left to do: it is noted as given up, it is optional and left out, a person has waived it, or
+   * its plan had dropped it when it was pinned. Missing if it is open.
    */
-  readonly closed?: "given_up" | "waived" | "dropped";
+  readonly closed?: "given_up" | "skipped" | "waived" | "dropped";
 }
 
 function withoutTask({ task: _, ...last }: LastNote, task: number | undefined): LastNote {

@@ -166,20 +166,30 @@ function notFound(): AnyPhasegateError {
   });
 }
 
-/** Notes a task of the current phase as done or given up. It counts as no attempt, and the gate does not ask for it. */
+/** Notes tasks of the current phase as done, given up or left out. It counts as no attempt, and the gate does not ask for it. */
 function completeTask(
   head: SessionHead,
-  { phase, task, note, outcome }: CommandOf<"completeTask">,
+  { phase, task, note, outcome, skipped = [] }: CommandOf<"completeTask">,
   { structure }: TransitionContext,
 ): Decided {
-  const refusal = taskRefusal(head, phase, task, structure);
+  const refusal = taskRefusal(head, phase, { task, skipped }, structure);
   if (refusal !== undefined) return refusal;
   if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
-  if (outcome !== "given_up") return [{ type: "task_completed", phase, task, ...(note === undefined ? {} : { note }) }];
-  if (note !== undefined && note.trim() !== "") return [{ type: "task_given_up", phase, task, note }];
-  return new PhasegateError("INVALID_INPUT", "a task is given up without a reason", {
-    remedy: "Say in the note why it can't be done.",
-    details: { field: "note", expected: "why it can't be done" },
+  if (task !== undefined && outcome === "given_up" && (note === undefined || note.trim() === "")) {
+    return new PhasegateError("INVALID_INPUT", "a task is given up without a reason", {
+      remedy: "Say in the note why it can't be done.",
+      details: { field: "note", expected: "why it can't be done" },
+    });
+  }
+  const type = outcome === "given_up" ? "task_given_up" : "task_completed";
+  const [first, ...more]: EventOf<"task_completed" | "task_given_up">[] = [
+    ...[...new Set(skipped)].map((number) => ({ type: "task_given_up" as const, phase, task: number })),
+    ...(task === undefined ? [] : [{ type, phase, task, ...(note === undefined ? {} : { note }) } as const]),
+  ];
+  if (first !== undefined) return [first, ...more];
+  return new PhasegateError("INVALID_INPUT", "no task is named", {
+    remedy: "Give the number of the task that is done or given up, or of the optional ones that are left out.",
+    details: { field: "task" },
   });
 }
 

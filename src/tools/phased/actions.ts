@@ -23,26 +23,27 @@ const objectSchema = z
 /** Every parameter of the tool, with its description for agents. */
 export const PARAMETERS = {
   session_id: z.string().check(z.describe("from start")),
-  workflow_type: z.string().check(z.describe("from list_workflows")),
+  workflow_type: z.string(),
   target_file: z.string().check(z.describe("path in the project")),
   options: objectSchema,
-  phase: z.int().check(z.describe("phase number")),
+  phase: z.int(),
   task_number: z.int(),
-  path: z.string().check(z.describe("as a text names it")),
-  evidence: objectSchema.check(z.describe("what the checkpoint asks for")),
+  path: z.string(),
+  evidence: objectSchema,
   category: z.string(),
   status: z.enum(["active", "paused", "completed", "failed"]),
   reason: z.string(),
-  fields: z.array(z.string()).check(z.describe("what can't be met")),
+  fields: z.array(z.string()),
   note: z.string(),
   outcome: z.enum(["done", "given_up"]),
+  skipped: z.array(z.int()),
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
-  to_phase: z.int().check(z.describe("an earlier phase")),
+  to_phase: z.int(),
   idempotency_key: z.string().check(z.describe("repeat a call safely")),
   cursor: z.string().check(z.describe("next page")),
-  brief: z.boolean().check(z.describe("in short")),
-  preview: z.boolean().check(z.describe("only say what would change")),
+  brief: z.boolean(),
+  preview: z.boolean().check(z.describe("only look")),
 } as const;
 
 /** The name of a parameter. */
@@ -54,7 +55,11 @@ const idempotency_key = z.optional(PARAMETERS.idempotency_key);
 
 /** The parameters of each action, in the order in which the actions are listed. */
 export const REQUESTS = {
-  list_workflows: z.strictObject({ category: z.optional(PARAMETERS.category), cursor }),
+  list_workflows: z.strictObject({
+    workflow_type: z.optional(workflow_type),
+    category: z.optional(PARAMETERS.category),
+    cursor,
+  }),
   start: z.strictObject({
     workflow_type,
     target_file: z.optional(target_file),
@@ -67,9 +72,10 @@ export const REQUESTS = {
   complete_task: z.strictObject({
     session_id,
     phase,
-    task_number,
+    task_number: z.optional(task_number),
     note: z.optional(PARAMETERS.note),
     outcome: z.optional(PARAMETERS.outcome),
+    skipped: z.optional(PARAMETERS.skipped),
     idempotency_key,
   }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
@@ -174,6 +180,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   fields: ["tests_pass"],
   note: "the parser is done, its tests are not",
   outcome: "given_up",
+  skipped: [2, 3],
   checkpoint_note: "waiting for review",
   reset_evidence: true,
   to_phase: 1,
@@ -183,32 +190,32 @@ const EXAMPLES: Record<Parameter, unknown> = {
   preview: true,
 };
 
+/** The optional parameters that a usual call has. */
+const USUAL: Partial<Record<Action, readonly Parameter[]>> = { start: ["target_file"], complete_task: ["task_number"] };
+
 /** Returns a valid call of an action, with its required parameters and those that are named. */
 export function exampleCall(action: Action, also: readonly Parameter[] = []): Record<string, unknown> {
   const { required } = parametersOf(action);
-  // All but a few workflows need a target.
-  const usual: readonly Parameter[] = action === "start" ? ["target_file"] : [];
-  const shown = new Set([...required, ...usual, ...also]);
+  const shown = new Set([...required, ...(USUAL[action] ?? []), ...also]);
   return { action, ...Object.fromEntries([...shown].map((name) => [name, EXAMPLES[name]])) };
 }
 
-/** Returns the tool's description for agents; short, since it is in every context all the time. */
+/** Returns the tool's description for agents; short, since it is in every context all the time. The schema has the actions. */
 export function toolDescription(actions: readonly Action[]): string {
   const given = (...wanted: Action[]) => wanted.every((action) => actions.includes(action));
   const way = (["list_workflows", "start", "get_phase", "get_task", "complete_phase"] as const).filter((action) =>
     given(action),
   );
   return [
-    "Runs phase-gated workflows. You see one phase at a time and pass its checkpoint with evidence; phases can't be skipped.",
-    ...(way.length > 1 ? [`${way.join(" → ")}; do the work of each phase, repeat until workflow_complete.`] : []),
+    "Runs phase-gated workflows: you see one phase at a time and pass its checkpoint with evidence.",
+    ...(way.length > 1 ? [`${way.join(" → ")}; do each phase's work, repeat until workflow_complete.`] : []),
     "Every answer's `next` is the call to make.",
     ...(given("complete_task")
       ? [
-          "complete_task notes a finished task, so that work can go on from there; outcome given_up, one that can't be done.",
+          "complete_task notes a finished task; outcome given_up, one that can't be done; skipped, optional ones to leave out.",
         ]
       : []),
     ...(given("list_sessions", "get_state") ? ["After a context loss: list_sessions, then get_state with brief."] : []),
-    `Actions: ${actions.join(", ")}.`,
   ].join("\n");
 }
 
@@ -231,13 +238,16 @@ function makeInputSchema(actions: readonly Action[]): ObjectSchema {
   return publishedSchema(z.object({ action: z.enum(actions), ...optional }));
 }
 
-/** Describes a parameter, and which of the actions take it: all of them share one schema. */
+/** How many actions a parameter's description names: a wrong call is answered with what its action takes. */
+const NAMED_MAX = 3;
+
+/** Describes a parameter, and which of the actions take it if these are few: all of them share one schema. */
 function descriptionOf(name: string, schema: z.ZodMiniType, actions: readonly Action[]): string {
   const takes = (action: Action) => parametersOf(action).all.some((other) => other === name);
-  const [takers, others] = [actions.filter(takes), actions.filter((action) => !takes(action))];
+  const takers = actions.filter(takes);
   const about = z.globalRegistry.get(schema)?.description;
-  const where = takers.length <= others.length ? `for ${takers.join(", ")}` : `not for ${others.join(", ")}`;
-  return [...(about === undefined ? [] : [about]), ...(others.length === 0 ? [] : [where])].join("; ");
+  const isNamed = takers.length < actions.length && takers.length <= NAMED_MAX;
+  return [...(about === undefined ? [] : [about]), ...(isNamed ? [`for ${takers.join(", ")}`] : [])].join("; ");
 }
 
 /** Returns the schema that all answers share. */

@@ -336,17 +336,17 @@ function others({ problems }: Refused, submitted: readonly string[], named: Wire
   return shown.length === rest.length ? blanks : { ...blanks, "<all other fields>": blank };
 }
 
-/** Adds verification results, format and example, if they fit; other answers have them too. */
+/** Adds verification results and the format, if they fit; other answers have them too. */
 function withMore(
   { maxChars }: ToolContext,
   bare: WireObject,
   found: WireObject,
-  { requiredFormat, example, sessionId, phase }: Refused,
+  { requiredFormat, sessionId, phase }: Refused,
 ): WireObject {
   const full = { ...bare, ...found };
   const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
   const answer = JSON.stringify(full).length <= maxChars ? full : { ...bare, ...seeErrors };
-  const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
+  const whole = { ...answer, required_format: requiredFormat };
   if (JSON.stringify(whole).length <= maxChars) return whole;
   return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
 }

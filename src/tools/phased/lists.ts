@@ -6,14 +6,15 @@ import { tooLong } from "../../phased/state/commands.js";
 import { NOTE_MAX } from "../../phased/state/decide-gate.js";
 import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
-import { describeOptions } from "../../rules/options.js";
+import { describeOptions, textsIn } from "../../rules/options.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { openPhases } from "../../workflow/gate-definition.js";
+import { isJsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
 import { verificationNotice } from "../verification-notice.js";
-import { brief, compact, keyed, type WireObject } from "../wire.js";
+import { brief, compact, fits, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { nextCall, phaseCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
@@ -22,33 +23,49 @@ import { historyEntry, openNotice, sessionEntry } from "./shapes.js";
 /** The budget for what surrounds a list's items. */
 const ENVELOPE = 600;
 
+/** Lists workflows: a line each, those that can't be used last; one that is asked for, or is the only one, with all it has. */
 export async function listWorkflows(
   context: ToolContext,
-  { category, cursor }: ParametersOf<"list_workflows">,
+  { category, workflow_type: type, cursor }: ParametersOf<"list_workflows">,
 ): Promise<WireObject> {
   const listings = await context.engine.listWorkflows();
   const ready = listings.filter((listing) => listing.status === "ready");
   const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
-  const unknown = category !== undefined && !categories.includes(category);
-  const known = unknown ? undefined : category;
-  const chosen =
-    known === undefined ? listings : ready.filter(({ definition }) => definition.structure.category === known);
-  const page = pageItems(chosen.map(workflowEntry), context.maxChars - ENVELOPE, cursor, `workflows ${known ?? ""}`);
+  const inCategory = ready.filter(({ definition }) => definition.structure.category === category);
+  const broken = listings.filter((listing) => listing.status === "broken");
+  const named = listings.filter((listing) => listing.type === type);
+  const known = category !== undefined && inCategory.length > 0 ? category : undefined;
+  const chosen = named.length > 0 ? named : known === undefined ? [...ready, ...broken] : inCategory;
+  const entries = chosen.length === 1 ? chosen.map(workflowEntry) : chosen.map(workflowLine);
+  const page = pageItems(entries, context.maxChars - ENVELOPE, cursor, `workflows ${known ?? ""}`);
+  const warnings = [
+    ...(category === undefined || known !== undefined
+      ? []
+      : [`unknown category ${shown(category)}: there are ${categories.join(", ") || "none"}`]),
+    ...(type === undefined || named.length > 0 ? [] : [`unknown workflow ${shown(type)}: here are all`]),
+  ];
   return compact({
     status: "success",
     action: "list_workflows",
     workflows: page.items,
     count: page.items.length,
     total: chosen.length,
-    warning: unknown
-      ? `unknown category ${shown(category)}: all workflows are listed; there are ${categories.join(", ") || "none"}`
-      : undefined,
+    warning: warnings.length === 0 ? undefined : warnings.join("; "),
     cursor: page.cursor,
     next:
       page.cursor !== undefined
         ? compact({ action: "list_workflows", category: known, cursor: page.cursor })
-        : startCall(chosen.filter((listing) => listing.status === "ready")),
+        : afterList(chosen),
   });
+}
+
+/** Returns the call after a list: the start of the only workflow that can be used, or more about the one that is chosen. */
+function afterList(chosen: readonly WorkflowListing[]): WireObject | undefined {
+  const [first, ...others] = chosen.filter((listing) => listing.status === "ready");
+  if (first === undefined) return undefined;
+  return others.length === 0
+    ? startCall(first.definition.structure)
+    : { action: "list_workflows", workflow_type: "<one of the above>" };
 }
 
 /** The size of a page of sessions; smaller if they don't fit. */
@@ -214,6 +231,23 @@ export async function getMetrics(context: ToolContext): Promise<WireObject> {
 /** Limits the diagnostics of a broken workflow in a list. */
 const DIAGNOSTICS_MAX = 5;
 
+/** Limits the text of a workflow in a list, in characters. */
+const LINE_MAX = 200;
+
+/** Returns a workflow in short: what it is for, or the first error of one that can't be used. */
+function workflowLine(listing: WorkflowListing): WireObject {
+  if (listing.status === "broken") {
+    const [error] = listing.diagnostics.filter(({ severity }) => severity === "error");
+    return compact({
+      workflow_type: listing.type,
+      broken: true,
+      error: error === undefined ? undefined : brief(formatDiagnostic(error), LINE_MAX),
+    });
+  }
+  const { type, description, phases } = listing.definition.structure;
+  return { workflow_type: type, description: brief(description, LINE_MAX), ...openNotice(openPhases(phases)) };
+}
+
 function workflowEntry(listing: WorkflowListing): WireObject {
   if (listing.status === "broken") {
     const errors = listing.diagnostics.filter(({ severity }) => severity === "error");
@@ -255,36 +289,34 @@ function optionsEntry({ optionsSchema }: WorkflowStructure): WireObject | undefi
   return Object.fromEntries(described.map(([name, about]) => [name, brief(about, OPTION_MAX)]));
 }
 
-/** Returns the options that a start must have, each with what to put there. */
-function requiredOptions({ optionsSchema, dynamic }: WorkflowStructure): WireObject {
-  const { required } = optionsSchema ?? {};
-  const names = Array.isArray(required) ? required.slice(0, OPTIONS_MAX) : [];
-  const blanks = Object.fromEntries(names.map((name) => [String(name), "<see its options>"]));
-  return dynamic === undefined ? blanks : { ...blanks, [dynamic.sourcePathKey]: "<path of its tasks.md>" };
-}
-
-/** Stands for the options of a workflow that is yet to be chosen. */
-const OPTIONS_OF_ITS_ENTRY = { "<each option that its entry requires, and its plan_option>": "<value>" };
-
 /**
- * Returns the call that starts a workflow; which one, only if there is no other. If it has a plan, an option names the
- * plan's file, or the target is the plan itself.
+ * Returns a call that starts a workflow: a form, with what is given, and each option that it needs. A plan goes to its own
+ * option, unless the target is the plan.
  */
-function startCall(ready: readonly Extract<WorkflowListing, { status: "ready" }>[]): WireObject | undefined {
-  const [first, ...others] = ready;
-  if (first === undefined) return undefined;
-  const without = ready.filter(({ definition }) => definition.structure.target === "none").length;
-  const unless = without === 0 ? "" : "; leave it out if its entry has target: none";
-  const target_file = without === ready.length ? undefined : `<path of what to work on${unless}>`;
-  if (others.length > 0) {
-    const isAsked = ready.some(({ definition }) => Object.keys(requiredOptions(definition.structure)).length > 0);
-    const options = isAsked ? OPTIONS_OF_ITS_ENTRY : undefined;
-    return compact({ action: "start", workflow_type: "<one of the above>", target_file, options });
-  }
-  const options = requiredOptions(first.definition.structure);
-  const asked = Object.keys(options).length === 0 ? undefined : options;
-  return compact({ action: "start", workflow_type: first.type, target_file, options: asked });
+export function startCall(
+  { type, target, optionsSchema, dynamic }: WorkflowStructure,
+  { target_file, options }: { readonly target_file?: unknown; readonly options?: unknown } = {},
+): WireObject {
+  const about = optionsSchema === undefined ? {} : describeOptions(optionsSchema);
+  const needed = textsIn(optionsSchema?.required).slice(0, OPTIONS_MAX);
+  const blanks = Object.fromEntries(
+    needed.map((name) => [name, `<value: ${brief(about[name] ?? "any", OPTION_MAX)}>`]),
+  );
+  const plan = dynamic && {
+    [dynamic.sourcePathKey]: "<path of its tasks.md; leave it out if target_file is that, or its folder>",
+  };
+  const known = isJsonObject(options) && fits(options, OPTIONS_SHOWN) ? options : {};
+  const all = { ...blanks, ...plan, ...known };
+  return compact({
+    action: "start",
+    workflow_type: type,
+    target_file: target_file ?? (target === "none" ? undefined : "<path of what to work on, in the project>"),
+    options: Object.keys(all).length === 0 ? undefined : all,
+  });
 }
+
+/** The longest options that a form repeats, in characters of JSON. */
+const OPTIONS_SHOWN = 1000;
 
 /** Returns a session that can't be shown, with the reason. */
 function brokenEntry({ sessionId, code, message }: BrokenSession): WireObject {

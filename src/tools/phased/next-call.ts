@@ -5,12 +5,13 @@
 import { PhasegateError } from "../../errors.js";
 import { revealOf } from "../../gate/check-gate.js";
 import { isPlaceholder } from "../../gate/evidence.js";
-import { evidenceNames } from "../../gate/format.js";
+import { evidenceNames, requiredNames } from "../../gate/format.js";
+import { evidenceForm } from "../../gate/forms.js";
 import { ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { UnapprovedView } from "../../phased/views.js";
-import type { PhaseDefinition } from "../../workflow/structure.js";
+import type { GateDefinition, PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
 import type { Action } from "./actions.js";
 
@@ -138,6 +139,19 @@ export function isOpen({ done, closed }: PhaseTask): boolean {
   return !done && closed === undefined;
 }
 
+/** Returns the call that leaves out the optional tasks which are open, if the next task of the current phase is one. */
+export function leaveOutNotice(
+  { sessionId, status, currentPhase }: CallState,
+  { phase, tasks, actions }: Work,
+): WireObject {
+  const optional = new Set(phase.tasks.flatMap(({ number, plan }) => (plan?.optional === true ? [number] : [])));
+  const next = nextTask(tasks)?.number;
+  const isHere = status === "active" && phase.number === currentPhase && actions.includes("complete_task");
+  if (!isHere || next === undefined || !optional.has(next)) return {};
+  const skipped = tasks.flatMap((task) => (isOpen(task) && optional.has(task.number) ? [task.number] : []));
+  return { if_left_out: { action: "complete_task", session_id: sessionId, phase: phase.number, skipped } };
+}
+
 /**
  * Returns the next call after a task was read: it is noted as done. If it is closed already or another one comes first, that
  * is the next task which is open; if none is, the phase's gate. Where agents can't note tasks, it is the open task after it,
@@ -243,7 +257,7 @@ function blanks({ gate }: PhaseDefinition): WireObject {
     case "schema": {
       const names = evidenceNames(gate).slice(0, BLANKS_MAX);
       if (names.length === 0) return { "<see evidence_schema in get_phase>": "<value>" };
-      return named(names, "<see evidence_schema in get_phase>");
+      return { ...named(names, "<see evidence_schema in get_phase>"), ...formFor(gate, names) };
     }
     case "fields": {
       if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
@@ -255,8 +269,14 @@ function blanks({ gate }: PhaseDefinition): WireObject {
             .map((name) => blank(name, "<value>")),
         );
       }
-      const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
-      return Object.fromEntries(required.map(({ name, type }) => blank(name, `<${type}>`)));
+      const names = requiredNames(gate).slice(0, BLANKS_MAX);
+      return {
+        ...formFor(gate, names),
+        ...named(
+          names.filter((name) => gate.proofs?.includes(name)),
+          "<claim and proof>",
+        ),
+      };
     }
     case "plan":
       if (gate.proofs !== undefined) return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
@@ -279,6 +299,12 @@ export function planBlanks(tasks: string | undefined, items: readonly string[]):
     ...(tasks === undefined ? {} : { [TASKS_FIELD]: `<list of texts: ${tasks}>` }),
     ...(items.length === 0 ? {} : { [ITEMS_FIELD]: Object.fromEntries(holds) }),
   };
+}
+
+/** Returns the form of these fields, as far as the gate shows it. */
+function formFor(gate: GateDefinition, names: readonly string[]): WireObject {
+  const form = evidenceForm(gate, { isBrief: true }) ?? {};
+  return Object.fromEntries(Object.entries(form).filter(([name]) => names.includes(name)));
 }
 
 function named(names: readonly string[], blank: string): WireObject {

@@ -16,6 +16,7 @@ import {
   blockedBy,
   callAfterTask,
   callInPhase,
+  leaveOutNotice,
   nextCall,
   phaseCall,
   refusePlaceholder,
@@ -98,6 +99,7 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     ...(view.plan === undefined ? {} : taskNotice(view.plan)),
     task_content: taskContent(view, shown, context),
     ...planNotice(context, sessionId, view.plan),
+    ...leaveOutNotice(view, work),
     ...optional("blocked", blockedBy(view, next)),
     next,
   };
@@ -116,10 +118,16 @@ const PLACEHOLDER_NOTE =
   "Do the task first; then call it with a note of your own, or without one. If it can't be done, call it with outcome given_up and a note that says why.";
 
 export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
-  const { session_id: sessionId, phase, task_number: task, note, outcome, idempotency_key: key } = params;
+  const { session_id: sessionId, phase, task_number: task, note, outcome, skipped, idempotency_key: key } = params;
   refusePlaceholder("note", note, PLACEHOLDER_NOTE);
-  const said = { ...(note === undefined ? {} : { note }), ...(outcome === undefined ? {} : { outcome }) };
-  const request = { phase, task, ...said, ...keyed(key) };
+  const request = {
+    phase,
+    ...optional("task", task),
+    ...optional("note", note),
+    ...optional("outcome", outcome),
+    ...optional("skipped", skipped),
+    ...keyed(key),
+  };
   const result = await context.engine.completeTask(sessionId, request);
   const next = nextCall(result, () => callInPhase(result, workIn(context, result)));
   return compact({
@@ -133,6 +141,7 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
     blocked: blockedBy(result, next),
     if_impossible:
       outcome === "given_up" || next?.action === "complete_phase" ? callForGivenUp(context, result) : undefined,
+    ...leaveOutNotice(result, workIn(context, result)),
     next,
   });
 }
@@ -238,6 +247,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
       phase_content: phaseContent(view, isWhole, context),
       ...planNotice(context, sessionId, view.plan),
       ...unrecordedNotice(view),
+      ...leaveOutNotice(view, workIn(context, view)),
       ...optional("blocked", blockedBy(view, next)),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),

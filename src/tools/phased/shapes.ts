@@ -1,7 +1,6 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { requiredFormat, requiredNames } from "../../gate/format.js";
-import { evidenceForm } from "../../gate/forms.js";
 import { waivableBooleans } from "../../gate/said-false.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
@@ -12,7 +11,7 @@ import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
 import { requiresNothing } from "../../workflow/gate-definition.js";
-import { type JsonObject, optional } from "../../workflow/json.js";
+import { optional } from "../../workflow/json.js";
 import { asksForSearch, SEARCH_TOOL } from "../../workflow/markdown-facts.js";
 import {
   type GateDefinition,
@@ -235,13 +234,12 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   // metadata either.
   const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
   const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
-  const { required, format, example } = wanted(phase.gate);
   return {
     ...openMark(phase.gate),
-    required_evidence: required,
+    // Any other schema says itself what it requires.
+    ...(revealOf(phase.gate) === "names" ? { required_evidence: requiredNames(phase.gate) } : {}),
     ...optional("validation", validation?.join("; ")),
-    evidence_schema: format,
-    ...optional("evidence_example", example),
+    evidence_schema: requiredFormat(phase.gate),
   };
 }
 
@@ -266,31 +264,6 @@ const OPEN_MAX = 50;
 export function openNotice(phases: readonly number[]): WireObject {
   if (phases.length === 0) return {};
   return { open: true, open_phases: phases.slice(0, OPEN_MAX) };
-}
-
-/** What a gate expects. */
-interface Wanted {
-  readonly required: readonly string[];
-  readonly format: JsonObject;
-  /** The form of it; missing if it is long: the schema has everything that is required. */
-  readonly example: JsonObject | undefined;
-}
-
-/** What the gates expect that were shown: each is shown many times. */
-const wantedBy = new WeakMap<GateDefinition, Wanted>();
-
-function wanted(gate: GateDefinition): Wanted {
-  const known = wantedBy.get(gate);
-  if (known !== undefined) return known;
-  const example = evidenceForm(gate);
-  const isShort = example !== undefined && JSON.stringify(example).length <= LIST_MAX;
-  const found = {
-    required: requiredNames(gate),
-    format: requiredFormat(gate),
-    example: isShort ? example : undefined,
-  };
-  wantedBy.set(gate, found);
-  return found;
 }
 
 const LIST_MAX = 2400;

@@ -159,6 +159,7 @@ export function tasksNotice(tasks: readonly PhaseTask[]): WireObject {
   return compact({
     tasks_done: numbers(tasks.filter(({ done }) => done)),
     tasks_given_up: closed("given_up"),
+    tasks_skipped: closed("skipped"),
     tasks_waived: closed("waived"),
     tasks_dropped: closed("dropped"),
     tasks_left: tasks.filter(isOpen).length,

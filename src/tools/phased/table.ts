@@ -7,7 +7,16 @@ import { action, type Call, dispatch, errorIn, type Failure, type Product } from
 import { compact, fits, type ShrinkRules, type WireObject } from "../wire.js";
 import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowResponse } from "./actions.js";
 import { complete, requestWaiver } from "./complete.js";
-import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
+import {
+  deleteSession,
+  getErrors,
+  getHistory,
+  getMetrics,
+  listSessions,
+  listWorkflows,
+  pause,
+  startCall,
+} from "./lists.js";
 import { errorsCall, phaseCall } from "./next-call.js";
 import { completeTask, getDocument, getPhase, getTask, resume, retryPhase, rollback, start } from "./phases.js";
 import { syncPlan } from "./plan.js";
@@ -67,11 +76,14 @@ function isResponse(body: WireObject): body is WorkflowResponse {
   return (body.status === "success" || body.status === "error") && typeof body.action === "string";
 }
 
-/** Removes actions that the host has not given to its agents. */
+/** Removes actions that the host has not given to its agents, and the session's id where `next` has it: only a start tells it. */
 function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
   const { next, valid_actions: valid } = answer;
   const given: readonly unknown[] = actions;
-  if (valid === undefined && (!isJsonObject(next) || given.includes(next.action))) return compact(answer);
+  if (valid === undefined && (!isJsonObject(next) || given.includes(next.action))) {
+    const isTold = answer.action !== "start" && isJsonObject(next) && next.session_id === answer.session_id;
+    return compact(isTold ? { ...answer, session_id: undefined } : answer);
+  }
   return compact({
     ...answer,
     ...(isJsonObject(next) && !given.includes(next.action) ? { next: undefined } : {}),
@@ -86,7 +98,8 @@ const KEPT: ShrinkRules["kept"] = new Set(["status", "action", "session_id", "er
 const PROBLEMS: readonly string[] = ["problems", "validation_errors", "missing_tasks", "unclaimed_items"];
 
 /** Returns the call that shows what was omitted; the answer's own next call if there is none. */
-function callThatShows({ session_id: id, next }: WireObject, leftOut: readonly string[], actions: readonly Action[]) {
+function callThatShows({ session_id, next }: WireObject, leftOut: readonly string[], actions: readonly Action[]) {
+  const id = session_id ?? (isJsonObject(next) ? next.session_id : undefined);
   if (typeof id !== "string" || next === null) return next;
   if (leftOut.includes("phase_content") && actions.includes("get_phase")) return phaseCall(id);
   const isShown = leftOut.some((key) => PROBLEMS.includes(key)) && actions.includes("get_errors");
@@ -105,6 +118,7 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
   }
   const { error } = failure;
   const refusal = errorAnswer(context, name ?? "", error, isSessionId(id) ? id : undefined);
+  if (name === "start" && isPhasegateError(error, "INVALID_INPUT")) return withStartCall(context, refusal, given);
   if (!isPhasegateError(error, "PHASE_LOCKED")) return refusal;
   try {
     return await withCurrentPhase(context, refusal, String(id));
@@ -112,6 +126,13 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
     // The refusal is complete without the phase, which agents can ask for.
     return refusal;
   }
+}
+
+/** Adds a form of the call, with what the workflow needs. */
+async function withStartCall({ engine }: ToolContext, refusal: WireObject, given: WireObject): Promise<WireObject> {
+  const listings = await engine.listWorkflows().catch(() => []);
+  const found = listings.find(({ type }) => type === given.workflow_type);
+  return found?.status === "ready" ? { ...refusal, example: startCall(found.definition.structure, given) } : refusal;
 }
 
 async function withCurrentPhase(context: ToolContext, refusal: WireObject, sessionId: string) {
