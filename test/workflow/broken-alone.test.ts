@@ -106,7 +106,7 @@ describe("one broken definition next to a good one", () => {
     const sources = { ...brokenFolders(), small: GOOD };
     const workflows = await runGood(new MemoryContent({ sources }));
     expect(workflows).toHaveLength(Object.keys(sources).length);
-    expect(workflows).toContainEqual(expect.objectContaining({ workflow_type: "small", phases: 2 }));
+    expect(workflows[0]).toEqual({ workflow_type: "small", description: expect.any(String) });
   });
 
   it("does not affect the engine or the server as folders on disk", { timeout: 300_000 }, async () => {
@@ -116,7 +116,7 @@ describe("one broken definition next to a good one", () => {
     });
     const root = await written(Object.fromEntries(files));
     const workflows = await runGood(new FileContent({ roots: [root] }));
-    expect(workflows).toContainEqual(expect.objectContaining({ workflow_type: "small", phases: 2 }));
+    expect(workflows[0]).toEqual({ workflow_type: "small", description: expect.any(String) });
     const terminal = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
     const flags = [
       "--workflows",
@@ -318,7 +318,7 @@ describe("a custom content provider", () => {
     };
     const workflows = await runGood(content);
     expect(workflows).toHaveLength(garbage.length + 1);
-    expect(workflows.at(-1)).toMatchObject({ workflow_type: "small", phases: 2 });
+    expect(workflows[0]).toEqual({ workflow_type: "small", description: expect.any(String) });
   });
 });
 
