@@ -16,12 +16,11 @@ export interface FoundCheckbox {
   readonly end: number;
 }
 
-/** What stands for a box without brackets: open, and ticked. `TODO` and `DONE` are those of outliners. */
+/** Boxes in one character: open, and ticked. */
 const BALLOTS: ReadonlyMap<string, string> = new Map([
   ["☐", "☑"],
   ["🗆", "🗹"],
   ["□", "☑"],
-  ["TODO", "DONE"],
 ]);
 
 const TICK = /^[*_]*(?:x|[✓✔☑✅🗹☒]\uFE0F?|done|completed?)[*_]*$/iu;
@@ -41,12 +40,12 @@ const EMPTY: ReadonlyMap<string, string> = new Map([
   ["☑", "☐"],
   ["☒", "☐"],
   ["🗹", "🗆"],
-  ["DONE", "TODO"],
 ]);
 
 /** Returns the mark that takes the place of another one: a ballot box stays one. */
 export function markFor(done: boolean, mark: string): string {
-  return done ? (BALLOTS.get(mark) ?? "x") : (EMPTY.get(mark) ?? " ");
+  const [ticked, open] = /^[A-Z]{3,}$/.test(mark) ? ["DONE", "TODO"] : ["x", " "];
+  return done ? (BALLOTS.get(mark) ?? ticked) : (EMPTY.get(mark) ?? open);
 }
 
 const BLANK = String.raw`[^\S\r\n]`;
@@ -55,7 +54,8 @@ const SIGN = String.raw`\\?(?:[^\s[\]［］【】\\\p{L}\p{N}]\uFE0F?|[xX])`;
 /** At the start of an item: a letter, a mark in bold, or a word for a state. */
 const STATES = "done complete completed todo open pending wip doing in-progress blocked skipped canceled cancelled n/a";
 const WORD = String.raw`\p{L}|[*_]{1,2}[xX][*_]{1,2}|${STATES.split(" ").flatMap(inCases).join("|")}`;
-const KEYWORD = String.raw`(?:TODO|DONE)(?=[ \t]+[^\s:])`;
+/** The words that outliners have in place of a box. */
+const KEYWORD = String.raw`(?:TODO|DONE|DOING|LATER|NOW|WAITING|CANCELL?ED)(?=[ \t]+[^\s:])`;
 const BALLOT = "[☐☑☒🗆🗹□]";
 const OPENING = String.raw`\\?[[［【]`;
 const CLOSING = String.raw`\\?[\]］】]`;
@@ -80,6 +80,10 @@ const AT_START = new RegExp(
   "uy",
 );
 const ANYWHERE = new RegExp(`${brackets(SIGN)}|(${BALLOT})\uFE0F?`, "gu");
+
+/** What stands for a checkbox to people: an emoji, brackets with something else in them, or a character by its number. */
+export const SYMBOL =
+  /^(?:[✅❌⬜☑✔✓🔲🟢🔴🟡🔄⏳🚧]|:\w{1,30}:\s|<input\b|\[(?!\^)[^[\]]{0,20}\](?![[(:])\s|\([xX ]?\)\s|&#?\w{2,10};\s)/u;
 
 const BEGIN = new RegExp(BOX_BEGIN, "u");
 

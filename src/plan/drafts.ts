@@ -175,12 +175,12 @@ function isGroupName({ text, details }: PlanItem, words: Vocabulary): boolean {
 export function descriptionOf(
   { firstLine, endLine }: TaskDraft,
   source: SourceText,
-  told: ReadonlySet<number>,
+  isTold: (line: number) => boolean,
   words: Vocabulary,
 ): string {
   const lines: string[] = [];
   for (let line = firstLine + 1; line < endLine; line += 1) {
-    if (!told.has(line)) lines.push(source.text(line));
+    if (!isTold(line)) lines.push(source.text(line));
   }
   const text = outdent(lines)
     .join("\n")
@@ -282,10 +282,11 @@ function stateOf(draft: TaskDraft, inside: Inside, marks: Marks, report: PlanRep
     if (struck || status?.state === "dropped") return "dropped";
     if (status?.unclear !== undefined) {
       const { unclear, word } = status;
-      const message = `'${unclear.text}' ${word === undefined ? "is no known state" : "says done and limits it"}; the task counts as done only by the boxes inside it`;
+      const message = `'${unclear.text}' ${word === undefined ? "is no known state" : "says done and limits it"}; the task counts as pending`;
       report.warn("STATE_UNKNOWN", unclear.position, message, "Write 'Done', 'Pending' or another state alone.");
     }
-    const isDone = inside.open === 0 && (inside.all > 0 || status?.state === "done");
+    const isClear = status?.unclear === undefined;
+    const isDone = isClear && inside.open === 0 && (inside.all > 0 || status?.state === "done");
     if (status?.state === "done" && !isDone) isStill("says done and counts as pending");
     if (status?.state !== undefined && status.state !== "done") return status.state;
     return isDone ? "done" : "pending";

@@ -3,7 +3,7 @@
  * every checkbox that has no place in the plan.
  */
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
-import { checkboxAt, checkboxesIn, isTicked } from "./boxes.js";
+import { checkboxAt, checkboxesIn, isTicked, SYMBOL } from "./boxes.js";
 import { readDependencies, readEdges, type Waves } from "./dependency-text.js";
 import { descriptionOf, isLegend, type PhaseDraft, statesOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks } from "./order.js";
@@ -11,7 +11,7 @@ import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask, TaskState } f
 import type { PlanReader } from "./reader.js";
 import { ancestorsOf, cellsOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
-import { durationIn } from "./task-line.js";
+import { durationIn, readTaskLine } from "./task-line.js";
 import { fieldOf, isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
@@ -135,13 +135,10 @@ export function reportUnread(rows: readonly Row[], { phases, outline, source }: 
 /** A task as plans write it: `Task 1.1: Name`, `T012 Name`. A sentence that names one, or a number alone, may be anything. */
 const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
-/** What stands for a checkbox to people: an emoji, brackets with something else in them, or a character by its number. */
-const SYMBOL = /^(?:✅|❌|⬜|☑|✔|🔲|🟢|🔴|🟡|\[(?!\^)[^[\]]{0,20}\](?![[(:])\s|\([xX ]?\)\s|&#?\w{2,10};\s)/u;
-
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
 export function reportMarked(
   rows: readonly Row[],
-  { phases, dialect, outline, source, told }: PlanReader,
+  { phases, dialect, outline, source, told, words }: PlanReader,
   report: PlanReport,
 ): void {
   const known = new Set(phases.flatMap(({ tasks }) => tasks.map(({ id }) => id)));
@@ -150,15 +147,33 @@ export function reportMarked(
   const empty = new Set(phases.flatMap(({ tasks, position }) => (tasks.length === 0 ? [position.line] : [])));
   const isChecklist = (parent: Row | undefined) =>
     checklists.has(parent) || (parent !== undefined && empty.has(source.position(parent.line, 0).line));
-  for (const row of rows) {
+  const holders = new Set(rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox && parent) || []));
+  for (const [index, row] of rows.entries()) {
     const { kind, depth, checkbox, text, line, column, parent } = row;
+    // A row of a table whose others have a box; the line below the header has only `-`.
+    const isBeside = [rows[index - 1], rows[index + 1]].some(
+      (one) => one?.cells !== undefined && one.parent === parent,
+    );
+    if (kind === "cells" && isBeside && !/^[\s|:-]+$/.test(source.text(line + 1))) {
+      const hint = "If it is one, write '[ ]' or '[x]' in the cell that the other rows have it in.";
+      report.warn(
+        "TASK_UNREAD",
+        source.position(line, column),
+        `the row '${text}' is not read as a task: it has no checkbox`,
+        hint,
+      );
+    }
     const rest = withoutLeadingMarks(text);
     if (kind !== "item" || checkbox !== undefined || told.has(line)) continue;
-    if (rest === text && !SYMBOL.test(text)) continue;
+    const waits = holders.has(row) && readTaskLine(text, dialect.ids, outline.ids, words).dependencies !== undefined;
+    // A box that markup hides, as in `- [x]: Name`, is reported with those that have no place.
+    const isSymbol = SYMBOL.test(text) && checkboxesIn(text)[0]?.start !== 0;
+    if (rest === text && !isSymbol && !waits) continue;
     const named = outline.ids.read(rest, dialect.ids)?.id;
     if (named !== undefined && known.has(named)) continue;
     const id = depth === 0 && NAMED_TASK.test(rest) ? named : undefined;
-    const isMarked = SYMBOL.test(text) && isChecklist(parent) && !ancestorsOf(row).some((above) => lines.has(above));
+    const isMarked =
+      (waits || (isSymbol && isChecklist(parent))) && !ancestorsOf(row).some((above) => lines.has(above));
     if (id === undefined && !isMarked) continue;
     const place = source.position(line, column);
     report.warn(
@@ -221,6 +236,20 @@ function reportLabels(phases: readonly NumberedPhase[], words: Vocabulary, repor
         "If it names what must be done first, write 'Depends on:', or add the label to the words of the plan.";
       report.warn("DEPENDENCY_UNREAD", draft.position, message, hint);
     }
+  }
+}
+
+/** Reports labels of dependencies and states in items that are no tasks, such as `1. **Forms**` without a checkbox. */
+export function reportOfOthers({ ofOthers, source }: PlanReader, report: PlanReport): void {
+  for (const { row, label } of ofOthers) {
+    if (label.field !== "dependencies" && label.field !== "status" && label.field !== "blocks") continue;
+    const message = `'${label.name}' stands in '${row.parent?.text ?? ""}', which is not read as a task: it has no checkbox and no id`;
+    report.warn(
+      "TASK_UNREAD",
+      source.position(row.line, row.column),
+      message,
+      "Write '- [ ]' before the task, or give it an id.",
+    );
   }
 }
 
@@ -409,9 +438,9 @@ function finishTask(
   { draft, id }: NumberedPhase["tasks"][number],
   state: TaskState,
   dependencies: readonly string[],
-  { source, told, words }: PlanReader,
+  { source, told, untold, words }: PlanReader,
 ): PlanTask {
-  const description = descriptionOf(draft, source, told, words);
+  const description = descriptionOf(draft, source, (line) => told.has(line) && !untold.has(line), words);
   const { time, checkbox, story, status: { word } = {} } = draft;
   return {
     id,

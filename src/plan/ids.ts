@@ -89,7 +89,10 @@ function codeTitle(text: string): TaskTitle | undefined {
 
 function titleAfter(text: string, start: number, id: string): TaskTitle {
   const rest = text.slice(start + id.length);
-  return { id, rest: rest.replace(AFTER_ID, ""), sure: SURE.test(rest) };
+  const name = rest.replace(AFTER_ID, "");
+  // A backtick that is not closed behind the id begins the name.
+  const isCode = /^\s*`/.test(rest) && !text.slice(0, start).includes("`");
+  return { id, rest: isCode ? rest.trim() : name, sure: SURE.test(rest) };
 }
 
 /** Returns the letters before the first digit: `FE-` of `FE-01`, `T` of `T012`. */

@@ -208,11 +208,13 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Ment
   const found: Mention[] = [];
   const forms = headingForms(rows, dialect, ids);
   let open: Mention | undefined;
+  // Items without a checkbox that hold some.
+  const holders = new Set(rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox && parent) || []));
   const numbers = nextNumbers(rows, dialect, ids);
   for (const row of rows) {
     const checked = row.kind === "heading" ? headingId(row, forms, ids) : checkedId(row, dialect, ids);
     const marked = checked ?? numbers.get(row);
-    const title = marked ?? bareId(row, dialect, ids);
+    const title = marked ?? bareId(row, dialect, ids, holders.has(row));
     if (title !== undefined) {
       open = { id: title.id, name: title.rest, row, marked: marked !== undefined, below: 0 };
       found.push(open);
@@ -231,7 +233,9 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Ment
 /** Returns the forms of ids in headings. `1.2 Name` is a task if no item has a number, else a section with tasks. */
 function headingForms(rows: readonly Row[], { ids: forms }: Dialect, ids: IdReader): readonly TaskIds[] {
   const named = forms.filter((form) => form !== "number");
-  const phased = rows.some(({ kind, phase }) => kind === "heading" && phase !== undefined);
+  const phased = rows.some(
+    ({ kind, phase, text }) => kind === "heading" && (phase !== undefined || numberedTitle(text) !== undefined),
+  );
   const items = rows.some(
     (row) => row.kind === "item" && row.checkbox !== undefined && ids.read(row.text, ["number"]) !== undefined,
   );
@@ -277,7 +281,11 @@ const BOLD = /^(?:\*\*|__)/;
 /** A word alone, not the name of a file such as `task-4-write.md`. */
 const NAMED = /^(?:\*\*|__)?[\p{L}-]+[ \t]/u;
 
-function bareId({ kind, depth, text }: Row, { ids: forms }: Dialect, ids: IdReader) {
+function bareId({ kind, depth, text, label }: Row, { ids: forms }: Dialect, ids: IdReader, holdsBoxes: boolean) {
+  if (kind === "item" && holdsBoxes && (label === undefined || label.field === "other")) {
+    const title = ids.read(text, forms);
+    if (title !== undefined && !/^\d+$/.test(title.id)) return title;
+  }
   const mentions = kind === "item" ? NAMED.test(text) : kind === "text" && depth === -1 && BOLD.test(text);
   return mentions && ids.isNamed(text) ? ids.read(text, forms) : undefined;
 }

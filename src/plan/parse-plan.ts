@@ -32,6 +32,7 @@ import {
   readDurations,
   reportListed,
   reportMarked,
+  reportOfOthers,
   reportOfPlan,
   reportRepeated,
   reportUnplaced,
@@ -120,6 +121,7 @@ export function readTree(
   reportMarked(rows, reader, report);
   reportListed(reader, plan, report);
   reportRepeated(reader, plan, report);
+  reportOfOthers(reader, report);
   reportOfPlan(reader, report);
   reportUnplaced(reader, regions, rows, report);
   return { plan, diagnostics: report.sorted() };

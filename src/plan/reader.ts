@@ -3,12 +3,12 @@
  * to follows from the tree: a box inside a task is its criterion, under whatever label, and no item belongs to another one
  * of the same list.
  */
-import { checkboxAt, checkboxesIn, type FoundCheckbox, isTicked } from "./boxes.js";
+import { checkboxAt, checkboxesIn, type FoundCheckbox, isTicked, SYMBOL } from "./boxes.js";
 import { type Dialect, type ItemDraft, itemsOf, type Marks, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { TaskIds } from "./ids.js";
 import { type Outline, type PhaseStart, sameName } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
-import { ancestorsOf, beginsCell, isWithin, type Row } from "./rows.js";
+import { ancestorsOf, beginsCell, isWithin, type Row, titleOf } from "./rows.js";
 import type { SourceText } from "./source.js";
 import { bare, filesIn, isStruck, readReferences, readTaskLine, splitTime, withoutComments } from "./task-line.js";
 import {
@@ -84,8 +84,12 @@ export class PlanReader {
   readonly placed = new Set<number>();
   /** Lines that are not part of a task's description, because the plan has them elsewhere. */
   readonly told = new Set<number>();
+  /** Lines of which a part is nowhere else in the plan. */
+  readonly untold = new Set<number>();
   /** Ids of subtasks in one line, `Subtasks: T001, T002`: their tasks are elsewhere. */
   readonly listed: { readonly row: Row; readonly text: string }[] = [];
+  /** Labels in items that are no tasks. */
+  readonly ofOthers: { readonly row: Row; readonly label: Label }[] = [];
   /** Items with a checkbox that are criteria of the whole plan. */
   readonly ofPlan: Row[] = [];
   /** Items that a list of tasks elsewhere repeats, by the row of the task. */
@@ -107,7 +111,7 @@ export class PlanReader {
   /** Number of tasks in the list above, without a line of the section between them. */
   #run = 0;
   /** Receives the text after a label without one. */
-  #field: ((text: string) => void) | undefined;
+  #field: ((text: string, row: Row) => void) | undefined;
 
   constructor(
     source: SourceText,
@@ -277,7 +281,7 @@ export class PlanReader {
     if (label !== undefined) {
       if (phase !== undefined || this.#gates !== undefined || label.field === "gate")
         this.#readGroupedLabel(label, row);
-    } else if (field !== undefined) field(row.text);
+    } else if (field !== undefined) field(row.text, row);
     else if (this.#block?.kind === "gate" && itemless(this.#block)) this.#addSentence(this.#block, row);
     else if (phase !== undefined && phase.tasks.length === 0 && this.#block === undefined) {
       if (phase.goal === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) phase.goal = row.text;
@@ -315,7 +319,9 @@ export class PlanReader {
     if (label.field === "gate" && (ofPhase || /\bphase\b/i.test(label.name))) return this.#openGate(label, row);
     const task = ofPhase ? undefined : (around ?? this.#taskBefore(label, row));
     if (task !== undefined) return this.#ofTask(task, label, row);
-    if (this.#phase !== undefined) this.#ofPhase(this.#phase, label, row);
+    if (row.kind !== "heading" && row.parent !== undefined && this.#looksLikeTask(row.parent))
+      this.ofOthers.push({ row, label });
+    else if (this.#phase !== undefined) this.#ofPhase(this.#phase, label, row);
   }
 
   /** Returns the nearest task above a row in the tree, or the task whose line in bold is above it. */
@@ -327,10 +333,18 @@ export class PlanReader {
 
   /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is none. */
   #taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
-    if (!OF_TASKS.has(field)) return undefined;
+    const { parent } = row;
+    const isOfOther = parent?.kind === "item" && parent.checkbox === undefined && !/[:：][*_]*$/.test(parent.text);
+    if (!OF_TASKS.has(field) || isOfOther) return undefined;
     // Criteria that are not indented are those of one task, not of several in a list, unless other tasks follow.
     const isBetween = row.kind === "heading" || this.#run === 1 || (this.#lastIds.get(row.parent) ?? 0) > row.line;
     return field !== "criteria" || (row.kind !== "item" && isBetween) ? this.#task : undefined;
+  }
+
+  /** Checks whether a row that is no task may be one to people: an item, or a heading with a number. */
+  #looksLikeTask(row: Row): boolean {
+    if (row.kind === "item") return true;
+    return !this.outline.starts.has(row) && this.outline.ids.read(titleOf(row), ["number"]) !== undefined;
   }
 
   /** Opens the gate of the phase that a label names, else of the open phase. */
@@ -351,6 +365,7 @@ export class PlanReader {
         return this.#tell(row);
       case "status":
         this.#readStatus(task, text, row);
+        if (text === "") this.#field = (said, below) => this.#readStatus(task, said, below);
         return this.#tell(row);
       case "parallel":
         task.marked = /^(?:y|true)/i.test(text);
@@ -377,6 +392,7 @@ export class PlanReader {
         return this.#open({ kind: "criteria", owner: row, section: false, text: item, done });
       }
       default:
+        if (text !== "") this.untold.add(row.line);
         if (namesOnlyTasks(text)) task.unread.push({ name: label.name, text });
         return this.#readBoxBehind(task, label, row) ? undefined : this.#openOther(label, row);
     }
@@ -395,6 +411,7 @@ export class PlanReader {
 
   /** Reads a status line. A checkbox at its start is the task's own; the word is what a tick changes where there is none. */
   #readStatus(task: TaskDraft, text: string, row: Row): void {
+    if (text === "") return;
     const at = row.column + row.text.lastIndexOf(text);
     const box = checkboxAt(this.source.text(row.line), at, true);
     const said = box === undefined ? text : this.source.text(row.line).slice(box.end).trim();
@@ -408,7 +425,7 @@ export class PlanReader {
     // Without a box, a tick replaces what limits the word, too.
     const whole = word?.limited && box === undefined ? said.slice(word.index) : word?.word;
     task.status ??= {
-      state: word?.limited ? undefined : word?.state,
+      state: word === undefined ? this.words.stateBySign(said) : word.limited ? undefined : word.state,
       ...(whole !== undefined && { word: { text: whole, position } }),
       ...((word?.limited || (word === undefined && /\p{L}/u.test(said))) && { unclear: { text: said, position } }),
     };
@@ -436,8 +453,9 @@ export class PlanReader {
   /** Opens the acceptance criteria of a phase or, outside of one, of the plan: those with a checkbox are items of its gate. */
   #openPhaseCriteria(row: Row): void {
     const gate = this.#phase?.gate ?? this.#planCriteria;
+    // Those with a symbol count beside others with a checkbox.
     const done = (items: readonly PlanItem[]) =>
-      void gate.push(...items.filter(({ checkbox }) => checkbox !== undefined));
+      void (items.some(({ checkbox }) => checkbox !== undefined) && gate.push(...items));
     this.#open({ kind: "gate", owner: row, section: row.kind === "heading", boxes: true, done });
   }
 
@@ -525,7 +543,7 @@ export class PlanReader {
     const { last = row.depth, kind } = block;
     const before = block.items.at(-1);
     if (row.checkbox === undefined) {
-      if (block.boxes) return;
+      if (block.boxes && !SYMBOL.test(row.text)) return;
       if (kind !== "other") this.#tell(row);
       if (before !== undefined && (row.depth > last || /^notes?$/i.test(row.label?.name ?? ""))) {
         before.details ??= [];
@@ -697,16 +715,21 @@ export class PlanReader {
   }
 }
 
-/** Signs of what is done, before or behind a name, and a word in brackets or behind a dash at its end. */
-const DONE_SIGN = /^[*_\s]*(?:✅|☑|✔)|(?:✅|☑|✔)\uFE0F?[*_\s]*$/u;
-const STATE_AT_END = /[([—–-]\s*(\p{L}[\p{L} ]{2,12})[)\]]?[*_\s]*$/u;
+/** Signs before or behind a name, and words or a share in brackets, behind a dash or behind a sign at its end. */
+const AT_BEGIN = /^[*_\s]*([\p{Extended_Pictographic}\p{So}✓✔✗✘]\uFE0F?)/u;
+const AT_END = /([\p{Extended_Pictographic}✓✔✗✘]\uFE0F?)[*_\s]*$/u;
+const STATE_AT_END =
+  /(?:[([—–]|\s-|[\p{Extended_Pictographic}]\uFE0F?)\s*(\p{L}[\p{L} ]{2,16}|\d{1,3} ?(?:%|\/ ?\d{1,3}))[)\]]?[*_\s]*$/u;
 
-/** Reads a state beside the name of a task without a checkbox: `✅ Task 1.1: Name`, `Task 1.1: Name (done)`, `… — DONE`. */
+/** Reads a state beside the name of a task without a checkbox: `✅ Task 1.1: Name`, `Task 1.1: Name (done)`, `… — DONE`, `… (80%)`. */
 function statusInTitle(text: string, words: Vocabulary): Pick<TaskDraft, "status"> {
-  if (DONE_SIGN.test(text)) return { status: { state: "done" } };
   const end = STATE_AT_END.exec(text.slice(-40))?.[1]?.trim() ?? "";
   const said = words.stateIn(end);
-  return said?.word.length === end.length && end !== "" ? { status: { state: said.state } } : {};
+  const signs = [AT_BEGIN.exec(text)?.[1], AT_END.exec(text.slice(-40))?.[1], end].map((one) =>
+    words.stateBySign(one ?? ""),
+  );
+  const state = said?.word.length === end.length && end !== "" ? said.state : signs.find((one) => one !== undefined);
+  return state === undefined ? {} : { status: { state } };
 }
 
 function filesOf(text: string): readonly string[] {

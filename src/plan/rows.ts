@@ -100,8 +100,23 @@ class RowReader {
     return this.#headings.at(-1);
   }
 
+  /** Adds a row, and one more for each further label in bold in its line: `**Priority:** High · **Status:** Done`. */
   #add(row: Omit<Row, "label" | "phase">): Row {
     const { kind, text } = row;
+    const at = kind === "text" || kind === "item" ? text.search(NEXT_FIELD) : -1;
+    if (at > 0) {
+      const separator = NEXT_FIELD.exec(text)?.[0].length ?? 0;
+      const added = this.#add({ ...row, text: text.slice(0, at) });
+      const { parent, line, column } = row;
+      const rest = {
+        depth: row.depth,
+        parent: kind === "item" ? added : parent,
+        line,
+        column: column + at + separator,
+      };
+      this.#add({ ...rest, kind: "text", text: text.slice(at + separator) });
+      return added;
+    }
     const label = kind === "heading" || kind === "rule" ? undefined : labelOf(text, this.#words);
     const added = { ...row, label, phase: kind === "rule" ? undefined : phaseTitle(text, this.#words) };
     this.rows.push(added);
@@ -172,7 +187,8 @@ class RowReader {
       this.#add({ ...place, kind: "text", depth, column: indent, text: text.slice(indent).trim() });
     } else {
       const column = indent + marker;
-      const beside = marker > 0 ? this.#itemsBeside(indent, parent) : parent;
+      // Without a marker, one that is not indented is no part of the item above.
+      const beside = marker > 0 || indent === 0 ? this.#itemsBeside(indent, parent) : parent;
       const at = beside === parent ? depth + 1 : beside?.kind === "item" ? beside.depth + 1 : 0;
       const row = { kind: "item", depth: at, parent: beside ?? this.#heading, line, column, checkbox } as const;
       this.#add({ ...row, text: afterBox(text, column, checkbox) });
@@ -204,11 +220,13 @@ class RowReader {
     const place = { parent: item ?? this.#heading, line, column } as const;
     const [box, second] = checkboxesIn(text);
     const isCell = header !== undefined && box !== undefined && second === undefined && beginsCell(text, box);
-    const labels = cellsOf(text.trim()).map((cell, index) => label(header?.[index] ?? "", cell, this.#words));
-    const filled = labels.filter((one) => /[\p{L}\p{N}]/u.test(one.text) && checkboxAt(one.text, 0) === undefined);
+    const labels = cellsOf(text.trim()).map((cell, index) =>
+      label(header?.[index] ?? "", cell.slice(checkboxAt(cell, 0)?.end ?? 0), this.#words),
+    );
+    const filled = labels.filter((one) => /[\p{L}\p{N}]/u.test(one.text));
     const isName = ({ field }: Label) => !OF_COLUMNS.has(field);
     const [first, ...others] = filled.filter(isName).map((one) => one.text);
-    if (isCell && /^[^|]{0,20}(?:\||$)/.test(text.slice(box.end)) && first !== undefined) {
+    if (isCell && first !== undefined) {
       const name = [`${first} ${others[0] ?? ""}`.trim(), ...others.slice(1)].join(" · ");
       const cells = filled.filter((one) => !isName(one));
       this.#add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box, cells });
@@ -226,8 +244,10 @@ class RowReader {
       .trimEnd();
     const column = HEADING.exec(text)?.[0].length ?? 0;
     const first = checkboxAt(text, column);
-    const last = first ?? checkboxesIn(text).findLast(({ end }) => end === text.length);
-    const title = first === undefined ? text.slice(column, last?.start) : text.slice(first.end);
+    const [behindId] = checkboxesIn(text).filter(({ start }) => BEFORE_BOX.test(text.slice(column, start)));
+    const last = first ?? behindId ?? checkboxesIn(text).findLast(({ end }) => end === text.length);
+    const before = first === undefined ? text.slice(column, last?.start) : "";
+    const title = before + (last === undefined ? "" : text.slice(last.end));
     const box = last === undefined ? {} : { checkbox: last };
     if (depth !== -1) {
       this.#add({ kind: "text", depth, parent: item ?? this.#heading, line, column, text: title.trim(), ...box });
@@ -282,6 +302,10 @@ export function cellsOf(text: string): string[] {
     .map((cell) => cell.replace(/\*\*/g, "").trim());
 }
 
+/** What is between two labels in bold in a line. */
+const NEXT_FIELD =
+  /(?<=^[^\p{L}]{0,4}\*\*[^*]{1,60}(?::\*\*|\*\*:).*?)[ \t]*[|·;,•][ \t]*(?=\*\*[^*]{1,60}(?::\*\*|\*\*:))/u;
+
 /** Checks whether a checkbox is at the start of a cell of a table. */
 export function beginsCell(text: string, { start }: FoundCheckbox): boolean {
   return /(?:^|\|)\s*$/.test(text.slice(0, start));
@@ -295,7 +319,9 @@ function withState(box: FoundCheckbox | undefined, checked: boolean | null | und
 
 function afterBox(text: string, column: number, { end }: FoundCheckbox): string {
   const emphasis = /^[*_~]*/.exec(text.slice(column))?.[0] ?? "";
-  return `${emphasis}${text.slice(end)}`.trim();
+  const rest = text.slice(end);
+  // Emphasis around the box alone is none of the name.
+  return (emphasis !== "" && rest.startsWith(emphasis) ? rest.slice(emphasis.length) : emphasis + rest).trim();
 }
 
 /**
@@ -314,6 +340,8 @@ const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 const BEGIN_OF_TITLE = /^ {0,3}[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 const END_OF_TITLE = /[^\p{P}]$|\)$/u;
+/** The id of a task, with a box behind it. */
+const BEFORE_BOX = /^[\p{L}\p{N}. #-]{1,20}[:–—-]\s*$/u;
 const HEADING = /^[ \t>]*(?:[-*+][ \t]+)?#{1,6}[ \t]*/;
 const MARKERS = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t]|$))*[ \t]*/;
 const INDENT = /^[ \t>]*/;

@@ -68,7 +68,7 @@ export function wordAndNumber(title: string): { readonly word: string; readonly 
 
 /** Returns the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
 export function isGateTitle(title: string): boolean {
-  return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b/iu.test(
+  return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b|^\W*(?:critères de sortie|criterios de salida|critérios de saída|criteri di uscita|критерии выхода|критерии завершения|退出标准|終了条件|종료 조건)/iu.test(
     title,
   );
 }
@@ -126,6 +126,9 @@ export const NO_TASKS_HEADING = new RegExp(`\\b${NO_TASK_WORDS}s?\\W*$`, "i");
 /** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string, words: Vocabulary): Label | undefined {
   const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
+  const code = /^`([^`]*)`$/.exec(line)?.[1];
+  if (code !== undefined)
+    return words.isLabel("status", plain(code.split(/[:：]/, 1)[0] ?? "")) ? plainLabel(code, words) : undefined;
   return (
     boldLabel(line, words) ?? slantedLabel(line, words) ?? plainLabel(line, words) ?? dependenciesLabel(line, words)
   );
@@ -179,7 +182,8 @@ function boldLabel(line: string, words: Vocabulary): Label | undefined {
   const rest = behind.replace(/^[ \t]*[:：]?/, "");
   const inner = inside.search(/[:：]/);
   if (inner > 0) return label(inside.slice(0, inner), `${inside.slice(inner + 1)} ${rest}`, words);
-  return rest === "" || /^[ \t]*[:：]/.test(behind) ? label(inside, rest, words) : undefined;
+  const isLabel = rest === "" || /^[ \t]*[:：]/.test(behind) || words.isLabel("status", plain(inside));
+  return isLabel ? label(inside, rest, words) : undefined;
 }
 
 /** Returns a label with its meaning. */
@@ -204,6 +208,8 @@ const LEADING = /^([^:：]+)[:：][ \t]*$/;
 
 /** Reads a label without marks: a known name, or a line that ends with a colon. */
 function plainLabel(line: string, words: Vocabulary): Label | undefined {
+  const [, status, said = ""] = /^(\p{L}[\p{L} ]{2,14}?)(?:::|\s[=–—-])\s(.+)/u.exec(line) ?? [];
+  if (status !== undefined && words.isLabel("status", plain(status))) return label(status, said, words);
   const colon = line.search(/[:：]/);
   const name = line.slice(0, Math.max(0, colon));
   const rest = line.slice(colon + 1);

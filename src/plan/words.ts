@@ -65,7 +65,7 @@ const TABLE: Readonly<Record<Concept, readonly string[]>> = {
     "受け入れ基準, 受入基準, 受け入れ条件, 完了条件 / 인수 기준, 수용 기준, 완료 기준, 완료 조건",
   ],
   status: [
-    "status, state / status, stand / statut, état / estado / status, estado, situação / stato / ",
+    "status, state, current status, completed / status, stand / statut, état / estado / status, estado, situação / stato / ",
     "статус, состояние / 状态, 狀態 / ステータス, 状態, 状況 / 상태",
   ],
   done: [
@@ -77,12 +77,13 @@ const TABLE: Readonly<Record<Concept, readonly string[]>> = {
     "готово, сделано, выполнено, выполнена, завершено, завершена / 已完成, 完成 / 完了, 完了済み, 済 / 완료, 완료됨",
   ],
   pending: [
-    "pending, todo, to do, open, not started, planned, incomplete / offen, ausstehend / ",
+    "pending, todo, to do, open, not started, not done, not complete, not completed, no, undone, deferred, later, ",
+    "planned, incomplete, partially, almost / offen, ausstehend / ",
     "à faire, en attente / pendiente, por hacer / pendente, a fazer / da fare, in attesa, aperto / ",
     "не начато, ожидает, открыто / 待办, 未开始, 待开始, 未完成, 待完成 / 未着手, 未完了, 未対応 / 대기, 미완료, 시작 전",
   ],
   in_progress: [
-    "in progress, in-progress, started, doing, wip, active, ongoing, in review, partial / in arbeit, begonnen / ",
+    "in progress, in-progress, started, doing, now, wip, active, ongoing, in review, partial / in arbeit, begonnen / ",
     "en cours / en progreso, en curso / em andamento, em progresso / in corso / в работе, в процессе / ",
     "进行中, 進行中 / 進行中, 作業中, 着手中 / 진행 중, 진행중",
   ],
@@ -122,6 +123,24 @@ export interface SaidWord {
   readonly limited: boolean;
 }
 
+/** Signs that say a state by themselves. */
+const SIGNS: ReadonlyMap<string, SaidState> = new Map([
+  ...[..."✅☑✔✓"].map((sign) => [sign, "done"] as const),
+  ...[..."🔄🚧🟡🔶"].map((sign) => [sign, "in_progress"] as const),
+  ...[..."⏳❌✗✘🔴⬜🔲⚪"].map((sign) => [sign, "pending"] as const),
+]);
+const SIGN = new RegExp([...SIGNS.keys()].join("|"), "u");
+/** A part of the work: `80%`, `3/5`. */
+const SHARE = /^[^\p{L}\d]*(\d{1,3}) ?(%|\/ ?(\d{1,3}))/u;
+
+/** Returns the state that a text without words says by a sign or a share: `✅`, `80%`, `3/5`. */
+function stateBySign(text: string): SaidState | undefined {
+  if (/\p{L}/u.test(text)) return undefined;
+  const [, part, unit, all = "100"] = SHARE.exec(text) ?? [];
+  if (unit !== undefined) return Number(part) >= Number(all) ? "done" : Number(part) > 0 ? "in_progress" : "pending";
+  return SIGNS.get(SIGN.exec(text)?.[0] ?? "");
+}
+
 /** What may stand behind a word for done: signs, dates and numbers, also with a remark in brackets. */
 const CLEAR = /^(?:\s*(?:on|at|am|le|el)(?=\s))?[^\p{L}()（）[\]]*(?:[(（[][^()（）[\]]*[)）\]][^\p{L}]*)?$/iu;
 const LIMITS =
@@ -141,6 +160,8 @@ export interface Vocabulary {
   isLabel(concept: "dependencies" | "criteria" | "status", name: string): boolean;
   /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
   stateIn(text: string): SaidWord | undefined;
+  /** Returns the state that a text without words says by a sign or a share. */
+  readonly stateBySign: typeof stateBySign;
   /** Returns the word for done or pending in the language of another word for a state. */
   wordFor(state: "done" | "pending", like: string): string;
   /** Checks whether a text about dependencies begins with a word for none. */
@@ -191,6 +212,7 @@ function compile(extra?: PlanWords): Vocabulary {
       const limited = state === "done" && isLimited(before, text.slice(index + word.length));
       return { state, word, index, limited };
     },
+    stateBySign,
     wordFor: (state, like) => {
       const said = like.toLowerCase().replace(/\s+/g, " ");
       const language = wordsOf("done", extra).findIndex((_, at) =>

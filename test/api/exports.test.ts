@@ -27,7 +27,18 @@ const EXPORTS = {
   ],
   "phasegate/gate": ["checkGate", "compileRules", "conceal", "verifierNames"],
   "phasegate/plan": ["parsePlan", "planOrder", "planToMarkdown", "renderTemplate", "tickTask"],
-  "phasegate/storage": ["copySessions"],
+  "phasegate/storage": [
+    ...[
+      "checkCommit",
+      "commitConflict",
+      "comparePositions",
+      "copySessions",
+      "decodeCursor",
+      "matchesQuery",
+      "pageLimit",
+    ],
+    "sessionPage",
+  ],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
   "phasegate/http": ["createHttpApi", "openApiDocument"],
   "phasegate/login": [

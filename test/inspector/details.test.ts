@@ -81,7 +81,7 @@ describe("the tasks of a phase", () => {
 });
 
 describe("the tasks of a phase of a plan", () => {
-  it("are done as the evidence has claimed them; one may be waived, an optional one left out or given up", async () => {
+  it("are done as the evidence has claimed them; one may be waived, an optional one that is given up is left out", async () => {
     const plan = "# Implementation Plan\n\n- [ ] 1. First\n\n- [ ]* 2. Second\n\n- [ ]* 3. Third\n\n- [ ] 4. Fourth\n";
     const { engine, start } = makePlanned({
       ...{ plan, config: { parser: "kiro" } },
@@ -99,11 +99,11 @@ describe("the tasks of a phase of a plan", () => {
     await engine.completePhase(id, { phase, evidence: { tasks_completed: ["1"] } });
     const asked = { phase, fields: ["tasks_completed.4"], reason: "there is no tool" };
     const { request } = await engine.requestWaiver(id, asked);
-    expect(await states()).toEqual(["First done", "Second open", "Third given_up", "Fourth open"]);
+    expect(await states()).toEqual(["First done", "Second open", "Third skipped", "Fourth open"]);
     await engine.waive(id, { by: "ann", request });
-    expect(await states()).toEqual(["First done", "Second open", "Third given_up", "Fourth waived"]);
+    expect(await states()).toEqual(["First done", "Second open", "Third skipped", "Fourth waived"]);
     await engine.completePhase(id, { phase, evidence: { tasks_completed: ["1"] } });
-    expect(await states()).toEqual(["First done", "Second open", "Third given_up", "Fourth waived"]);
+    expect(await states()).toEqual(["First done", "Second open", "Third skipped", "Fourth waived"]);
   });
 });
 

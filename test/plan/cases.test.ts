@@ -312,7 +312,7 @@ Some words.
 ### 🚧 Task 1.3: Cache
 Keep the last ten.
 `,
-        ["1 Base @1", "[x] 1.1 Parser @3 1/1", "[ ] 1.2 Printer @6 0/1", "[ ] 1.3 Cache @9"],
+        ["1 Base @1", "[x] 1.1 Parser @3 1/1", "[ ] 1.2 Printer @6 0/1", "[-] 1.3 Cache @9"],
       ],
       [
         `## 🚀 Phase 1: Base

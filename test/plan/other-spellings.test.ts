@@ -165,3 +165,111 @@ describe("lists", () => {
     ]);
   });
 });
+
+describe("the state of a task without a box", () => {
+  const withStatus = (...lines: string[]) => plan("### Task 1.1: B", ...lines, "- [x] c")[1];
+
+  it.each([
+    ["**Status:** Not done", " "],
+    ["**Status:** Almost done", " "],
+    ["**Status:** Frobnicated", " "],
+    ["**Status:** 80%", "-"],
+    ["**Status:** 3/5", "-"],
+    ["**Status:** 100%", "x"],
+    ["**Status:** ❌", " "],
+    ["**Completed:** No", " "],
+    ["**Current status:** In progress", "-"],
+    ["**Priority:** High · **Status:** In progress", "-"],
+    ["**Owner:** Bob, **Status:** In progress", "-"],
+    ["Status = in progress", "-"],
+    ["status:: in progress", "-"],
+    ["**Status** In progress", "-"],
+    ["`Status: in progress`", "-"],
+    ["#### Status\nIn progress", "-"],
+  ])("is what its status line says, whatever is ticked: %j", (line, mark) => {
+    expect(withStatus(line)).toMatch(`[${mark}] 1.1 B`);
+  });
+
+  it.each([
+    ["### Task 1.1: B - NOT DONE", " "],
+    ["### Task 1.1: B ❌", " "],
+    ["### 🔴 Task 1.1: B", " "],
+    ["### Task 1.1: B (80%)", "-"],
+    ["### Task 1.1: B 🟡 In Progress", "-"],
+    ["### Task 1.1: [ ] B", " "],
+    ["### Task 1.1: Show ❌ for errors", "x"],
+  ])("may stand in its title: %s", (title, mark) => {
+    expect(plan(title, "- [x] c")[1]).toMatch(`[${mark}] 1.1`);
+  });
+
+  it("does not hide what else its line says", () => {
+    const text = `${PHASE}### Task 1.1: B\n**Story**: US-1 | **Status**: Done\n`;
+    const [task] = parsePlan(text).plan.phases[0]?.tasks ?? [];
+    expect(task).toMatchObject({ state: "done", description: "**Story**: US-1 | **Status**: Done" });
+  });
+});
+
+describe("an item without a box that holds some", () => {
+  it("is a task if it has an id", () => {
+    expect(plan("- T001 B", "  - [ ] c", "- **T002 D** (depends on T001)", "  - [x] e")).toEqual([
+      ...["1 A @1", "[ ] T001 B @2 0/1", "[x] T002 D @4 1/1 < T001"],
+    ]);
+  });
+
+  it("is named if it has dependencies, which are those of no other task", () => {
+    expect(plan("1. **B**", "   - [ ] c", "2. **D** (depends on 1)", "   - [x] e")).toContain("! TASK_UNREAD 4");
+    const rows = outline(
+      "## Phase 1: A\n- [ ] a\n## Phase 2: B\n1. **C**\n   - [ ] c\n2. **D**\n   - Depends on: Phase 1\n   - [ ] d\n",
+    );
+    expect(rows).toContain("[ ] 2.1 c @5");
+    expect(rows).toContain("! TASK_UNREAD 7");
+  });
+});
+
+describe("what looks like a task", () => {
+  it("is one below numbered sections, and is named beside tasks of another form", () => {
+    expect(outline("## 1. S\n### 1.1 B\n- [ ] c\n### 1.2 D\nDepends on 1.1\n## 2. T\n### 2.1 E\n- [x] f\n")).toEqual([
+      ...["1 S @1", "[ ] 1.1 B @2 0/1", "[ ] 1.2 D @4 < 1.1", "2 T @6", "[x] 2.1 E @7 1/1"],
+    ]);
+    expect(plan("- [ ] 1.1 B", "### 1.2 C", "**Status:** In progress")).toContain("! TASK_UNREAD 4");
+  });
+
+  it("is named in a table whose other rows have boxes", () => {
+    const head = ["| ID | Task | Done |", "|---|---|---|"];
+    expect(plan(...head, "| T001 | B | ✅ |", "| T002 | C | [ ] |")).toEqual([
+      ...["1 A @1", "[ ] T002 C @5", "! TASK_UNREAD 4"],
+    ]);
+  });
+
+  it("may have its box and its name in one cell", () => {
+    const head = ["| Task | Owner | Depends on |", "|---|---|---|"];
+    expect(plan(...head, "| [x] T001 B | ann | - |", "| [ ] T002 C | bo | T001 |")).toEqual([
+      ...["1 A @1", "[x] T001 B ann @4", "[ ] T002 C bo @5 < T001"],
+    ]);
+  });
+
+  it("has a word of an outliner before it", () => {
+    const rows = plan("- DOING B", "- LATER C", "- WAITING D", "- CANCELED E");
+    expect(rows.slice(1)).toEqual(["[-] 1.1 B @2", "[ ] 1.2 C @3", "[!] 1.3 D @4", "[~~] 1.4 E @5"]);
+  });
+});
+
+it("a symbol beside boxes in the criteria of a phase is an item of its gate", () => {
+  expect(plan("- [ ] 1.1 B", "### Success Criteria", "- [ ] c", "- ✅ d")).toEqual([
+    "1 A @1",
+    "[ ] 1.1 B @2",
+    "gate c, ✅ d",
+  ]);
+});
+
+it("a box without a marker that is not indented belongs to no item above", () => {
+  expect(plan("- [ ] B", "  - [ ] c", "[ ] D")).toEqual(["1 A @1", "[ ] 1.1 B @2 0/1", "[ ] 1.2 D @4"]);
+});
+
+it.each([
+  ["- [ ] 3.1 `serve` runs", "`serve` runs"],
+  ["- **[ ]** 3.1 B", "B"],
+  ["- ~~[ ]~~ 3.1 B", "B"],
+])("a name keeps its code, and has no emphasis of its box: %s", (row, name) => {
+  expect(parsePlan(PHASE + row).plan.phases[0]?.tasks[0]?.name).toBe(name);
+});
