@@ -15,7 +15,7 @@ import type {
 } from "../workflow/structure.js";
 import { PROOF_FORMAT, proofFormat } from "./backed-claims.js";
 import { revealOf, WHOLE, wholeChecks } from "./check-gate.js";
-import { ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
+import { checkedFields, ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import { exampleOfGate } from "./schema-hints.js";
 import type { Problem, Verdict } from "./verdict.js";
 
@@ -214,12 +214,17 @@ function planFormat(gate: PlanGate): JsonObject {
   const byNumber = requiredItems(gate);
   const description =
     "the ids of the tasks that are done: all of this phase, but for optional and waived ones; those noted as done count without being listed";
+  const checked = Object.entries(checkedFields(gate)).map(([name, about]) => [
+    name,
+    { type: "object", required: true, description: about },
+  ]);
   const proven = gate.proofs === undefined ? {} : { each: PROOF_FORMAT };
   return {
     [TASKS_FIELD]: { type: "list", required: true, description },
     ...(Object.keys(byNumber).length === 0
       ? {}
       : { [ITEMS_FIELD]: { type: "object", required: true, description: ITEMS_FORMAT, items: byNumber, ...proven } }),
+    ...Object.fromEntries(checked),
     ...verifiedBy(gate),
   };
 }

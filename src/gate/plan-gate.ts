@@ -22,6 +22,15 @@ export function requiredItems({ items, waived = [] }: PlanGate): Record<string, 
   return Object.fromEntries(numbered.filter(([number]) => !waived.includes(`${ITEMS_FIELD}.${number}`)));
 }
 
+/** Returns the fields of the evidence that the checks of a plan's gate read, such as `where`, each with what it has to hold. */
+export function checkedFields({ verify = [] }: PlanGate): Record<string, string> {
+  return Object.fromEntries(
+    verify.flatMap(({ verifier, params, description = verifier }) =>
+      typeof params.field === "string" ? [[params.field, description]] : [],
+    ),
+  );
+}
+
 /** Returns evidence that a plan's gate accepts. */
 export function planGateExample(gate: PlanGate): JsonObject {
   const numbers = Object.keys(requiredItems(gate));

@@ -87,6 +87,11 @@ describe("plan_execution", () => {
     expect(JSON.stringify(passed.verification)).toContain('1.1: greet.sh has changed; 1.2: greet.sh:1 \\"echo hello');
     expect(await plan()).toBe(PLAN.replace(/(?<=- \[) (?=\] (?:\*\*Task 1|It))/g, "x"));
 
+    // Every phase says what its checks read, and so does the form of its call.
+    const about = /for each task that is done, by its id/;
+    expect(await ask({ action: "get_phase", session_id: session() })).toMatchObject({
+      phase_content: { checkpoint: { evidence_schema: { where: { description: expect.stringMatching(about) } } } },
+    });
     await write("greet.sh", "echo goodbye\n");
     await lie(2, { tasks_completed: ["2.1"] }, /sh check.sh: exit code 1/);
     await write("greet.sh", "echo hello\n");
@@ -94,7 +99,10 @@ describe("plan_execution", () => {
     await lie(2, { tasks_completed: ["2.1"], where: { "2.1": "greet.sh" } }, /greet.sh has not changed since/);
     await write("README.md", "# Greeting\n");
     // A task that was noted as done is claimed, and looked up like the others.
-    await ask({ action: "complete_task", session_id: session(), phase: 2, task_number: 1 });
+    const noted = await ask({ action: "complete_task", session_id: session(), phase: 2, task_number: 1 });
+    expect(noted).toMatchObject({
+      next: { action: "complete_phase", evidence: { where: expect.stringMatching(about) } },
+    });
     await lie(2, {}, /task 2.1 is not in where/);
     expect(await pass(2, { where: { "2.1": "README.md" } })).toMatchObject({ workflow_complete: true });
     expect(await plan()).toBe(PLAN.replaceAll("[ ]", "[x]"));

@@ -7,7 +7,7 @@ import { revealOf } from "../../gate/check-gate.js";
 import { isPlaceholder } from "../../gate/evidence.js";
 import { evidenceNames, requiredNames } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
-import { ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
+import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { UnapprovedView } from "../../phased/views.js";
@@ -280,12 +280,15 @@ function blanks({ gate }: PhaseDefinition): WireObject {
     }
     case "plan":
       if (gate.proofs !== undefined) return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
-      return planBlanks(
-        gate.tasks.some(({ optional }) => !optional)
-          ? "the ids of the tasks that you have done; those noted as done count already"
-          : undefined,
-        Object.keys(requiredItems(gate)),
-      );
+      return {
+        ...planBlanks(
+          gate.tasks.some(({ optional }) => !optional)
+            ? "the ids of the tasks that you have done; those noted as done count already"
+            : undefined,
+          Object.keys(requiredItems(gate)),
+        ),
+        ...Object.fromEntries(Object.entries(checkedFields(gate)).map(([name, about]) => [name, `<object: ${about}>`])),
+      };
   }
 }
 
