@@ -61,13 +61,14 @@ describe("the tool on a session with a plan", () => {
   });
 
   it("has a task after its parts, also once the plan was edited", async () => {
-    const { call, memory } = makeTool({ plan: KIRO, phases: [] });
+    const plan = KIRO.replace(/(?<=^- \[ \] 1\..*)$/m, "\n  - Say it in the manual, too");
+    const { call, memory } = makeTool({ plan, phases: [] });
     const start = { action: "start", workflow_type: "spec", target_file: "specs/one" };
     const { session_id, phase_content } = await call(start);
     const ids = (content: unknown) => (Object(content) as { tasks: { id: string }[] }).tasks.map(({ id }) => id);
     expect(ids(phase_content)).toEqual(["1.1", "1.2", "1.3", "1"]);
     await call({ action: "complete_task", session_id, phase: 1, task_number: 1 });
-    memory.set(PLAN_PATH, KIRO.replace("- [ ] 2.", "- [ ] 1.4 Log out\n- [ ] 2."));
+    memory.set(PLAN_PATH, plan.replace("- [ ] 2.", "- [ ] 1.4 Log out\n- [ ] 2."));
     const preview = await call({ action: "sync_plan", session_id, preview: true });
     expect(preview.change_counts).toEqual({ added: 1 });
     await call({ action: "sync_plan", session_id });
@@ -78,6 +79,22 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("has no task that is only the group of others, and ticks its box with the last of them", async () => {
+    const { call, memory } = makeTool({ plan: KIRO, phases: [] });
+    const { session_id, phase_content } = await call({
+      action: "start",
+      workflow_type: "spec",
+      target_file: "specs/one",
+    });
+    expect(phase_content).toMatchObject({ tasks: [{ id: "1.1" }, { id: "1.2" }, { id: "1.3" }] });
+    await call({ action: "complete_task", session_id, phase: 1, task_number: 1, skipped: [2, 3] });
+    const evidence = { tasks_completed: [] };
+    expect(await call({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
+      plan_ticked: ["1.1"],
+    });
+    expect(memory.get(PLAN_PATH)).toMatch(/^- \[x\] 1\./m);
+  });
+
   it("leaves optional tasks out in one call, and then leads past them", async () => {
     const { call, refused } = makeTool({ plan: KIRO, phases: [] });
     const { session_id } = await call({ action: "start", workflow_type: "spec", target_file: "specs/one" });
@@ -85,7 +102,7 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("if_left_out");
     const noted = await call({ ...done, task_number: 1 });
     const skip = { ...done, skipped: [2, 3] };
-    expect(noted).toMatchObject({ tasks_left: 3, next: { action: "get_task", task_number: 2 }, if_left_out: skip });
+    expect(noted).toMatchObject({ tasks_left: 2, next: { action: "get_task", task_number: 2 }, if_left_out: skip });
     expect(await refused({ ...done, skipped: [2, 1] })).toMatchObject({
       code: "INVALID_INPUT",
       error: expect.stringMatching(/task 1 .*not optional/),
@@ -96,15 +113,14 @@ describe("the tool on a session with a plan", () => {
       error: expect.stringContaining("no task is named"),
     });
     const left = await call(skip);
-    expect(left).toMatchObject({ tasks_done: "1", tasks_skipped: "2-3", tasks_left: 1, next_task: 4 });
-    expect(await call({ ...done, task_number: 4 })).toMatchObject({ next: { action: "complete_phase", phase: 1 } });
+    expect(left).toMatchObject({ tasks_done: "1", tasks_skipped: "2-3", next: { action: "complete_phase", phase: 1 } });
     for (const key of ["if_left_out", "if_impossible", "tasks_given_up"]) expect(left).not.toHaveProperty(key);
     expect((await call({ ...skip })).replayed).toBe(true);
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
-      phase_content: { tasks: [{ state: "done" }, { closed: "skipped" }, { closed: "skipped" }, { state: "done" }] },
+      phase_content: { tasks: [{ state: "done" }, { closed: "skipped" }, { closed: "skipped" }] },
       next: { action: "complete_phase" },
     });
-    expect(await call({ ...done, task_number: 2 })).toMatchObject({ tasks_done: "1-2, 4", tasks_skipped: "3" });
+    expect(await call({ ...done, task_number: 2 })).toMatchObject({ tasks_done: "1-2", tasks_skipped: "3" });
   });
 
   it("says at the start which requirements are not there", async () => {

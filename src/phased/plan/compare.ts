@@ -3,7 +3,6 @@
  * not by their current numbers and ids. Pure.
  */
 import { isPhasegateError } from "../../errors.js";
-import { partsFirst } from "../../plan/order.js";
 import { keptItems, type Plan, type PlanPhase, type PlanTask } from "../../plan/plan.js";
 import { ENTRY_WEIGHT, jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { canonicalJson } from "../../workflow/json.js";
@@ -215,7 +214,7 @@ function diffTasks(
   const kept: Kept[] = [];
   for (const phase of live) {
     const home = pinnedOf.get(phase) ?? phase;
-    for (const now of partsFirst(phase.tasks)) {
+    for (const now of phase.tasks) {
       const was = before.get(now);
       if (was === undefined) say("added", home, { id: now.id, name: now.name });
       else kept.push({ was, now, home, renumbered: was.phase.plan?.number !== phase.number });

@@ -2,7 +2,6 @@
  * Matches the phases and tasks of a session with those of its current plan, which may have been edited and renumbered.
  */
 import { PhasegateError } from "../../errors.js";
-import { partsFirst } from "../../plan/order.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { shiftAfter } from "./pin.js";
@@ -50,7 +49,7 @@ export function matchTasks(
     );
   });
   const now = live.flatMap((phase, home) =>
-    partsFirst(phase.tasks).map((task): Side<PlanTask> => ({ task, id: task.id, name: task.name, home })),
+    phase.tasks.map((task): Side<PlanTask> => ({ task, id: task.id, name: task.name, home })),
   );
   const [oldNames, newNames] = [new Set(before.map(({ name }) => name)), new Set(now.map(({ name }) => name))];
   const pairs = new Pairs(before, now);

@@ -3,7 +3,6 @@
  * wrong with plan, parser or templates fails here, before anything is written.
  */
 import { PhasegateError } from "../../errors.js";
-import { partsFirst } from "../../plan/order.js";
 import { keptItems, type PlanPhase, PlanReport, type PlanTask } from "../../plan/plan.js";
 import { missingRequirements } from "../../plan/requirements.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -135,7 +134,7 @@ export function buildPhases(
   return phases.map(({ number, written, name, goal, estimatedDuration, tasks, validationGate }) => ({
     number: number + shift,
     name,
-    tasks: partsFirst(tasks).map((task, index) => buildTask(task, index + 1, revisions)),
+    tasks: tasks.map((task, index) => buildTask(task, index + 1, revisions)),
     gate: {
       kind: "plan",
       tasks: tasks.flatMap(({ id, optional, state }) => (state === "dropped" ? [] : [{ id, optional }])),

@@ -3,7 +3,6 @@
  * gate that way: a sync that asks for less is left to the host.
  */
 import { PhasegateError } from "../../errors.js";
-import { partsFirst } from "../../plan/order.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EngineContext } from "../engine-context.js";
@@ -107,9 +106,7 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
 
 /** Returns the tasks of the current phase that are still in it, by their old and new numbers. */
 function pairsOfTasks(was: PhaseDefinition | undefined, matches: TaskMatches, now: PlanPhase | undefined): TaskPairs {
-  const numbers = new Map<PlanTask | undefined, number>(
-    partsFirst(now?.tasks ?? []).map((task, index) => [task, index + 1]),
-  );
+  const numbers = new Map<PlanTask | undefined, number>((now?.tasks ?? []).map((task, index) => [task, index + 1]));
   return (was?.tasks ?? []).flatMap((task) => {
     const number = numbers.get(matches.get(task));
     return number === undefined ? [] : [[task.number, number] as const];

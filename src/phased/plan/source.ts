@@ -12,6 +12,7 @@ import { nearest } from "../../workflow/names.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { ENGLISH } from "../../workflow/zod-issues.js";
 import type { ResolvedOptions } from "../options.js";
+import { forSessions } from "./session-plan.js";
 
 /** The current source of a plan, parsed. */
 export interface ReadSource {
@@ -116,9 +117,9 @@ export async function findParser(
   { parser: name }: DynamicDefinition,
 ): Promise<SourceParser> {
   const own = Object.hasOwn(parsers, name) ? parsers[name] : undefined;
-  if (own !== undefined) return checkedParser(name, own);
+  if (own !== undefined) return forSessions(checkedParser(name, own));
   const found = Object.hasOwn(builtInParsers, name) ? builtInParsers[name] : undefined;
-  if (found !== undefined) return found;
+  if (found !== undefined) return forSessions(found);
   const known = [...new Set([...Object.keys(parsers), ...Object.keys(builtInParsers)])].sort();
   const similar = nearest(name, known);
   const problem = `there is no source parser '${name}': known are ${known.join(", ") || "none"}`;
