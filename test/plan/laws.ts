@@ -27,7 +27,7 @@ export function brokenLaws(text: string, reading: PlanReading): string[] {
  */
 function brokenState(task: PlanTask, later: readonly PlanTask[], { diagnostics }: PlanReading): string[] {
   const { id, state, checkbox, status, acceptanceCriteria, position } = task;
-  const boxes = acceptanceCriteria.filter((item) => item.checkbox !== undefined);
+  const boxes = acceptanceCriteria.filter((item) => item.checkbox !== undefined && item.dropped !== true);
   const open = boxes.filter(({ checked }) => !checked).length;
   const told = diagnostics.some(
     ({ code, line, column }) =>
