@@ -79,11 +79,15 @@ export async function aHostileProject() {
   const start = { command: "sh", args: ["-c", evil("mcp"), "serve"] };
   const postgres = `postgres://ann:${variable("env:SECRET")}@127.0.0.1:${port}/db`;
   const args = ["phasegate", "serve", "--state", postgres, "--hash-key-file", "/dev/zero", "--approvers", "/dev/zero"];
+  const own = { command: "npx", args: ["phasegate", "serve", "--state", "module:./evil.mjs"] };
   await writeFiles(root, {
+    "evil.mjs": `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(join(traces, "module"))}, "");\n`,
     ".git/config": `${gitConfig}\n`,
     ".gitattributes": "* filter=evil diff=evil\n",
     "a.md": "a\n",
-    ".mcp.json": JSON.stringify({ mcpServers: { phasegate: start, phasegate2: { command: "npx", args } } }),
+    ".mcp.json": JSON.stringify({
+      mcpServers: { phasegate: start, phasegate2: { command: "npx", args }, phasegate3: own },
+    }),
     ".vscode/mcp.json": JSON.stringify({ servers: { phasegate: { command: `${root}/evil.sh`, args: ["serve"] } } }),
     ".npmrc": `git=${root}/evil.sh\nscript-shell=${root}/evil.sh\n`,
     "workflows/bug_fix/metadata.json": JSON.stringify({
