@@ -102,21 +102,21 @@ class RowReader {
 
   /** Adds a row, and one more for each further label in bold in its line: `**Priority:** High · **Status:** Done`. */
   #add(row: Omit<Row, "label" | "phase">): Row {
-    const { kind, text } = row;
-    const at = kind === "text" || kind === "item" ? text.search(NEXT_FIELD) : -1;
-    if (at > 0) {
-      const separator = NEXT_FIELD.exec(text)?.[0].length ?? 0;
-      const added = this.#add({ ...row, text: text.slice(0, at) });
-      const { parent, line, column } = row;
-      const rest = {
-        depth: row.depth,
-        parent: kind === "item" ? added : parent,
-        line,
-        column: column + at + separator,
-      };
-      this.#add({ ...rest, kind: "text", text: text.slice(at + separator) });
-      return added;
+    const { kind, text, depth, line, column } = row;
+    const isLabelled = (kind === "text" || kind === "item") && BEGINS_WITH_LABEL.test(text);
+    const separators = isLabelled ? [...text.matchAll(NEXT_FIELD)] : [];
+    const added = this.#addOne({ ...row, text: text.slice(0, separators[0]?.index).trim() });
+    const parent = kind === "item" ? added : row.parent;
+    for (const [index, separator] of separators.entries()) {
+      const start = separator.index + separator[0].length;
+      const part = text.slice(start, separators[index + 1]?.index).trim();
+      this.#addOne({ kind: "text", depth, parent, line, column: column + start, text: part });
     }
+    return added;
+  }
+
+  #addOne(row: Omit<Row, "label" | "phase">): Row {
+    const { kind, text } = row;
     const label = kind === "heading" || kind === "rule" ? undefined : labelOf(text, this.#words);
     const added = { ...row, label, phase: kind === "rule" ? undefined : phaseTitle(text, this.#words) };
     this.rows.push(added);
@@ -302,9 +302,9 @@ export function cellsOf(text: string): string[] {
     .map((cell) => cell.replace(/\*\*/g, "").trim());
 }
 
-/** What is between two labels in bold in a line. */
-const NEXT_FIELD =
-  /(?<=^[^\p{L}]{0,4}\*\*[^*]{1,60}(?::\*\*|\*\*:).*?)[ \t]*[|·;,•][ \t]*(?=\*\*[^*]{1,60}(?::\*\*|\*\*:))/u;
+const BEGINS_WITH_LABEL = /^[^\p{L}]{0,4}\*\*[^*]{1,60}(?::\*\*|\*\*:)/u;
+/** What is between two labels in bold in a line, before the second one. */
+const NEXT_FIELD = /[|·;,•][ \t]{0,9}(?=\*\*[^*]{1,60}(?::\*\*|\*\*:))/gu;
 
 /** Checks whether a checkbox is at the start of a cell of a table. */
 export function beginsCell(text: string, { start }: FoundCheckbox): boolean {
