@@ -201,7 +201,8 @@ export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined)
     const now = await contentsIn(root, path, { host: gitHost, signal });
     const other = Object.keys(now).filter((name) => files[name] !== now[name]);
     const result = uncommittedResult(await withoutWritten(root, gitHost, other));
-    return { ...result, message: `${result.message} (${since}, other files were)` };
+    const isLess = other.length < Object.keys(now).length;
+    return { ...result, message: `${result.message}${isLess ? ", besides those from before" : ""} (${since})` };
   });
 }
 

@@ -7,6 +7,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
+import { firstFew } from "../workflow/names.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import {
   boundedReader,
@@ -200,7 +201,15 @@ function asBefore(paths: readonly string[], now: readonly FileState[], since: st
   const [count, files] = now.length === 1 ? ["1 file", "is"] : [`${now.length} files`, "are"];
   const none = paths.filter((path) => !now.some((state) => isNamedBy(path, state.path)));
   const missing = none.map((path) => `${shownPath(path)} ${isGlob(path) ? "names nothing" : "does not exist"}`);
-  return [`${count} ${files} unchanged ${since}`, ...missing].join("; ");
+  const named =
+    now.length === 0
+      ? ""
+      : `: ${firstFew(
+          now.map(({ path }) => shownPath(path)),
+          LISTED_MAX,
+        )}`;
+  const told = missing.length > LISTED_MAX ? [`${missing.length} of the paths and patterns name no file`] : missing;
+  return [`${count} ${files} unchanged ${since}${named}`, ...told].join("; ");
 }
 
 /** Maximum number of files that a message names. */

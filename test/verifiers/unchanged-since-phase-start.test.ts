@@ -48,7 +48,7 @@ describe("unchanged_since_phase_start", () => {
     await write("test/a.mjs", TEST);
     expect(await ask()).toEqual({
       ok: true,
-      message: "2 files are unchanged since this phase was entered",
+      message: "2 files are unchanged since this phase was entered: test/a.mjs, b.md",
       ran: "test, b.md",
       digest: expect.stringMatching(/^[\da-f]{64}$/),
     });
@@ -209,7 +209,7 @@ describe("unchanged_since_phase_start", () => {
     expect(refused(await none.ask())).toContain("there is nothing to compare: tset, *.txt named no file then");
     const one = await aPhase({ "a.md": "a" }, { paths: ["a.md", ".npmrc", "*.cfg"] });
     expect((await one.ask()).message).toContain(
-      "1 file is unchanged since this phase was entered; .npmrc does not exist; *.cfg names nothing",
+      "1 file is unchanged since this phase was entered: a.md; .npmrc does not exist; *.cfg names nothing",
     );
     await one.write(".npmrc", "x");
     expect(refused(await one.ask())).toContain(".npmrc was added");
@@ -292,10 +292,10 @@ describe("unchanged_since_phase_start", () => {
 
   it("says what it compares with", async () => {
     const { ask, verify, before } = await aPhase({ a: "a" }, { path: "a", since: { phase: 1 } });
-    expect((await ask()).message).toBe("1 file is unchanged since phase 1 was passed");
+    expect((await ask()).message).toBe("1 file is unchanged since phase 1 was passed: a");
     const late = await ask({ snapshotTakenAt: "2026-03-04T05:06:07.000Z" });
     expect(late.message).toBe(
-      "1 file is unchanged since phase 1 was passed (recorded late, at 2026-03-04T05:06:07.000Z: earlier changes are not seen)",
+      "1 file is unchanged since phase 1 was passed (recorded late, at 2026-03-04T05:06:07.000Z: earlier changes are not seen): a",
     );
     expect(refused(await verify(NAME, { path: "a" }, { snapshot: "?" }))).toContain("no snapshot was recorded");
     expect(before).toEqual({ files: [{ path: "a", kind: "file", digest: expect.any(String), text: "a" }] });
