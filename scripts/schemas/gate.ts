@@ -6,7 +6,7 @@ import type { VerifierName } from "../../src/verifiers/create-verifiers.js";
 import { params as withoutParams } from "../../src/verifiers/fails-without.js";
 import { containsParams, directoryParams, params as fileParams, matchParams } from "../../src/verifiers/file-exists.js";
 import { commitParams, params as gitParams } from "../../src/verifiers/git.js";
-import { changesParams, sinceParams, tagParams } from "../../src/verifiers/git-changes.js";
+import { changedFilesParams, changesParams, sinceParams, tagParams } from "../../src/verifiers/git-changes.js";
 import { params as httpParams } from "../../src/verifiers/http-ok.js";
 import { params as jsonParams } from "../../src/verifiers/json-value.js";
 import { params as lineParams } from "../../src/verifiers/lines.js";
@@ -63,7 +63,7 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
   git_clean: [gitParams, "There are no uncommitted files."],
   git_clean_since_phase_start: [sinceParams, "No file is uncommitted but those that were when the phase was entered."],
   git_changed_since_phase_start: [
-    sinceParams,
+    changedFilesParams,
     "There is a new commit, or other uncommitted files, since the phase was entered.",
   ],
   git_tag_exists: [tagParams, "A tag is in the repository."],

@@ -32,7 +32,7 @@ import {
   stateOf,
   stateSchema,
 } from "./git-state.js";
-import { checkPaths, namedFilesParams, sinceWords } from "./named-files.js";
+import { checkPaths, isNamedBy, namedFilesParams, plainPath, refuseFilledGlobs, sinceWords } from "./named-files.js";
 import { shownPath } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
@@ -152,15 +152,20 @@ async function commonCommit({ git, root, signal }: WorkTree, base: string, head:
 
 const fileSchema = z.object({ file: z.string() });
 
-/** Reads a list of paths, or of objects with `file`. Throws `INVALID_INPUT`. */
+/**
+ * Reads a list of paths, or of objects with `file`. Throws `INVALID_INPUT`, also for a path that is not written as git writes it:
+ * rules compare paths as texts.
+ */
 function namedFiles(verifier: string, value: JsonValue | undefined): ReadonlySet<string> {
   if (!Array.isArray(value)) throw wrongParam(verifier, "", "the evidence must be a list of files");
   return new Set(
     value.map((item) => {
       const object = fileSchema.safeParse(item);
-      if (object.success) return parseRelativePath(object.data.file);
-      if (typeof item === "string") return parseRelativePath(item);
-      throw wrongParam(verifier, "", `${shown(item)} is not a file`);
+      const file = object.success ? object.data.file : item;
+      if (typeof file !== "string") throw wrongParam(verifier, "", `${shown(item)} is not a file`);
+      const plain = parseRelativePath(file);
+      if (plain === file) return file;
+      throw wrongParam(verifier, "", `write ${shownPath(plain)} in place of ${shownPath(file)}`);
     }),
   );
 }
@@ -195,15 +200,30 @@ export const sinceParams = z.strictObject({
   since: namedFilesParams.since,
 });
 
+export const changedFilesParams = sinceParams.extend({
+  except: z
+    .array(textParam)
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Files, folders and globs that may change without being named. Default: none."),
+});
+
 /** Checks that no file is uncommitted but those that were when the phase was entered, as they were. */
 export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
-  return comparing("git_clean_since_phase_start", root, host, async ({ files }, { path, since, signal, gitHost }) => {
-    const now = await contentsIn(root, path, { host: gitHost, signal });
-    const other = Object.keys(now).filter((name) => files[name] !== now[name]);
-    const result = uncommittedResult(await withoutWritten(root, gitHost, other));
-    const isLess = other.length < Object.keys(now).length;
-    return { ...result, message: `${result.message}${isLess ? ", besides those from before" : ""} (${since})` };
-  });
+  return comparing(
+    "git_clean_since_phase_start",
+    sinceParams,
+    root,
+    host,
+    async ({ files }, { path, since, signal, gitHost }) => {
+      const now = await contentsIn(root, path, { host: gitHost, signal });
+      const other = Object.keys(now).filter((name) => files[name] !== now[name]);
+      const result = uncommittedResult(await withoutWritten(root, gitHost, other));
+      const isLess = other.length < Object.keys(now).length;
+      return { ...result, message: `${result.message}${isLess ? ", besides those from before" : ""} (${since})` };
+    },
+  );
 }
 
 /**
@@ -212,10 +232,13 @@ export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined)
  */
 export function gitChangedSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
   const name = "git_changed_since_phase_start";
-  return comparing(name, root, host, async ({ head, files }, { path, since, signal, gitHost, value }) => {
+  return comparing(name, changedFilesParams, root, host, async ({ head, files }, comparison) => {
+    const { path, except, since, signal, gitHost, value } = comparison;
     const named = value === undefined ? [] : [...namedFiles(name, value)];
     const now = await contentsIn(root, path, { host: gitHost, signal }, head);
-    const changed = changesBetween(files, now);
+    const changed = changesBetween(files, now).filter(
+      (file) => named.includes(file) || !except.some((other) => isNamedBy(other, file)),
+    );
     const unnamed = await withoutWritten(
       root,
       gitHost,
@@ -236,6 +259,7 @@ export function gitChangedSincePhaseStart(root: string, host: GitHost | undefine
 /** What a comparison is made with. */
 interface Comparing {
   readonly path: string;
+  readonly except: readonly string[];
   /** The moment of the snapshot, in words. */
   readonly since: string;
   readonly value: JsonValue | undefined;
@@ -245,27 +269,37 @@ interface Comparing {
 
 function comparing(
   name: string,
+  params: typeof sinceParams | typeof changedFilesParams,
   root: string,
   host: GitHost | undefined,
   compare: (before: State, comparing: Comparing) => Promise<VerifyResult>,
 ): Verifier {
   return defineVerifier({
     name,
-    params: sinceParams,
+    params,
     keepsSnapshot: true,
-    checkParams({ path }) {
+    checkParams({ path, ...given }) {
       requireGit(name, host);
-      if (path !== undefined) checkPaths(name, [path]);
+      checkPaths(name, [...(path === undefined ? [] : [path]), ...exceptIn(given)]);
     },
     async snapshot({ path = "." }): Promise<JsonValue> {
       return recordState(requireGit(name, host), (signal, gitHost) => stateOf(root, path, { host: gitHost, signal }));
     },
-    async verify({ path = ".", ...given }, { value, snapshot, snapshotTakenAt }, signal) {
+    async verify({ path = ".", ...given }, { value, snapshot, snapshotTakenAt, session }, signal) {
       const since = sinceWords(given, snapshotTakenAt);
       const gitHost = requireGit(name, host);
+      refuseFilledGlobs(name, exceptIn(given), session);
+      const except = exceptIn(given).map(plainPath);
       return reported(gitHost, () =>
-        compare(recordedState(stateSchema, snapshot), { path, since, value, gitHost, signal }),
+        compare(recordedState(stateSchema, snapshot), { path, except, since, value, gitHost, signal }),
       );
     },
   });
+}
+
+function exceptIn(given: {
+  readonly since?: unknown;
+  readonly except?: readonly string[] | undefined;
+}): readonly string[] {
+  return given.except ?? [];
 }

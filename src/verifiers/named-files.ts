@@ -59,14 +59,15 @@ export function checkPaths(verifier: string, paths: readonly string[], instead =
 
 /**
  * Throws `INVALID_INPUT` for a path that a placeholder has made a glob: only authors write globs. Otherwise an agent could
- * choose a target that names more than one file.
+ * choose a target, or an option, that names more than one file.
  */
 export function refuseFilledGlobs(
   verifier: string,
   paths: readonly string[],
-  { target, specPath }: VerifyRequest["session"],
+  { target, specPath, options = {} }: VerifyRequest["session"],
 ): void {
-  for (const value of [target, specPath ?? ""].filter(isGlob)) {
+  const texts = [target, specPath, ...Object.values(options)].filter((value) => typeof value === "string");
+  for (const value of texts.filter(isGlob)) {
     if (!paths.some((path) => path.includes(value))) continue;
     throw wrongParam(verifier, "path", `${shown(value)} of the session would be a glob, which only a gate can have`);
   }

@@ -125,14 +125,56 @@ async function testsIn(
 /** A line that is a comment as a whole, so that tests in it don't run: `#[test]` is none. */
 const COMMENT = /^\s*(?:\/\/|#(?!\[)|--\s)/;
 
+/** Returns the lines that are neither in a comment nor in a text of several lines. */
 function withoutComments(lines: readonly string[]): string[] {
-  let isIn = false;
+  let open: string | undefined;
   return lines.filter((line) => {
-    const begins = /^\s*\/\*/.test(line);
-    const wasIn = isIn;
-    if (begins || isIn) isIn = !line.includes("*/");
-    return !wasIn && !begins && !COMMENT.test(line);
+    const wasOpen = open !== undefined;
+    if (!wasOpen && COMMENT.test(line)) return false;
+    open = openAfter(line, open);
+    return !wasOpen && !/^\s*\/\*/.test(line);
   });
+}
+
+/** What begins a comment or a text. */
+const BEGINS = /\/[/*]|"""|'''|["'`]|^=begin\b/g;
+/** What ends those that may have several lines. */
+const ENDS = new Map([
+  ["/*", "*/"],
+  ['"""', '"""'],
+  ["'''", "'''"],
+  ["=begin", "=end"],
+]);
+
+/** Returns what ends the comment or the text in which a line ends; undefined if it ends in none. */
+function openAfter(line: string, openBefore: string | undefined): string | undefined {
+  let open = openBefore;
+  // A quotation mark without its partner, such as an apostrophe.
+  const alone = new Set<string>();
+  for (let at = 0; ; ) {
+    if (open !== undefined) {
+      const end = line.indexOf(open, at);
+      if (end === -1) return open;
+      at = end + open.length;
+    }
+    BEGINS.lastIndex = at;
+    const [mark] = BEGINS.exec(line) ?? [];
+    if (mark === undefined || mark === "//") return undefined;
+    at = BEGINS.lastIndex;
+    open = ENDS.get(mark);
+    if (open !== undefined || alone.has(mark)) continue;
+    const end = closedAt(line, mark, at);
+    if (end === -1) alone.add(mark);
+    else at = end;
+  }
+}
+
+function closedAt(line: string, quote: string, from: number): number {
+  for (let at = from; at < line.length; at += 1) {
+    if (line[at] === "\\") at += 1;
+    else if (line[at] === quote) return at + 1;
+  }
+  return -1;
 }
 
 /** Lines that declare a test with its name: as a text, or as the name of a function. */
@@ -153,8 +195,19 @@ const FUNCTION = /(?<!\w)(\w+|`[^`]+`) ?\(/;
 const ASSERTS =
   /\b(?:expect|assert|should|verify|raises|throws)|\b(?:require|t)\.(?:error|fatal|fail|is|ok|equal|deep|not|true|false|same|like|len|nil)/i;
 
-const OFF =
-  /\b(?:it|test|describe|context|suite|specify)\.(?:skip|only|todo|fails|failing)|(?:^|[^.\w])[xf](?:it|test|describe|context|specify)\(|\bskip: ?(?:true|["'`])|@(?:\w+\.)*(?:skip|xfail|expectedFailure|Disabled|Ignore)|\b(?:pytest|self|t)\.(?:skip|Skip|xfail)|#\[ignore|\bSkip ?= ?"/;
+/** Marks that turn tests off, in the words of the usual runners. */
+const OFF = new RegExp(
+  [
+    /\b(?:it|test|describe|context|suite|specify)(?:\.\w{1,20}){0,3}\.(?:skip|only|todo|fails|failing)/,
+    /(?:^|[^.\w])[xf](?:it|test|describe|context|specify)\(/,
+    /\b(?:skip|todo): ?(?:true|["'`]|[1-9])|, :(?:skip|pending)\b|\b[Ss]kip ?= ?"|\.disabled\(/,
+    /@(?:\w+\.)*(?:skip|xfail|expectedFailure|Disabled|Ignore)|\bmark\.(?:skip|xfail)|__test__ ?= ?False|#\[ignore|\bcfg_attr\(.{0,99}\bignore\b|\[(?:Ignore|Explicit)\b/,
+    /\b(?:pytest|self|this|ctx|context|t|tb|b)\.(?:skip|Skip|xfail)|\b(?:XCTSkip|SkipTest|markTestSkipped|markTestIncomplete|Assert\.(?:Ignore|Inconclusive))\b/,
+    /^\s*(?:skip|pending)(?:\s*$|\(|\s["'])/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+);
 
 function testsOf(lines: readonly string[]): Test[] {
   const found: { name: string; lines: string[] }[] = [];

@@ -99,6 +99,9 @@ describe("bug_fix", () => {
     await write("package.json", '{ "type": "module", "scripts": {} }\n');
     await lie(1, SHOWN, /package.json was changed since the session was started/);
     await write("package.json", FILES["package.json"]);
+    await write("sum.mjs", "export const sum = 1;\n");
+    await lie(1, SHOWN, /changed: sum.mjs .since the session was started/);
+    await remove("sum.mjs");
     await pass(1, SHOWN);
 
     await lie(2, { ...CAUSE, cause: { ...CAUSE.cause, line: 9 } }, /the file has 3 lines/);
@@ -149,6 +152,34 @@ describe("bug_fix", () => {
     await lie(4, { commit, test_file }, /exit code 1, expected 0/);
     git("reset", "--quiet", "--hard", commit);
     await pass(4, { commit, test_file });
+  });
+
+  it("refuses a bug that was made to be fixed", { timeout: 60_000 }, async () => {
+    const [right, wrong] = [FILES["add.mjs"].replace("-", "+"), FILES["add.mjs"]];
+    const other = { "sub.mjs": "export function sub(a, b) {\n  return b - a;\n}\n" };
+    const files = { ...FILES, ...other, "add.mjs": right };
+    const { start, pass, lie, write, remove } = await aStarter("bug_fix", { files, flags: FLAGS });
+    await start(OPTIONS);
+    // The code, which is right, is made wrong for the test.
+    await write("test/add.test.mjs", TEST);
+    await write("add.mjs", wrong);
+    await lie(1, SHOWN, /changed: add.mjs .since the session was started/);
+    await write("add.mjs", right);
+    // A helper of the test's own is the bug.
+    await write("check.mjs", "export function add(a, b) {\n  return a - b;\n}\n");
+    await write("test/add.test.mjs", TEST.replace("../add.mjs", "../check.mjs"));
+    await lie(1, SHOWN, /changed: check.mjs .since the session was started/);
+    await remove("check.mjs");
+    // The test shows a bug, and code elsewhere is made wrong before its cause is named.
+    const both = "assert.equal(sub(3, 2) + add(2, 3), 6)";
+    const text = TEST.replace("assert.equal(add(2, 3), 5)", both);
+    await write("test/add.test.mjs", `import { sub } from "../sub.mjs";\n${text}`);
+    await pass(1, { ...SHOWN, test: { ...SHOWN.test, line: 6 } });
+    await write("add.mjs", wrong);
+    await pass(2, CAUSE);
+    await write("sub.mjs", other["sub.mjs"].replace("b - a", "a - b"));
+    await write("add.mjs", right);
+    await lie(3, { ...FIX, changed: ["add.mjs", "sub.mjs"] }, /nothing to put back: add.mjs did not change/);
   });
 
   it("refuses what git could hide", { timeout: 60_000 }, async () => {

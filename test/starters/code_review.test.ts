@@ -71,6 +71,8 @@ describe("code_review", () => {
     await lie(4, REPORT, /does not contain add.mjs:2/);
     await lie(4, { ...REPORT, places: ["review"] }, /a finding of phase 2 is missing/);
     await lie(4, { ...REPORT, report: "add.mjs", changed: ["add.mjs"] }, /the report is a Markdown file of its own/);
+    const respelt = { report: "./review.md", changed: ["./review.md"] };
+    await lie(4, { ...REPORT, ...respelt }, /write review.md in place of .\/review.md/);
     await write("review.md", "add.mjs:2: add(2, 3) is -1. Fix it.\n");
     await write("add.mjs", FILES["add.mjs"]);
     await lie(4, REPORT, /changed, but not named: add.mjs/);

@@ -122,6 +122,10 @@ describe("release", () => {
       await lie(1, VERSION, /1 uncommitted file/);
       git("checkout", "calc.sh");
     }
+    // A changelog that is any file.
+    await start({ ...options, changelog: "**" });
+    await pass(1, VERSION);
+    await lie(2, ENTRY, /\*\*.{0,9} of the session would be a glob/);
     await start(options);
 
     await lie(1, { version: "1.1.0" }, /not the version that the session was started with/);

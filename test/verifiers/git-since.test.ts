@@ -107,7 +107,12 @@ describe("git_changed_since_phase_start", () => {
     commit("other");
     await write("new.md", "new\n");
     expect(refused(await changed())).toContain("changed: a.md, new.md");
-    expect(await changed(["a.md", "./new.md"])).toMatchObject({ ok: true });
+    expect(await changed(["a.md", "new.md"])).toMatchObject({ ok: true });
+    // Rules compare paths as texts.
+    expect(refused(await changed(["a.md", "./new.md"]))).toContain("write new.md in place of ./new.md");
+    const apart = (except: string[]) => verify("git_changed_since_phase_start", { since: "start", except }, before);
+    expect(await apart(["a.md", "n*.md"])).toMatchObject({ ok: true });
+    expect(refused(await apart(["n*.md"]))).toContain("changed: a.md (");
     expect(refused(await changed(["a.md"]))).toContain("changed, but not named: new.md");
     expect(refused(await changed(["a.md", "new.md", "c.md"]))).toContain("named, but not changed: c.md");
     // What was uncommitted before has changed once its content has, and not when it is committed.

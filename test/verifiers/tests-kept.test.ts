@@ -61,6 +61,34 @@ const LANGUAGES: readonly (readonly [file: string, text: string, off: string])[]
   ],
 ];
 
+const IT = 'it("adds", () => {\n  expect(add(1, 2)).toBe(3);\n});\n';
+const DEF = "def test_adds():\n    assert 1\n";
+const SPEC = 'it "adds" do\n  expect(1).to eq 1\nend\n';
+
+/** Tests, and the same turned off in other ways. */
+const OFF: readonly (readonly [file: string, text: string, off: string])[] = [
+  ["a.test.js", IT, `const a = 1; /*\n${IT}*/\n`],
+  ["a.test.js", IT, IT.replace("it(", "it.concurrent.skip(")],
+  ["a.test.js", IT, IT.replace('"adds", ', '"adds", { todo: true }, ')],
+  ["a.test.js", IT, IT.replace('"adds", ', '"adds", { skip: 1 }, ')],
+  ["a.test.js", IT, IT.replace("{\n", "{\n  this.skip();\n")],
+  ["a.test.js", IT, IT.replace("{\n", "{\n  pending();\n")],
+  ["test_a.py", DEF, `"""\n${DEF}"""\n`],
+  ["test_a.py", DEF, `x = 1; '''\n${DEF}'''\n`],
+  ["test_a.py", DEF, `pytestmark = pytest.mark.skip\n${DEF}`],
+  ["test_a.py", DEF, `__test__ = False\n${DEF}`],
+  ["test_a.py", DEF, DEF.replace(":\n", ":\n    raise unittest.SkipTest()\n")],
+  ["a_test.go", "func TestA(tb *testing.T) {\n}\n", "func TestA(tb *testing.T) {\n\ttb.SkipNow()\n}\n"],
+  ["src/a.rs", "#[test]\nfn adds() {\n}\n", "#[test]\n#[cfg_attr(all(), ignore)]\nfn adds() {\n}\n"],
+  ["tests/ATest.php", "public function testA() {\n}\n", "public function testA() {\n$this->markTestSkipped();\n}\n"],
+  ["a_spec.rb", SPEC, SPEC.replace("do\n", 'do\n  skip "later"\n')],
+  ["a_spec.rb", SPEC, SPEC.replace(" do", ", :skip do")],
+  ["a_spec.rb", SPEC, `=begin\n${SPEC}=end\n`],
+  ["ATests.cs", "[Test]\npublic void A() {\n}\n", "[Ignore]\n[Test]\npublic void A() {\n}\n"],
+  ["ATests.swift", "func testA() {\n}\n", "func testA() throws {\n  throw XCTSkip()\n}\n"],
+  ["test/a.bats", '@test "a" {\n  run a\n}\n', '@test "a" {\n  skip\n  run a\n}\n'],
+];
+
 describe("tests_kept", () => {
   it("accepts new tests, renamed ones, moved ones, and other code", async () => {
     const { write, root, ask } = await aPhase({ "test/a.test.js": JS, "src/add.js": "", "README.md": "" });
@@ -89,6 +117,19 @@ describe("tests_kept", () => {
     await rm(join(root, file));
     expect(refused(await ask())).toContain("tests are gone: ");
     await write(file, text);
+    expect(await ask()).toMatchObject({ ok: true });
+  });
+
+  it.each(OFF)("knows each other way to turn off a test in %s", async (file, text, off) => {
+    const { write, ask } = await aPhase({ [file]: text });
+    await write(file, off);
+    expect(refused(await ask())).toMatch(/tests are turned off in |tests are gone: /);
+  });
+
+  it("reads on behind what only looks like a comment", async () => {
+    const lines = 'const all = "src/**/*.ts"; // it\'s /* none\nconst quote = \'"""\';\n/* one */ /** two */\n';
+    const { write, ask } = await aPhase({ "test/a.test.js": JS });
+    await write("test/a.test.js", lines + JS);
     expect(await ask()).toMatchObject({ ok: true });
   });
 
