@@ -240,7 +240,7 @@ export function submissionRefusal(
 export function taskRefusal(
   head: SessionHead,
   phase: number,
-  { task, skipped = [] }: Pick<CommandOf<"completeTask">, "task" | "skipped">,
+  { task, skipped }: { readonly task?: number | undefined; readonly skipped: readonly number[] },
   structure: WorkflowStructure,
 ): AnyPhasegateError | undefined {
   if (positionOf(structure, phase) < 0) return phaseOutOfRange(structure, phase);

@@ -440,3 +440,33 @@ describe("a waiver for a host with approvers", () => {
     expect(await careful.getState(sessionId)).toMatchObject({ currentPhase: 1, waivedPhases: [] });
   });
 });
+
+describe("several booleans that are said to be false", () => {
+  const lots = (count: number) => {
+    const names = Array.from({ length: count }, (_, index) => `claim_${index}`);
+    const evidence = Object.fromEntries(names.map((name) => [name, { type: "boolean" as const, required: true }]));
+    const gate = { fields: evidence };
+    const phases = [{ number: 1, name: "Only", content: "# Only\n", gate }] as const;
+    const workflow = defineWorkflow({ type: "lots", revision: "1", name: "Lots", description: "Claims", phases });
+    return { names, workflow };
+  };
+
+  it("are one request, with each reason", async () => {
+    const { names, workflow } = lots(2);
+    const { engine } = makeEngine({ content: new MemoryContent({ workflows: [workflow] }) });
+    const { sessionId } = await engine.start({ workflowType: "lots", target: "a" });
+    const evidence = Object.fromEntries(names.map((name) => [name, { value: false, why: `no ${name}` }]));
+    const { waiverAsked } = Object(await engine.completePhase(sessionId, { phase: 1, evidence }));
+    expect(waiverAsked).toMatchObject({ fields: names });
+    expect(await engine.getWaiver(sessionId)).toMatchObject({ reason: "claim_0: no claim_0; claim_1: no claim_1" });
+  });
+
+  it("are none if a request can't name so many", async () => {
+    const { names, workflow } = lots(51);
+    const { engine } = makeEngine({ content: new MemoryContent({ workflows: [workflow] }) });
+    const { sessionId } = await engine.start({ workflowType: "lots", target: "a" });
+    const evidence = Object.fromEntries(names.map((name) => [name, { value: false, why: "no" }]));
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: false });
+    expect(await engine.getWaiver(sessionId)).toBeUndefined();
+  });
+});
