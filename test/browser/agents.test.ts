@@ -132,6 +132,9 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     await begin(second, "src/missed.ts");
     await submit(second, theirs, 1, { tests_pass: true, files: ["src/a.ts"] });
     const again = await connectToBin([...flags, ...inspector], env, { bin });
+    // The keys of the page have ended with the server that gave them: the person opens its URL again.
+    await page.goto("about:blank");
+    await page.goto(`${origin}/#token=${TOKEN}`);
     await row("src/missed.ts").waitFor();
     await row("src/theirs.ts").getByText("approval").waitFor();
     await page.getByText("The connection is lost.").waitFor({ state: "detached" });
