@@ -64,16 +64,12 @@ function dependenciesWithin(tasks: readonly PlanTask[], done: ReadonlySet<string
   const waiting = new Map<string, number[]>();
   const partsOf = new Map<string, string[]>();
   for (const task of parts ? tasks : []) {
-    for (const parent of parentsOf(task)) partsOf.set(parent, [...(partsOf.get(parent) ?? []), task.id]);
+    for (const parent of parentsOf(task)) addTo(partsOf, parent, task.id);
   }
   const missing = tasks.map(({ id: own, dependencies }, index) => {
     const named = [...dependencies, ...(partsOf.get(own) ?? [])];
     const needed = new Set(named.filter((id) => here.has(id) && !done.has(id)));
-    for (const id of needed) {
-      const others = waiting.get(id);
-      if (others === undefined) waiting.set(id, [index]);
-      else others.push(index);
-    }
+    for (const id of needed) addTo(waiting, id, index);
     return needed.size;
   });
   return { missing, waiting };
@@ -82,11 +78,21 @@ function dependenciesWithin(tasks: readonly PlanTask[], done: ReadonlySet<string
 /** The length up to which an id is read for the tasks that it is part of, in characters. */
 const ID_READ = 100;
 
-/** Returns the ids of the tasks that a task is part of by its id: `2` and `2.1` for `2.1.3`, unless it depends on them. */
+/** Returns the ids of the tasks that a task is part of by its id: `2` and `2.1` for `2.1.3`. */
+export function idsAbove(id: string): string[] {
+  return [...id.slice(0, ID_READ).matchAll(/\./g)].map(({ index }) => id.slice(0, index));
+}
+
+/** Returns the ids of the tasks that come after a task, since it is a part of them: those that it depends on come before. */
 function parentsOf({ id, dependencies }: Pick<PlanTask, "id" | "dependencies">): string[] {
-  return [...id.slice(0, ID_READ).matchAll(/\./g)]
-    .map(({ index }) => id.slice(0, index))
-    .filter((parent) => !dependencies.includes(parent));
+  return idsAbove(id).filter((parent) => !dependencies.includes(parent));
+}
+
+/** Adds a value to the list of a key. */
+export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 /** Returns the tasks of a phase in the order of the source, but a task such as `2` after `2.1` and `2.2`, its parts. */
@@ -116,8 +122,8 @@ export interface LinkedPhase {
   readonly tasks: readonly LinkedTask[];
 }
 
-/** Maximum number of dependencies of a plan. A phase means all its tasks, and each task may name it. */
-const EDGES_MAX = 500_000;
+/** Maximum number of dependencies of a plan. A phase or a group means all its tasks, and each task may name it. */
+export const EDGES_MAX = 500_000;
 
 /**
  * Returns the ids that each task depends on, by the task's id. A phase means all its tasks. Unknown ids and the task itself

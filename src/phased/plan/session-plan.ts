@@ -2,8 +2,8 @@
  * The plan as a session sees it. A task such as `2` whose parts are `2.1` and `2.2`, and that says nothing itself, is no task of
  * its own: it is done when they are, and its box is ticked with the last of them.
  */
-import { partsFirst } from "../../plan/order.js";
-import type { Plan, PlanReading, PlanTask } from "../../plan/plan.js";
+import { addTo, EDGES_MAX, idsAbove, partsFirst } from "../../plan/order.js";
+import { type Plan, type PlanReading, type PlanTask, planError } from "../../plan/plan.js";
 import type { SourceParser } from "../../ports/content-provider.js";
 
 /** Returns a parser of plans as sessions see them: without groups, and with the parts of a task before it. */
@@ -16,7 +16,7 @@ export function forSessions(parser: SourceParser): SourceParser {
   };
   const parse: SourceParser["parse"] = (text, file) => {
     const reading = read(text, file);
-    return { ...reading, plan: withoutGroups(reading.plan) };
+    return { ...reading, plan: withoutGroups(reading.plan, file) };
   };
   if (parser.tick === undefined) return { parse };
   const tick = parser.tick.bind(parser);
@@ -34,21 +34,21 @@ export function forSessions(parser: SourceParser): SourceParser {
   };
 }
 
-/** Returns the tasks that are only groups of others of their phase, each with its parts. */
+/** Returns the tasks that are only groups of others of their phase, each with its parts. No part waits for its group. */
 function groupsOf({ phases }: Plan): ReadonlyMap<PlanTask, readonly PlanTask[]> {
-  const groups = new Map<PlanTask, PlanTask[]>();
+  const parts = new Map<PlanTask, PlanTask[]>();
+  const needed = new Set<PlanTask>();
   for (const { tasks } of phases) {
     const byId = new Map(tasks.map((task) => [task.id, task]));
     for (const task of tasks) {
-      const dots = [...task.id.matchAll(/\./g)].map(({ index }) => task.id.slice(0, index));
-      for (const id of dots) {
-        const above = byId.get(id);
-        if (above === undefined || saysSomething(above)) continue;
-        groups.set(above, [...(groups.get(above) ?? []), task]);
+      for (const above of idsAbove(task.id).flatMap((id) => byId.get(id) ?? [])) {
+        addTo(parts, above, task);
+        if (task.dependencies.includes(above.id)) needed.add(above);
       }
     }
   }
-  return new Map([...groups].map(([group, parts]) => [group, parts.filter((part) => !groups.has(part))]));
+  const groups = new Map([...parts].filter(([task]) => !needed.has(task) && !saysSomething(task)));
+  return new Map([...groups].map(([group, own]) => [group, own.filter((part) => !groups.has(part))]));
 }
 
 function saysSomething({ description, acceptanceCriteria, optional, state }: PlanTask): boolean {
@@ -59,17 +59,18 @@ function isDone(parts: readonly PlanTask[]): boolean {
   return parts.every(({ state, optional }) => state === "done" || state === "dropped" || optional);
 }
 
-/** Whoever waits for a group waits for its parts, and they wait for what it waits for. */
-function withoutGroups(plan: Plan): Plan {
+/** Whoever waits for a group waits for its parts, and they wait for what it waits for. Throws `PLAN_PARSE` for too many of these. */
+function withoutGroups(plan: Plan, file: string): Plan {
   const groups = groupsOf(plan);
   const parts = new Map([...groups].map(([{ id }, own]) => [id, own.map((task) => task.id)]));
-  const above = new Map<PlanTask, string[]>();
-  for (const [{ dependencies }, own] of groups) {
-    for (const part of own) above.set(part, [...(above.get(part) ?? []), ...dependencies]);
-  }
+  const around = new Map<PlanTask, PlanTask[]>();
+  for (const [group, own] of groups) for (const part of own) addTo(around, part, group);
+  let edges = 0;
   const needs = (task: PlanTask) => {
-    const ids = [...task.dependencies, ...(above.get(task) ?? [])].flatMap((id) => parts.get(id) ?? [id]);
-    return [...new Set(ids)].filter((id) => id !== task.id);
+    const named = [task, ...(around.get(task) ?? [])].flatMap(({ dependencies }) => dependencies);
+    edges += named.reduce((sum, id) => sum + (parts.get(id)?.length ?? 1), 0);
+    if (edges > EDGES_MAX) throw tooMany(task, file);
+    return [...new Set(named.flatMap((id) => parts.get(id) ?? [id]))].filter((id) => id !== task.id);
   };
   const phases = plan.phases.map((phase) => ({
     ...phase,
@@ -78,4 +79,9 @@ function withoutGroups(plan: Plan): Plan {
     ),
   }));
   return { ...plan, phases };
+}
+
+function tooMany({ id, position: { line, column } }: PlanTask, file: string) {
+  const message = `its tasks have more than ${EDGES_MAX} dependencies up to task ${id}: a task with parts means all of them`;
+  return planError({ file, line, column }, message, "Let fewer tasks depend on tasks with parts.");
 }

@@ -25,6 +25,17 @@ describe("a task that is only the group of others", () => {
     ]);
   });
 
+  it("is one if a part waits for it: no part would wait for itself", () => {
+    const text = "- [ ] 1. A\n  - [ ] 1.1 B (depends on Task 1)\n  - [ ] 1.2 C (depends on Task 1)\n";
+    expect(tasksOf(text)).toEqual(["1", "1.1 1", "1.2 1"]);
+  });
+
+  it("is refused where so many wait for it that its parts would be too many dependencies", () => {
+    const some = (line: (index: number) => string) => Array.from({ length: 800 }, (_, index) => line(index)).join("");
+    const text = `- [ ] 1. A\n${some((index) => `  - [ ] 1.${index + 1} B\n`)}${some((index) => `- [ ] ${index + 2}. C (depends on Task 1)\n`)}`;
+    expect(() => tasksOf(text)).toThrow("more than 500000 dependencies");
+  });
+
   it("is ticked with its last part, and is open again with the first that is", () => {
     const text = "- [ ] 1. A\n  - [ ] 1.1 B\n  - [ ]* 1.2 C\n  - [ ] 1.3 D\n    - [ ] 1.3.1 E\n";
     const half = tick(text, true, "1.1");
