@@ -4,8 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { commitsPackages } from "../setup/ignored.js";
 import { isConfirmed, readOwnRecord, trusted } from "../setup/own-record.js";
-import type { Roots } from "../setup/places.js";
-import { STATE, WORKFLOWS } from "../setup/places.js";
+import { type Roots, STATE, WORKFLOWS } from "../setup/places.js";
 import { type Mode, planSetup } from "../setup/plan.js";
 import {
   applyPlan,

@@ -27,15 +27,13 @@ interface SaidFalse {
   readonly problems: readonly Problem[];
 }
 
-/** Reads the booleans that are said to be false; undefined if there are none. */
+/** Reads the booleans that are said to be false. Returns undefined where no boolean is. */
 export function readFalse(
   gate: GateDefinition,
   evidence: JsonObject,
   enforcement: Enforcement = "strict",
 ): SaidFalse | undefined {
-  let mayBe = false;
-  for (const value of Object.values(evidence)) mayBe ||= typeof value === "object";
-  if (!mayBe) return undefined;
+  if (!Object.values(evidence).some((value) => typeof value === "object")) return undefined;
   const reasons = new Map<string, string>();
   const read = (name: string, value: JsonValue): JsonValue => {
     const why = isJsonObject(value) ? reasonIn(value) : undefined;

@@ -2,7 +2,7 @@
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { ownedBy } from "../ports/actor.js";
-import { type Levels, Notifier } from "../runtime/notifier.js";
+import { ENGINE_LEVELS, type Levels, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
@@ -202,12 +202,7 @@ export const PHASED_LEVELS: Levels<keyof EngineNotifications> = {
   completed: "info",
   failed: "info",
   deleted: "info",
-  verifying: "debug",
-  replayed: "debug",
-  conflict: "debug",
-  refused: "info",
-  security: "warn",
-  internalError: "error",
+  ...ENGINE_LEVELS,
 };
 
 /** Notifies an engine's host. */

@@ -121,8 +121,8 @@ export class Session<
   }
 
   /**
-   * Notes a task of the current phase as done, for whoever continues the work. To the gate of a phase from a plan it is the
-   * claim of this task; to other gates it is none. It counts as no attempt. Noting it again changes nothing. `skipped` leaves
+   * Notes a task of the current phase as done, for whoever continues the work. The gate of a phase from a plan takes it as
+   * the claim of this task; other gates don't look at it. It counts as no attempt. Noting it again changes nothing. `skipped` leaves
    * optional tasks out; `task` may then be undefined.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
    *   is not the current one.

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { ownedBy } from "../ports/actor.js";
-import { type Levels, linkTo, Notifier } from "../runtime/notifier.js";
+import { ENGINE_LEVELS, type Levels, linkTo, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { RoutedCommit } from "./state/machine.js";
 
@@ -100,12 +100,7 @@ export const ROUTED_LEVELS: Levels<keyof RoutedNotificationMap> = {
   completed: "info",
   failed: "warn",
   deleted: "info",
-  verifying: "debug",
-  replayed: "debug",
-  conflict: "debug",
-  refused: "info",
-  security: "warn",
-  internalError: "error",
+  ...ENGINE_LEVELS,
 };
 
 /** Notifies a routed engine's host. */

@@ -26,6 +26,16 @@ interface Failures {
 /** The notifications by name, each with the level at which it is logged. */
 export type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "warn" | "error">>;
 
+/** The levels of the notifications that phased and routed engines share. */
+export const ENGINE_LEVELS = {
+  verifying: "debug",
+  replayed: "debug",
+  conflict: "debug",
+  refused: "info",
+  security: "warn",
+  internalError: "error",
+} as const;
+
 /** Sends notifications to listeners, each isolated from the others. */
 export class Notifier<Names extends Failures> {
   readonly #emitter = new EventEmitter<string>();

@@ -7,6 +7,7 @@ import type { JsonValue } from "../workflow/json.js";
 import { contentOf } from "./committed-files.js";
 import { reported, uncommittedIn } from "./git.js";
 import { findRepository, type GitHost, NotComparable } from "./git-repository.js";
+import { failedSchema } from "./named-files.js";
 
 /** The contents of files, as `contentOf` tells them, by their names. */
 type Contents = Readonly<Record<string, string>>;
@@ -22,8 +23,6 @@ export interface State {
 export const stateSchema = z.strictObject({ head: z.string(), files: z.record(z.string(), z.string()) });
 
 /** What is recorded if the state could not be read, which an agent may have caused. */
-const failedSchema = z.strictObject({ failed: z.string() });
-
 /** Time limit of a snapshot, in milliseconds. */
 const SNAPSHOT_MS = 60_000;
 

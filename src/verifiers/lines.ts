@@ -13,7 +13,7 @@ import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import { countParam, defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { checkPaths, isNamedBy, plainPath, productAt, refuseFilledGlobs } from "./named-files.js";
+import { checkPaths, isNamedBy, pathsIn, plainPath, productAt, refuseFilledGlobs } from "./named-files.js";
 import { readSubject, shownPath } from "./subject.js";
 
 /** Parameters for the number of matches. */
@@ -183,9 +183,9 @@ export function lineExists(sandbox: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
     params,
-    checkParams: ({ paths = [], except = [] }) => checkPaths(NAME, [...paths, ...except]),
+    checkParams: (given) => checkPaths(NAME, pathsIn(given)),
     async verify(given, { value, session }, signal) {
-      refuseFilledGlobs(NAME, [...(given.paths ?? []), ...(given.except ?? [])], session);
+      refuseFilledGlobs(NAME, pathsIn(given), session);
       const places = placesIn(value, given.min ?? 1);
       const texts = new Map<string, readonly string[]>();
       const wrong: string[] = [];

@@ -8,6 +8,7 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";
 import type { VerifyRequest } from "../ports/verifier.js";
 import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
+import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath, shown } from "../workflow/names.js";
 import { textParam, wrongParam } from "./define-verifier.js";
 import { isProduct } from "./products.js";
@@ -54,6 +55,27 @@ export function checkPaths(verifier: string, paths: readonly string[], instead =
     else if (checkPlaceholders({ path }).some((name) => name.startsWith("evidence."))) {
       throw wrongParam(verifier, "path", `there is no evidence when the phase begins${instead}`);
     }
+  }
+}
+
+/** Returns all paths of a check's parameters. */
+export function pathsIn(given: {
+  readonly paths?: readonly string[] | undefined;
+  readonly except?: readonly string[] | undefined;
+}): readonly string[] {
+  return [...(given.paths ?? []), ...(given.except ?? [])];
+}
+
+/** The form of a snapshot that could not be taken: the reason, which an agent may have caused. */
+export const failedSchema = z.strictObject({ failed: z.string() });
+
+/** Takes a snapshot. A failure is recorded, too: a retry would take it after the agent has changed what it must not change. */
+export async function orFailed(take: () => Promise<JsonValue>): Promise<JsonValue> {
+  try {
+    return await take();
+  } catch (error) {
+    if (isPhasegateError(error)) return { failed: error.message };
+    throw error;
   }
 }
 

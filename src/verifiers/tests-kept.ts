@@ -3,18 +3,19 @@
  * as much. It runs nothing: it reads the lines that declare tests, assert something, or turn tests off in the usual runners.
  */
 import * as z from "zod";
-import { isPhasegateError } from "../errors.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
-import type { JsonValue } from "../workflow/json.js";
 import { firstFew, shown } from "../workflow/names.js";
 import { defineVerifier, textParam } from "./define-verifier.js";
 import { linesOf } from "./lines.js";
 import {
   boundedReader,
   checkPaths,
+  failedSchema,
   findNamed,
   namedFilesParams,
+  orFailed,
+  pathsIn,
   plainPath,
   refuseFilledGlobs,
   sinceWords,
@@ -66,8 +67,7 @@ const testsSchema = z.strictObject({
 
 type Tests = z.infer<typeof testsSchema>;
 
-/** What was recorded; or why it could not be read, which an agent may have caused. */
-const snapshotSchema = z.union([testsSchema, z.strictObject({ failed: z.string() })]);
+const snapshotSchema = z.union([testsSchema, failedSchema]);
 
 /** Checks whether the tests of a project are still there, are run, and assert as much as before. */
 export function testsKept(sandbox: Sandbox): Verifier {
@@ -75,18 +75,14 @@ export function testsKept(sandbox: Sandbox): Verifier {
     name: NAME,
     params,
     keepsSnapshot: true,
-    checkParams: ({ paths = [], except = [] }) => checkPaths(NAME, [...paths, ...except]),
-    async snapshot(given, { session }): Promise<JsonValue> {
-      try {
-        refuseFilledGlobs(NAME, [...(given.paths ?? []), ...(given.except ?? [])], session);
-        return await testsIn(sandbox, given);
-      } catch (error) {
-        if (isPhasegateError(error)) return { failed: error.message };
-        throw error;
-      }
-    },
+    checkParams: (given) => checkPaths(NAME, pathsIn(given)),
+    snapshot: (given, { session }) =>
+      orFailed(() => {
+        refuseFilledGlobs(NAME, pathsIn(given), session);
+        return testsIn(sandbox, given);
+      }),
     async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
-      refuseFilledGlobs(NAME, [...(given.paths ?? []), ...(given.except ?? [])], session);
+      refuseFilledGlobs(NAME, pathsIn(given), session);
       const before = snapshotSchema.safeParse(snapshot);
       if (!before.success) return { ok: false, message: "the tests were not recorded when this phase was entered" };
       if ("failed" in before.data) {

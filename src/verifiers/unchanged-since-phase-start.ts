@@ -12,10 +12,12 @@ import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import {
   boundedReader,
   checkPaths,
+  failedSchema,
   findNamed,
   isGlob,
   isNamedBy,
   namedFilesParams,
+  orFailed,
   plainPath,
   refuseFilledGlobs,
   sinceWords,
@@ -46,10 +48,7 @@ const fileSchema = z.strictObject({
 type FileState = z.infer<typeof fileSchema>;
 
 /** What the files were like; or why that could not be read, which an agent may have caused. */
-const snapshotSchema = z.union([
-  z.strictObject({ files: z.array(fileSchema) }),
-  z.strictObject({ failed: z.string() }),
-]);
+const snapshotSchema = z.union([z.strictObject({ files: z.array(fileSchema) }), failedSchema]);
 
 /** Checks whether files are byte for byte as they were when the phase was entered. */
 export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
@@ -58,16 +57,11 @@ export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
     params,
     keepsSnapshot: true,
     checkParams,
-    async snapshot(given, { session }): Promise<JsonValue> {
-      try {
+    snapshot: (given, { session }) =>
+      orFailed(async () => {
         refuseFilledGlobs(NAME, [...namedPaths(given), ...(given.except ?? [])], session);
         return storable(await statesOf(sandbox, given));
-      } catch (error) {
-        // A failure would be recorded again by a retry, after the agent has changed what it must not change.
-        if (isPhasegateError(error)) return { failed: error.message };
-        throw error;
-      }
-    },
+      }),
     async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
       const paths = namedPaths(given);
       refuseFilledGlobs(NAME, [...paths, ...(given.except ?? [])], session);

@@ -94,8 +94,9 @@ export async function runVerifiers(
     return running;
   });
   const results = await runBounded(jobs, { ...VERIFY_DEFAULTS, ...options });
+  const ends = new Map(inOrder.map(([index], place) => [index, results[place]]));
   return checks.map((check, index) => {
-    const end = results[inOrder.findIndex(([place]) => place === index)] ?? { status: "stopped" };
+    const end = ends.get(index) ?? { status: "stopped" };
     const outcome = outcomeOf(check.verifier, end, verifierOf(verifiers, check.verifier) !== undefined);
     if (outcome.failed) onFailure?.(check, end.status === "failed" ? end.error : new Error(outcome.message));
     return outcome;
