@@ -7,7 +7,7 @@ import { codeParts } from "../workflow/from-markdown.js";
 
 /** A checkbox in a line: columns from 0. */
 export interface FoundCheckbox {
-  /** The text between the brackets, without spaces: `""`, `x`, `-`, `done`; of `☐` and `TODO`, that itself. */
+  /** The text between the brackets, without spaces: `""`, `x`, `-`, `done`. Without brackets, the whole: `☐`, `TODO`. */
   readonly mark: string;
   /** The column of the character to change; for `[]`, the column where one is inserted. */
   readonly column: number;
@@ -51,8 +51,9 @@ export function markFor(done: boolean, mark: string): string {
 const BLANK = String.raw`[^\S\r\n]`;
 /** Any one sign, also escaped. A letter is one only at the start of an item: `[P]` means parallel. */
 const SIGN = String.raw`\\?(?:[^\s[\]［］【】\\\p{L}\p{N}]\uFE0F?|[xX])`;
-/** At the start of an item: a letter, a mark in bold, or a word for a state. */
+/** English words for states, as people write them between brackets. */
 const STATES = "done complete completed todo open pending wip doing in-progress blocked skipped canceled cancelled n/a";
+/** At the start of an item: a letter, a mark in bold, or a word for a state. */
 const WORD = String.raw`\p{L}|[*_]{1,2}[xX][*_]{1,2}|${STATES.split(" ").flatMap(inCases).join("|")}`;
 /** The words that outliners have in place of a box. */
 const KEYWORD = String.raw`(?:TODO|DONE|DOING|LATER|NOW|WAITING|CANCELL?ED)(?=[ \t]+[^\s:])`;
@@ -74,7 +75,7 @@ function brackets(sign: string): string {
   return `${OPENING}(${BLANK}*)(?:(${sign})(${BLANK}*))?${CLOSING}`;
 }
 
-/** After emphasis; `[x](…)` and `[x][…]` are links, if it is no number in brackets, and `[a]: …` is a definition. */
+/** After emphasis. `[x](…)` is a link, unless the brackets hold a number; `[x][…]` is one, too, and `[a]: …` is a definition. */
 const AT_START = new RegExp(
   String.raw`(?:\*\*|__|~~|[*_])?[ \t]*(?:${brackets(`${SIGN}|${WORD}`)}(?![[:]|\((?!\d[\d.]*[a-z]?\)))|(${BALLOT}|${KEYWORD})\uFE0F?)`,
   "uy",

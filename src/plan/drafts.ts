@@ -284,9 +284,9 @@ function stateOf(draft: TaskDraft, inside: Inside, marks: Marks, report: PlanRep
       const { unclear, word } = status;
       const message = `'${unclear.text}' ${word === undefined ? "is no known state" : "says done and limits it"}; the task counts as pending`;
       report.warn("STATE_UNKNOWN", unclear.position, message, "Write 'Done', 'Pending' or another state alone.");
+      return "pending";
     }
-    const isClear = status?.unclear === undefined;
-    const isDone = isClear && inside.open === 0 && (inside.all > 0 || status?.state === "done");
+    const isDone = inside.open === 0 && (inside.all > 0 || status?.state === "done");
     if (status?.state === "done" && !isDone) isStill("says done and counts as pending");
     if (status?.state !== undefined && status.state !== "done") return status.state;
     return isDone ? "done" : "pending";

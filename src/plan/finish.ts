@@ -9,7 +9,7 @@ import { descriptionOf, isLegend, type PhaseDraft, statesOf, type TaskDraft, Uni
 import { type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask, TaskState } from "./plan.js";
 import type { PlanReader } from "./reader.js";
-import { ancestorsOf, cellsOf, isWithin, type Row } from "./rows.js";
+import { ancestorsOf, cellsOf, holdersOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { durationIn, readTaskLine } from "./task-line.js";
 import { fieldOf, isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
@@ -147,22 +147,9 @@ export function reportMarked(
   const empty = new Set(phases.flatMap(({ tasks, position }) => (tasks.length === 0 ? [position.line] : [])));
   const isChecklist = (parent: Row | undefined) =>
     checklists.has(parent) || (parent !== undefined && empty.has(source.position(parent.line, 0).line));
-  const holders = new Set(rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox && parent) || []));
-  for (const [index, row] of rows.entries()) {
+  const holders = holdersOf(rows);
+  for (const row of rows) {
     const { kind, depth, checkbox, text, line, column, parent } = row;
-    // A row of a table whose others have a box; the line below the header has only `-`.
-    const isBeside = [rows[index - 1], rows[index + 1]].some(
-      (one) => one?.cells !== undefined && one.parent === parent,
-    );
-    if (kind === "cells" && isBeside && !/^[\s|:-]+$/.test(source.text(line + 1))) {
-      const hint = "If it is one, write '[ ]' or '[x]' in the cell that the other rows have it in.";
-      report.warn(
-        "TASK_UNREAD",
-        source.position(line, column),
-        `the row '${text}' is not read as a task: it has no checkbox`,
-        hint,
-      );
-    }
     const rest = withoutLeadingMarks(text);
     if (kind !== "item" || checkbox !== undefined || told.has(line)) continue;
     const waits = holders.has(row) && readTaskLine(text, dialect.ids, outline.ids, words).dependencies !== undefined;
@@ -182,6 +169,19 @@ export function reportMarked(
       `'${rest}' is not read as a task: it has no checkbox`,
       "If it is one, write '- [ ]' or '- [x]' in place of the symbol.",
     );
+  }
+}
+
+/** Reports the rows of tables without a checkbox beside others that have one. */
+export function reportCells(rows: readonly Row[], { source }: PlanReader, report: PlanReport): void {
+  for (const [index, { kind, text, line, column, parent }] of rows.entries()) {
+    const beside = [rows[index - 1], rows[index + 1]];
+    const isTasks = beside.some((one) => one?.cells !== undefined && one.parent === parent);
+    // The line below the header has only `-`.
+    if (kind !== "cells" || !isTasks || /^[\s|:-]+$/.test(source.text(line + 1))) continue;
+    const message = `the row '${text}' is not read as a task: it has no checkbox`;
+    const hint = "If it is one, write '[ ]' or '[x]' in the cell that the other rows have it in.";
+    report.warn("TASK_UNREAD", source.position(line, column), message, hint);
   }
 }
 

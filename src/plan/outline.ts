@@ -4,7 +4,7 @@
  */
 import type { Dialect } from "./drafts.js";
 import { codePrefixes, IdReader, type TaskIds } from "./ids.js";
-import { ancestorsOf, isWithin, type Row, titleOf } from "./rows.js";
+import { ancestorsOf, holdersOf, isWithin, type Row, titleOf } from "./rows.js";
 import {
   fieldOf,
   isGateTitle,
@@ -208,8 +208,7 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Ment
   const found: Mention[] = [];
   const forms = headingForms(rows, dialect, ids);
   let open: Mention | undefined;
-  // Items without a checkbox that hold some.
-  const holders = new Set(rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox && parent) || []));
+  const holders = holdersOf(rows);
   const numbers = nextNumbers(rows, dialect, ids);
   for (const row of rows) {
     const checked = row.kind === "heading" ? headingId(row, forms, ids) : checkedId(row, dialect, ids);

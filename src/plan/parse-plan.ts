@@ -30,6 +30,7 @@ import {
   dependencyLines,
   finishPlan,
   readDurations,
+  reportCells,
   reportListed,
   reportMarked,
   reportOfOthers,
@@ -119,6 +120,7 @@ export function readTree(
   reportRegions(regions, source, report);
   reportUnread(rows, reader, report);
   reportMarked(rows, reader, report);
+  reportCells(rows, reader, report);
   reportListed(reader, plan, report);
   reportRepeated(reader, plan, report);
   reportOfOthers(reader, report);

@@ -22,7 +22,7 @@ import {
   namesOnlyIds,
   namesOnlyTasks,
 } from "./titles.js";
-import type { Vocabulary } from "./words.js";
+import { stateBySign, type Vocabulary } from "./words.js";
 
 /** The rows below a label or a heading. */
 interface Block {
@@ -425,7 +425,7 @@ export class PlanReader {
     // Without a box, a tick replaces what limits the word, too.
     const whole = word?.limited && box === undefined ? said.slice(word.index) : word?.word;
     task.status ??= {
-      state: word === undefined ? this.words.stateBySign(said) : word.limited ? undefined : word.state,
+      state: word === undefined ? stateBySign(said) : word.limited ? undefined : word.state,
       ...(whole !== undefined && { word: { text: whole, position } }),
       ...((word?.limited || (word === undefined && /\p{L}/u.test(said))) && { unclear: { text: said, position } }),
     };
@@ -725,9 +725,7 @@ const STATE_AT_END =
 function statusInTitle(text: string, words: Vocabulary): Pick<TaskDraft, "status"> {
   const end = STATE_AT_END.exec(text.slice(-40))?.[1]?.trim() ?? "";
   const said = words.stateIn(end);
-  const signs = [AT_BEGIN.exec(text)?.[1], AT_END.exec(text.slice(-40))?.[1], end].map((one) =>
-    words.stateBySign(one ?? ""),
-  );
+  const signs = [AT_BEGIN.exec(text)?.[1], AT_END.exec(text.slice(-40))?.[1], end].map((one) => stateBySign(one ?? ""));
   const state = said?.word.length === end.length && end !== "" ? said.state : signs.find((one) => one !== undefined);
   return state === undefined ? {} : { status: { state } };
 }

@@ -41,6 +41,11 @@ export function isWithin(row: Row, above: Row | undefined): boolean {
   return above === undefined || ancestorsOf(row).includes(above);
 }
 
+/** Returns the rows right above items with a checkbox. */
+export function holdersOf(rows: readonly Row[]): ReadonlySet<Row> {
+  return new Set(rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox && parent) || []));
+}
+
 /** Returns all rows of a tree, in order. `words` gives labels and titles their meaning. */
 export function readRows(source: SourceText, tree: Root, words: Vocabulary): Row[] {
   const isMarked = tree.children.some(({ type }) => type === "heading");
@@ -244,8 +249,9 @@ class RowReader {
       .trimEnd();
     const column = HEADING.exec(text)?.[0].length ?? 0;
     const first = checkboxAt(text, column);
-    const [behindId] = checkboxesIn(text).filter(({ start }) => BEFORE_BOX.test(text.slice(column, start)));
-    const last = first ?? behindId ?? checkboxesIn(text).findLast(({ end }) => end === text.length);
+    const boxes = checkboxesIn(text);
+    const behindId = boxes.find(({ start }) => BEFORE_BOX.test(text.slice(column, start)));
+    const last = first ?? behindId ?? boxes.findLast(({ end }) => end === text.length);
     const before = first === undefined ? text.slice(column, last?.start) : "";
     const title = before + (last === undefined ? "" : text.slice(last.end));
     const box = last === undefined ? {} : { checkbox: last };
@@ -320,7 +326,7 @@ function withState(box: FoundCheckbox | undefined, checked: boolean | null | und
 function afterBox(text: string, column: number, { end }: FoundCheckbox): string {
   const emphasis = /^[*_~]*/.exec(text.slice(column))?.[0] ?? "";
   const rest = text.slice(end);
-  // Emphasis around the box alone is none of the name.
+  // The name has no emphasis that is around the box alone.
   return (emphasis !== "" && rest.startsWith(emphasis) ? rest.slice(emphasis.length) : emphasis + rest).trim();
 }
 

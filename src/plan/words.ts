@@ -134,7 +134,7 @@ const SIGN = new RegExp([...SIGNS.keys()].join("|"), "u");
 const SHARE = /^[^\p{L}\d]*(\d{1,3}) ?(%|\/ ?(\d{1,3}))/u;
 
 /** Returns the state that a text without words says by a sign or a share: `✅`, `80%`, `3/5`. */
-function stateBySign(text: string): SaidState | undefined {
+export function stateBySign(text: string): SaidState | undefined {
   if (/\p{L}/u.test(text)) return undefined;
   const [, part, unit, all = "100"] = SHARE.exec(text) ?? [];
   if (unit !== undefined) return Number(part) >= Number(all) ? "done" : Number(part) > 0 ? "in_progress" : "pending";
@@ -160,8 +160,6 @@ export interface Vocabulary {
   isLabel(concept: "dependencies" | "criteria" | "status", name: string): boolean;
   /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
   stateIn(text: string): SaidWord | undefined;
-  /** Returns the state that a text without words says by a sign or a share. */
-  readonly stateBySign: typeof stateBySign;
   /** Returns the word for done or pending in the language of another word for a state. */
   wordFor(state: "done" | "pending", like: string): string;
   /** Checks whether a text about dependencies begins with a word for none. */
@@ -212,7 +210,6 @@ function compile(extra?: PlanWords): Vocabulary {
       const limited = state === "done" && isLimited(before, text.slice(index + word.length));
       return { state, word, index, limited };
     },
-    stateBySign,
     wordFor: (state, like) => {
       const said = like.toLowerCase().replace(/\s+/g, " ");
       const language = wordsOf("done", extra).findIndex((_, at) =>
