@@ -32,7 +32,7 @@ const ENDS = [...NAMES].filter((name) => name.startsWith("*")).map((name) => nam
 const MARKS = new Map(ALL.flatMap((product) => (typeof product === "string" ? [] : [[product.name, product.marks]])));
 
 /**
- * Checks whether a path is a product. Something of this kind that is committed is none, which the caller knows. `list` returns
+ * Checks whether a path is a product. A committed file is never one: the caller leaves it out. `list` returns
  * the names in a folder.
  */
 export async function isProduct(path: string, list: (path: string) => Promise<readonly string[]>): Promise<boolean> {
