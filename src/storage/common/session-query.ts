@@ -101,7 +101,7 @@ export function encodeCursor(position: Pick<ListPosition, "createdAt"> & { reado
   return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Decodes a cursor of {@link encodeCursor}. Throws `CURSOR_INVALID` for anything else. */
+/** Returns the position in a cursor of {@link sessionPage}. Throws `CURSOR_INVALID` for anything else. */
 export function decodeCursor(cursor: string): ListPosition {
   const [createdAt, sessionId, ...rest] = decodeText(cursor).split("~");
   if (isIsoTime(createdAt) && isSessionId(sessionId) && rest.length === 0) return { createdAt, sessionId };
