@@ -1,8 +1,10 @@
 /** Reads the dependencies of tasks as they are written: in words, `Tasks 1.1-1.4, Phase 2`, and in Kiro's graphs of waves. */
 import * as z from "zod/mini";
 import { ANY_ID } from "./ids.js";
+import { AFTER_NUMBER } from "./relations.js";
 import type { Region, SourceText } from "./source.js";
-import { keyOf, type Vocabulary } from "./words.js";
+import { durationIn } from "./task-line.js";
+import { JOIN, JOIN_WORDS, keyOf, type Vocabulary } from "./words.js";
 
 /** The tasks and phases in a text about dependencies. */
 export interface Named {
@@ -24,7 +26,7 @@ export const RANGE_MAX = 100;
 const NOTHING =
   /^(?:no |n\/?a(?![\p{L}\p{N}])|-+$|—$|can start(?!.*\b(?:after|(?<!at )once|when|upon|following|as soon as|parallel with)\b))/iu;
 
-const RANGE = String.raw`\s*(?:[-–—~～]|[Tt][Oo]|[Tt]hrough)\s*`;
+const RANGE = String.raw`\s*(?:[-–—~～]|\.{2,3}|…|[Tt][Oo]|[Tt]hrough|bis)\s*`;
 
 /** `Phase A`, `Phases A-C`, `Phases A, B and C`: in capitals, since a small letter may be a word. */
 const LETTERED = /\b[Pp]hases?\s+([A-Z](?:\s*(?:[-–—]|,|&|and|to|through|,\s*and)\s*[A-Z](?!\w))*)(?!\w)/g;
@@ -35,8 +37,14 @@ const IDS = new RegExp(
   "gu",
 );
 
-/** `1, 2 and 3`, where nothing else says what the numbers are. */
-const BARE = /^#?\d+(?:\s*(?:,(?:\s*and)?|&|and|、|，|和)\s*#?\d+)*$/i;
+/** `1, 2 and 3-5`, where nothing else says what the numbers are. */
+const BARE = new RegExp(String.raw`^#?\d+(?:${JOIN}#?\d+)*$`, "i");
+
+/** What is before a number that is an id: nothing, another one, or a word for a task. Other nouns count or name something else. */
+const BEFORE_NUMBER = new RegExp(
+  String.raw`(?:^|[^\s\p{L}\p{N}@/]|(?:${JOIN_WORDS}|on|after|once|until|steps?|items?|tasks?))\s*$`,
+  "iu",
+);
 
 /** A word with a digit in it. */
 const WITH_DIGIT = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?/gu;
@@ -50,7 +58,7 @@ const TWO_CODES = /^([A-Z]+)\d+-([A-Z]+)\d+$/;
 export function readDependencies(text: string, words: Vocabulary, isId: (word: string) => boolean): Named {
   const said = text.replace(/[*_`]/g, "").trim();
   if (said === "" || NOTHING.test(said) || words.saysNone(said)) return { tasks: [], phases: [] };
-  let rest = said.replace(/\([^()]*\)|（[^（）]*）/g, " ");
+  let rest = ownField(said).replace(/\([^()]*\)|（[^（）]*）/g, " ");
   const phases: string[] = [];
   const tooLong: string[] = [];
   rest = rest.replace(words.phaseList, (_, after?: string, ordinal?: string) => {
@@ -71,7 +79,7 @@ export function readDependencies(text: string, words: Vocabulary, isId: (word: s
     return " ";
   });
   rest = rest.replace(IDS, (_, first: string, full?: string, number?: string) => {
-    const last = full ?? (number === undefined ? undefined : shortEnd(first, number));
+    const last = full ?? (number === undefined ? undefined : shortEnd(first, number, isId));
     tasks.push(...(last === undefined ? [first] : idRange(first, last, tooLong)));
     return " ";
   });
@@ -80,34 +88,19 @@ export function readDependencies(text: string, words: Vocabulary, isId: (word: s
     return " ";
   });
   const long = tooLong.length === 0 ? {} : { tooLong };
-  if (tasks.length + phases.length === 0 && BARE.test(rest.trim()))
-    return { tasks: numbersIn(rest, tooLong), phases, ...long };
-  const unsure = (rest.match(WITH_DIGIT) ?? []).filter((word) => /\d/.test(word));
-  const unread = tasks.length + phases.length === 0 ? { unread: said } : {};
-  return { tasks, phases, ...unread, ...long, ...(unsure.length === 0 ? {} : { unsure }) };
-}
-
-/** `T001 blocks T002`, `T001 → T002`, `T002 depends on T001`: one id, what is between, and the rest. */
-const EDGE = new RegExp(
-  String.raw`^[*_\s]*(${ANY_ID})[*_]*\s*(?:(blocks|before|→|->|⇒)|(depends on|requires|needs|after|blocked by|←|<-))\s*(\S.*)$`,
-  "iu",
-);
-
-/** Reads the lines of a section about dependencies: the texts by the id of the task that they are about. */
-export function readEdges(lines: readonly string[], words: Vocabulary): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>();
-  const add = (id: string, said: string) => {
-    const texts = found.get(id);
-    if (texts === undefined) found.set(id, [said]);
-    else texts.push(said);
-  };
-  for (const line of lines) {
-    const [, id, before, after, rest = ""] = EDGE.exec(line.replaceAll("`", "")) ?? [];
-    if (id === undefined) continue;
-    if (after !== undefined) add(id, rest);
-    else if (before !== undefined) for (const later of readDependencies(rest, words, () => false).tasks) add(later, id);
+  if (tasks.length + phases.length === 0 && BARE.test(rest.trim())) {
+    const numbers = numbersIn(rest, tooLong);
+    // A range of numbers may be a date.
+    if (!BETWEEN.test(rest) || numbers.some(isId)) return { tasks: numbers, phases, ...long };
   }
-  return found;
+  const unsure = [...rest.matchAll(WITH_DIGIT)].flatMap(({ 0: word, index }) => {
+    if (!/\d/.test(word)) return [];
+    const [before, after] = [rest.slice(Math.max(0, index - 20), index), rest.slice(index + word.length).slice(0, 20)];
+    if (!/^\d+$/.test(word) || (BEFORE_NUMBER.test(before) && AFTER_NUMBER.test(after))) return [word];
+    return [`${/\S{0,20}\s{0,2}$/.exec(before)?.[0]}${word}${/^\s*\S*/.exec(after)?.[0]}`.trim()];
+  });
+  const unread = tasks.length + phases.length === 0 ? { unread: said } : {};
+  return { tasks, phases, ...unread, ...long, ...(unsure.length === 0 ? {} : { unsure: [...new Set(unsure)] }) };
 }
 
 /** The dependencies of tasks, by their ids, as graphs of waves give them. */
@@ -127,11 +120,21 @@ export function readWaves(source: SourceText, regions: readonly Region[]): Waves
   return found;
 }
 
-const BETWEEN = /[-–—~～]|to|through/i;
+/** Returns a text without the fields behind it: `1.1 | Est: 3h`. A field that begins with an id goes on. */
+function ownField(text: string): string {
+  const [first = "", ...others] = text.split(/\s[|·]\s/);
+  return [first, ...others.filter((field) => ID_FIRST.test(field) && durationIn(field) === undefined)].join(", ");
+}
+
+const ID_FIRST = new RegExp(`^\\s*(?:${ANY_ID})`, "u");
+
+const BETWEEN = /[-–—~～]|\.{2,3}|…|to|through|bis/i;
+
+const PARTS = /[,&、，和]|(?<!\p{L})(?:and|und|et|y|e|и)(?!\p{L})/iu;
 
 /** Returns the numbers of a list: `1-3, 5` is 1, 2, 3, 5. */
 function numbersIn(list: string, tooLong: string[]): string[] {
-  return list.split(/,|&|、|，|和|and/i).flatMap((part) => {
+  return list.split(PARTS).flatMap((part) => {
     const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
     if (first === undefined || first === "") return [];
     return last === undefined ? [first] : countUp(["", first], ["", last], tooLong);
@@ -160,10 +163,11 @@ function idRange(first: string, last: string, tooLong: string[]): string[] {
   return countUp([head, from], [tail, to], tooLong);
 }
 
-/** Returns the end of `T001-003`, T003; undefined if it can't be one: `T001-3` may be anything. */
-function shortEnd(first: string, number: string): string | undefined {
+/** Returns the end of `T001-003`, T003; undefined if the plan has no such task: `T001-3` may be anything. */
+function shortEnd(first: string, number: string, isId: (word: string) => boolean): string | undefined {
   const [head, from] = endOf(first);
-  return head.toLowerCase() === "t" && number.length === from.length ? head + number : undefined;
+  const last = head + number.padStart(from.length, "0");
+  return isId(last) || (head.toLowerCase() === "t" && number.length === from.length) ? last : undefined;
 }
 
 /** Returns the letters of a list: `A-C, E` is A, B, C, E. */

@@ -4,36 +4,41 @@
  */
 import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { checkboxAt, checkboxesIn, isTicked, SYMBOL } from "./boxes.js";
-import { readDependencies, readEdges, type Waves } from "./dependency-text.js";
+import { type Named, readDependencies, type Waves } from "./dependency-text.js";
 import { descriptionOf, isLegend, type PhaseDraft, statesOf, type TaskDraft, UniqueIds } from "./drafts.js";
-import { type LinkedPhase, linkTasks } from "./order.js";
+import { EDGES_MAX, type LinkedPhase, linkTasks } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask, TaskState } from "./plan.js";
 import type { PlanReader } from "./reader.js";
+import { type Place, relationsIn } from "./relations.js";
 import { ancestorsOf, cellsOf, holdersOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { durationIn, readTaskLine } from "./task-line.js";
-import { fieldOf, isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
+import { type Field, fieldOf, isGateTitle, namedPhaseNumber, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
 /** Durations by the key of a phase. */
 type Durations = ReadonlyMap<string, string>;
 
+/** A text, and the row that it is from. */
+interface Said {
+  readonly text: string;
+  readonly row: Row;
+}
+
 /** The durations and waves of overviews and graphs. */
 interface Overviews {
   readonly durations: Durations;
   readonly waves: Waves;
-  /** The lines of sections about dependencies. */
-  readonly dependencies: readonly string[];
+  /** The lines about dependencies. */
+  readonly dependencies: readonly Said[];
+  readonly rows: readonly Row[];
 }
 
 /** Returns the plan of the drafts. */
 export function finishPlan(state: PlanReader, overviews: Overviews, report: PlanReport): Plan {
   const phases = numberTasks(numberPhases(state.phases, report), state.outline.identified, report);
-  const blocks = phases.flatMap(({ tasks }) =>
-    tasks.flatMap(({ id, draft }) => draft.blocks.map((said) => `${id} blocks ${said}`)),
-  );
-  const edges = readEdges([...overviews.dependencies, ...blocks], state.words);
-  const linked = phases.map((phase) => linkedPhase(phase, overviews.waves, edges, state.words));
+  const edges = readEdges(phases, overviews, state, report);
+  const linked = phases.map((phase) => linkedPhase(phase, overviews.waves, edges, state));
   const links = linkTasks(linked, report);
   const drafts = phases.flatMap(({ tasks }) => tasks.map(({ draft }) => draft));
   const stateOf = statesOf(drafts, state.marks, report);
@@ -68,21 +73,88 @@ export function reportSecondId(given: string, id: string, position: PlanPosition
 
 const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
 
-/** Returns the lines and items below headings about dependencies. */
-export function dependencyLines(rows: readonly Row[], words: Vocabulary): string[] {
-  const headings = new Set(
-    rows.filter(
-      ({ kind, text }) => kind === "heading" && (/\bdependenc/i.test(text) || fieldOf(text, words) === "dependencies"),
-    ),
-  );
-  return rows.flatMap((row) =>
-    (row.kind === "item" || row.kind === "text") &&
-    row.checkbox === undefined &&
-    ancestorsOf(row).some((above) => headings.has(above))
-      ? [row.text]
-      : [],
-  );
+/** Returns the lines and items below headings about dependencies, and the rows of tables with such a column as sentences. */
+export function dependencyLines(rows: readonly Row[], words: Vocabulary): Said[] {
+  const isAbout = ({ kind, text }: Row) =>
+    kind === "heading" && (/\bdependenc/i.test(text) || fieldOf(text, words) === "dependencies");
+  const headings = new Set(rows.filter(isAbout));
+  let header: readonly string[] | undefined;
+  return rows.flatMap((row) => {
+    const { kind, text, checkbox } = row;
+    const cells = kind === "cells" ? cellsOf(text) : undefined;
+    const column = header?.findIndex((cell) => /^(?:dependencies|blocks)$/.test(fieldOf(cell, words))) ?? -1;
+    const value = cells?.[column] ?? "";
+    const title = header?.[column];
+    header = cells && (header ?? cells);
+    if (column > 0 && /\d/.test(value)) return [{ text: `${cells?.[0]} ${title}: ${value}`, row }];
+    const isLine = (kind === "item" || kind === "text") && checkbox === undefined;
+    return isLine && ancestorsOf(row).some((above) => headings.has(above)) ? [{ text, row }] : [];
+  });
 }
+
+/**
+ * Returns what tasks wait for, by their ids: as it is said in their lines and descriptions, and in the lines about
+ * dependencies. Reports what names tasks beside a word for a dependency, and is not read.
+ */
+function readEdges(
+  phases: readonly NumberedPhase[],
+  { dependencies, rows }: Overviews,
+  { words, source, told }: PlanReader,
+  report: PlanReport,
+): ReadonlyMap<string, readonly Named[]> {
+  const tasks = phases.flatMap((phase) => phase.tasks);
+  const known = new Map(tasks.map(({ id }) => [id.toLowerCase(), id]));
+  const taskOf = new Map(tasks.map(({ id, draft }) => [draft.row, id]));
+  const isId = (word: string) => known.has(word.toLowerCase());
+  const named = (text: string) => readDependencies(text, words, isId);
+  // `US2` is no task where tasks are T001 and T002.
+  const letters = (id: string) => /^\D*/.exec(id.toLowerCase())?.[0];
+  const prefixes = new Set(tasks.map(({ id }) => letters(id)));
+  const found = new Map<string, Named[]>();
+  let edges = 0;
+  const read = (text: string, { line, column }: Row, place: Place, own?: string) => {
+    const position = source.position(line, column);
+    const { relations, unread } = relationsIn(text, words, isId, place);
+    const self: Named = { tasks: own === undefined ? [] : [own], phases: [] };
+    for (const { later, needs } of relations) {
+      const needed = needs === undefined ? self : named(needs);
+      const ids = later === undefined ? self.tasks : named(later).tasks;
+      // A sentence may repeat the task that it is about.
+      if (later === undefined && needed.tasks.join() === own) continue;
+      edges += ids.length * needed.tasks.length;
+      for (const said of edges > EDGES_MAX ? [] : ids) {
+        const id = known.get(said.toLowerCase());
+        if (id !== undefined) {
+          if (found.get(id)?.push(needed) === undefined) found.set(id, [needed]);
+        } else if (prefixes.has(letters(said))) {
+          const message = `the line '${text}' names task ${said}, which is not in the plan`;
+          report.warn("DEPENDENCY_UNKNOWN", position, message, "Name a task of this plan, or remove the line.");
+        }
+      }
+    }
+    if (edges > EDGES_MAX || (unread !== undefined && !PARALLEL.test(text))) {
+      const message = `'${unread ?? text}' names a task beside a word for a dependency, and is not read as one`;
+      report.warn("DEPENDENCY_UNREAD", position, message, "If it is one, write 'Depends on:' in the task that waits.");
+    }
+  };
+  for (const { id, draft } of tasks) {
+    for (const said of [draft.name, ...draft.blocks.map((text) => `blocks ${text}`)]) read(said, draft.row, "line", id);
+  }
+  for (const row of rows) {
+    const own = ancestorsOf(row).find((above) => taskOf.has(above));
+    const isValue = row.label === undefined ? told.has(row.line) : VALUES.has(row.label.field);
+    if (own === undefined || row.checkbox !== undefined || row.kind === "heading" || isValue) continue;
+    read(row.text, row, "description", taskOf.get(own));
+  }
+  for (const { text, row } of dependencies) if (!told.has(row.line)) read(text, row, "about");
+  return found;
+}
+
+/** A sentence about tasks that do not wait for each other. */
+const PARALLEL = /\b(?:parallel|independent|simultaneous)/i;
+
+/** Labels whose text is read by itself. */
+const VALUES: ReadonlySet<Field> = new Set(["dependencies", "blocks", "criteria", "requirements"] as const);
 
 /** Reads the durations in overviews. The first one of a phase counts. */
 export function readDurations(rows: readonly Row[], words: Vocabulary): Durations {
@@ -417,17 +489,23 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
   });
 }
 
+/** The number before an item of a list. */
+const ORDINAL = /^\s*(\d{1,4})[.)]\s/;
+
 function linkedPhase(
   { draft, number, tasks }: NumberedPhase,
   waves: Waves,
-  edges: ReadonlyMap<string, readonly string[]>,
-  words: Vocabulary,
+  edges: ReadonlyMap<string, readonly Named[]>,
+  { words, source }: PlanReader,
 ): LinkedPhase {
-  const linked = tasks.map(({ id, draft: { position, dependencies } }) => ({
+  const linked = tasks.map(({ id, draft: { position, dependencies, name, id: written, row } }) => ({
     id,
     position,
+    name,
+    ordinal: written === undefined ? ORDINAL.exec(source.text(row.line))?.[1] : undefined,
     named: (isId: (word: string) => boolean) => [
-      ...[...dependencies, ...(edges.get(id) ?? [])].map((said) => readDependencies(said, words, isId)),
+      ...dependencies.map((said) => readDependencies(said, words, isId)),
+      ...(edges.get(id) ?? []),
       { tasks: waves.get(id) ?? [], phases: [] },
     ],
   }));

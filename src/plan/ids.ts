@@ -9,7 +9,7 @@ export type TaskIds = "task" | "T" | "number";
 /** A number, with parts and a letter. */
 const NUMBER = String.raw`\d+(?:\.\d+)*(?:\.?[a-z](?![\p{L}\p{N}]))?`;
 /** Capitals and digits with hyphens or dots between; at least one digit, and a letter first. */
-const CODE = String.raw`(?=[A-Z-]{0,12}\d|TXXX)[A-Z][A-Z0-9]{0,11}(?:-[A-Z0-9]{1,12}){0,3}(?:\.\d+)*[A-Za-z]?(?![\p{L}\p{N}])`;
+const CODE = String.raw`(?=[A-Z-]{0,12}\d|TXXX)[A-Z][A-Z0-9]{0,11}(?:-[A-Z0-9]{1,12}){0,3}(?:\.\d+)*[A-Za-z]?(?![\p{L}\p{N}])|#\d+`;
 
 /**
  * Any id, as dependencies name it. A number needs a dot, since `3` alone may count things, and a code has no hyphen after
@@ -78,7 +78,8 @@ export class IdReader {
       return id === undefined ? undefined : titleAfter(text, before.length - id.length, id);
     }
     const title = codeTitle(text);
-    return title !== undefined && this.#codes.has(prefixOf(title.id)) ? title : undefined;
+    if (title === undefined || !this.#codes.has(prefixOf(title.id))) return undefined;
+    return { ...title, id: title.id.replace("#", "") };
   }
 }
 
@@ -105,12 +106,17 @@ const NAMES =
   /^(?:UTF|SHA|MD|ISO|RFC|HTTP|TLS|SSL|ES|H|IPV|OAUTH|GPT|AES|RSA|EC|S|P|Q|V|U|K|MP|UUID|BASE|CVE|WCAG|AA|A)-?$/;
 
 /**
- * Returns the prefixes of codes that are ids in a plan: those with a leading zero (`BE-04`), those with a colon and a
- * hyphen after them, those that several lines begin with, and those with a hyphen if half of the lines have one. `T` is
- * one in each plan.
+ * Returns the prefixes of codes that are ids in a plan: those that a dependency names, those with a leading zero (`BE-04`),
+ * those with a colon and a hyphen after them, those that several lines begin with, and those with a hyphen if half of the
+ * lines have one. `T` is one in each plan. `namedIn` returns the ids that dependencies name.
  */
-export function codePrefixes(texts: Iterable<string>): ReadonlySet<string> {
-  const found = new Set(["T", "TXXX"]);
+export function codePrefixes(
+  texts: readonly string[],
+  namedIn: (isId: (word: string) => boolean) => readonly string[] = () => [],
+): ReadonlySet<string> {
+  const leading = new Set(texts.flatMap((text) => codeTitle(text)?.id ?? []).filter((id) => !/^T\d/.test(id)));
+  const named = leading.size === 0 ? [] : namedIn((word) => leading.has(word));
+  const found = new Set(["T", "TXXX", ...named.map(prefixOf)]);
   const ids = new Map<string, Set<string>>();
   const hyphened = new Set<string>();
   let [lines, codes] = [0, 0];

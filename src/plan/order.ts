@@ -110,6 +110,9 @@ export function partsFirst(tasks: readonly PlanTask[]): readonly PlanTask[] {
 export interface LinkedTask {
   readonly id: string;
   readonly position: PlanPosition;
+  readonly name?: string | undefined;
+  /** The number of its item in a list, if it has no id in the source. */
+  readonly ordinal?: string | undefined;
   /** Reads the dependencies, on demand: a word such as `1.1-1.99` may be many ids. */
   readonly named: (isId: (word: string) => boolean) => readonly Named[];
 }
@@ -141,28 +144,33 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
     if (!keys.has(phase.key)) keys.set(phase.key, phase);
     if (phase.code !== undefined && !known.has(phase.code)) codes.set(phase.code, phase);
   }
+  const names = unique(tasks.map(({ name, id }) => [name?.toLowerCase(), id]));
+  const numbers = new Map<string, string | undefined>();
   let edges = 0;
   for (const phase of phases) {
+    // A list may go on in the next phase, or begin anew.
+    for (const [number, id] of unique(phase.tasks.map(({ ordinal, id }) => [ordinal, id]))) numbers.set(number, id);
+    const idOf: IdOf = (word) => known.get(word) ?? known.get(word.toLowerCase()) ?? numbers.get(word);
     for (const task of phase.tasks) {
-      const named = task.named((word) => known.has(word) || known.has(word.toLowerCase()));
-      for (const one of named) reportUnread(one, task, known, report);
+      const named = task.named((word) => idOf(word) !== undefined).map((one) => byName(one, names));
+      for (const one of named) reportUnread(one, task, idOf, report);
       const found = new Set<string>();
       // Beyond the limit nothing is looked up: a phase can mean thousands of tasks.
-      for (const { tasks: ids, phases: names, unsure = [] } of edges > EDGES_MAX ? [] : named) {
+      for (const { tasks: ids, phases: keysNamed, unsure = [] } of edges > EDGES_MAX ? [] : named) {
         const coded = ids.flatMap((id) => codes.get(id) ?? []);
         for (const id of coded.flatMap((other) => (other === phase ? [] : other.tasks.map((one) => one.id))))
           found.add(id);
-        for (const key of new Set(names)) {
+        for (const key of new Set(keysNamed)) {
           for (const id of tasksOfPhase(key, task, phase, keys, report)) found.add(id);
         }
         const own = ids.filter((id) => !codes.has(id));
-        for (const id of tasksNamed(own, task, known, report)) found.add(id);
-        for (const id of unsure.flatMap((word) => known.get(word) ?? known.get(word.toLowerCase()) ?? [])) {
+        for (const id of tasksNamed(own, task, idOf, report)) found.add(id);
+        for (const id of unsure.flatMap((word) => idOf(word) ?? [])) {
           if (id !== task.id) found.add(id);
         }
       }
       edges += found.size;
-      if (edges > EDGES_MAX && named.some(({ tasks: ids, phases: names }) => ids.length + names.length > 0)) {
+      if (edges > EDGES_MAX && named.some((one) => one.tasks.length + one.phases.length > 0)) {
         const message = `the plan has more than ${EDGES_MAX} dependencies; those of task ${task.id} are ignored`;
         report.warn("DEPENDENCY_UNREAD", task.position, message, "Name fewer tasks and phases.");
       }
@@ -171,6 +179,23 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   }
   reportCycle(links, tasks, report);
   return links;
+}
+
+/** Returns the id of the task that a word names. */
+type IdOf = (word: string) => string | undefined;
+
+/** Returns the values by their keys; of a key that several have, undefined. */
+function unique(pairs: readonly (readonly [string | undefined, string])[]): Map<string, string | undefined> {
+  const found = new Map<string, string | undefined>();
+  for (const [key, value] of pairs) if (key !== undefined) found.set(key, found.has(key) ? undefined : value);
+  return found;
+}
+
+/** Returns the tasks whose names a text has, if it has nothing else. */
+function byName(named: Named, names: ReadonlyMap<string, string | undefined>): Named {
+  const parts = named.unread?.toLowerCase().split(/[,;]/) ?? [];
+  const tasks = parts.flatMap((part) => names.get(part.replace(/["“”]/g, "").trim()) ?? []);
+  return tasks.length > 0 && tasks.length === parts.length ? { tasks, phases: [] } : named;
 }
 
 /**
@@ -198,10 +223,10 @@ const MISSING_MAX = 10;
 function reportUnread(
   { unread: text, tasks, phases, tooLong = [], unsure = [] }: Named,
   { id, position }: LinkedTask,
-  known: ReadonlyMap<string, string>,
+  idOf: IdOf,
   report: PlanReport,
 ): void {
-  const isKnown = (word: string) => known.has(word) || known.has(word.toLowerCase());
+  const isKnown = (word: string) => idOf(word) !== undefined;
   const unread = tasks.length + phases.length === 0 && !unsure.some(isKnown) ? text : undefined;
   for (const range of tooLong.slice(0, MISSING_MAX)) {
     const message = `task ${id}: the range '${range}' has more than ${RANGE_MAX} tasks, so only its two ends count`;
@@ -241,13 +266,7 @@ function unknown(what: string, id: string, position: PlanPosition, report: PlanR
   report.warn("DEPENDENCY_UNKNOWN", position, `task ${id} depends on ${what}, which is not in the plan`, hint);
 }
 
-function tasksNamed(
-  names: readonly string[],
-  { id, position }: LinkedTask,
-  known: ReadonlyMap<string, string>,
-  report: PlanReport,
-): string[] {
-  const idOf = (name: string) => known.get(name) ?? known.get(name.toLowerCase());
+function tasksNamed(names: readonly string[], { id, position }: LinkedTask, idOf: IdOf, report: PlanReport): string[] {
   const missing = names.filter((name) => idOf(name) === undefined);
   for (const name of missing.slice(0, MISSING_MAX)) unknown(`task ${name}`, id, position, report);
   if (missing.length > MISSING_MAX) unknown(`${missing.length - MISSING_MAX} more tasks`, id, position, report);

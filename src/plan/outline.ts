@@ -4,6 +4,7 @@
  */
 import type { Dialect } from "./drafts.js";
 import { codePrefixes, IdReader, type TaskIds } from "./ids.js";
+import { idsNamed } from "./relations.js";
 import { ancestorsOf, holdersOf, isWithin, type Row, titleOf } from "./rows.js";
 import {
   fieldOf,
@@ -94,7 +95,10 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
  */
 function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): TaskRows {
   const marked = rows.filter(({ kind, checkbox }) => kind === "heading" || checkbox !== undefined);
-  const ids = new IdReader(words.taskWord, codePrefixes(marked.map(titleOf)));
+  const ids = new IdReader(
+    words.taskWord,
+    codePrefixes(marked.map(titleOf), (isId) => idsNamed(rows, words, isId)),
+  );
   const idOf = new Map<Row, string>();
   const repeats = new Map<Row, Row>();
   const counts = new Map<string, number>();

@@ -16,7 +16,8 @@
  * - drafts.ts: what differs between dialects, and the state of a task
  * - reader.ts: the task, gate or list to which a row belongs
  * - finish.ts: numbers, ids, durations, and titles and checkboxes without a place in the plan
- * - dependency-text.ts: dependencies as they are written, and graphs of waves
+ * - relations.ts: dependencies in running text
+ * - dependency-text.ts: the tasks and phases that a dependency names, and graphs of waves
  * - order.ts: which tasks are linked, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
@@ -115,6 +116,7 @@ export function readTree(
     durations: readDurations(rows, words),
     waves: readWaves(source, regions),
     dependencies: dependencyLines(rows, words),
+    rows,
   };
   const plan = finishPlan(reader, overviews, report);
   reportRegions(regions, source, report);

@@ -1,6 +1,5 @@
 /** Reads the parts of a task's line: id, marks, name, duration, dependencies, requirements and files. */
 import type { IdReader, TaskIds } from "./ids.js";
-import { namesOnlyIds } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
 /** The parts of a task's line. */
@@ -13,7 +12,7 @@ export interface TaskLine {
   readonly struck: boolean;
   readonly story: string | undefined;
   readonly time: string | undefined;
-  /** The text in parentheses, `(2h, depends on T012, T013)`, or at the end. */
+  /** The text in parentheses, `(2h, depends on T012, T013)`. */
   readonly dependencies: string | undefined;
   readonly requirements: readonly string[];
   readonly files: readonly string[];
@@ -47,7 +46,7 @@ export function readTaskLine(
   const said = isOpened && !isIdStruck ? `~~${rest}` : rest;
   const struck = isIdStruck || isStruck(said);
   const clean = struck ? said.replaceAll("~~", "") : said;
-  const { others, dependencies = dependenciesAtEnd(clean, words) } = takeDependencies(clean, words);
+  const { others, dependencies } = takeDependencies(clean, words);
   const criteria = CRITERIA.exec(clean)?.[1];
   const { name, time } = splitTime(bare(others.replace(CRITERIA, "")));
   return {
@@ -159,7 +158,7 @@ function takeDependencies(
 ): { readonly others: string; readonly dependencies?: string } {
   for (const { 0: whole, 1: ascii, 2: wide, index } of text.matchAll(IN_PARENTHESES)) {
     const inside = ascii ?? wide ?? "";
-    const parts = inside.split(/[,;，；]/);
+    const parts = inside.split(/[,;，；|·]/);
     const first = parts.findIndex((part) => words.dependsInside.test(part));
     if (first === -1) continue;
     const isOther = (part: string, at: number) => at < first || (at > first && durationIn(part) !== undefined);
@@ -170,14 +169,6 @@ function takeDependencies(
     return { others, dependencies: named === null ? said : said.slice(named.index + named[0].length) };
   }
   return { others: text };
-}
-
-/** Returns the dependencies at the end of a text without parentheses, `…, depends on T001 and T002`, if only ids follow. */
-function dependenciesAtEnd(text: string, words: Vocabulary): string | undefined {
-  const end = text.slice(-300);
-  const last = [...end.matchAll(words.dependsLast)].at(-1);
-  const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
-  return said === undefined || !namesOnlyIds(said) ? undefined : said;
 }
 
 /** Returns the id of an acceptance criterion: `(AC: 1, 2)` names only numbers. */

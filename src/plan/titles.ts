@@ -189,7 +189,8 @@ function boldLabel(line: string, words: Vocabulary): Label | undefined {
 /** Returns a label with its meaning. */
 export function label(name: string, text: string, words: Vocabulary): Label {
   // `After:` alone may be above the code that replaces other code.
-  const field = /^after$/i.test(name.trim()) && namesOnlyIds(text) ? "dependencies" : fieldOf(name, words);
+  const isAfter = words.isLabel("after", plain(name)) && namesOnlyIds(text);
+  const field = isAfter ? "dependencies" : fieldOf(name, words);
   return { field, name: name.trim(), text: text.trim() };
 }
 

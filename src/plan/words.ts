@@ -41,12 +41,12 @@ const TABLE: Readonly<Record<Concept, readonly string[]>> = {
   ],
   task: [
     "task, subtask, sub-task / aufgabe, teilaufgabe / tâche, tache / tarea, subtarea / tarefa, subtarefa / ",
-    "compito, attività, sottoattività / задача, подзадача, задание / 任务, 任務, 子任务 / タスク, サブタスク, 作業 / ",
+    "compito, compiti, attività, sottoattività / задача, задачи, задач, подзадача, задание / 任务, 任務, 子任务 / タスク, サブタスク, 作業 / ",
     "작업, 태스크, 과제",
   ],
   dependencies: [
-    "dependency, dependencies, deps, depends, depends on, dependson, requires, needs, blocked by, ",
-    "prerequisite, prerequisites, prerequisite tasks, prior tasks, task dependencies / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von, benötigt, wartet auf, voraussetzungen / ",
+    "dependency, dependencies, deps, dep, depends, depends on, dependson, depend on, depends upon, depending on, dependent on, requires, needs, blocked by, ",
+    "prerequisite, prerequisites, prereq, prereqs, prerequisite tasks, prior tasks, task dependencies / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von, benötigt, wartet auf, voraussetzungen / ",
     "dépendance, dépendances, dépend de, nécessite, prérequis / ",
     "dependencia, dependencias, depende de, requiere, requisitos previos / ",
     "dependência, dependências, depende de, requer, pré-requisitos / ",
@@ -103,11 +103,37 @@ const TABLE: Readonly<Record<Concept, readonly string[]>> = {
   ],
 };
 
+/** Words that say what must be first only beside ids of tasks, in the same order. */
+const AFTER = [
+  "after, once, until, need, require, blocks on, wait for, waits for, waiting for, ",
+  "wait on, waits on, waiting on, blocked until, ⛔ / nach, hängt von, setzt, sobald, erst wenn, blockiert durch, blockiert von / ",
+  "après, bloqué par, bloquée par, une fois / después de, tras, bloqueado por, bloqueada por / ",
+  "depois de, após, bloqueado por, bloqueada por / dopo, bloccato da, bloccata da / после, ждёт, ждет, блокируется / ",
+  "先完成, 等待 / / ",
+];
+/** The same behind the ids. */
+const BEHIND = [
+  "/ / / / / / / 之后, 之後, 以后, 完成后, 完成後 / に依存, の後, 完了後, 終了後, 待ち, が前提, を前提 / ",
+  "에 의존, 완료 후, 이후, 다음에",
+];
+/** Words that say what must be later, beside its ids. */
+const BLOCKS = [
+  "blocks, block, unblocks, blocker for, prerequisite for, prerequisite of, required by, required for, needed by, needed for",
+];
+/** The same, between ids. */
+const BEFORE = String.raw`before(?!\p{L})|precedes(?!\p{L})|→|[-=]>|⇒`;
+
+const NOT_BEFORE = String.raw`(?:cannot|can['’]t|not)(?:\s+\w+){0,2}\s+before(?!\p{L})`;
+
+/** Returns the words of a list in each language. */
+function languagesOf(list: readonly string[]): string[][] {
+  const languages = list.join("").split("/");
+  return languages.map((words) => words.split(",").flatMap((word) => word.trim() || []));
+}
+
 /** Returns the words of a concept in each language, and last those of the host. */
 function wordsOf(concept: Concept, extra: PlanWords | undefined): string[][] {
-  const languages = TABLE[concept].join("").split("/");
-  const built = languages.map((words) => words.split(",").flatMap((word) => word.trim() || []));
-  return [...built, (extra?.[concept] ?? []).map((word) => word.toLowerCase())];
+  return [...languagesOf(TABLE[concept]), (extra?.[concept] ?? []).map((word) => word.toLowerCase())];
 }
 
 /** A state that a word can say. */
@@ -157,7 +183,7 @@ export interface Vocabulary {
   readonly phase: string;
   readonly task: string;
   /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
-  isLabel(concept: "dependencies" | "criteria" | "status", name: string): boolean;
+  isLabel(concept: "dependencies" | "criteria" | "status" | "after", name: string): boolean;
   /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
   stateIn(text: string): SaidWord | undefined;
   /** Returns the word for done or pending in the language of another word for a state. */
@@ -168,8 +194,14 @@ export interface Vocabulary {
   readonly taskWord: RegExp;
   /** `depends on` at the start of a text in parentheses. */
   readonly dependsInside: RegExp;
-  /** The same before the ids at the end of a text. */
-  readonly dependsLast: RegExp;
+  /** A word for a dependency at the end of a text, before ids; a group has the ones with other meanings, such as `after`. */
+  readonly relationBefore: RegExp;
+  /** A word for a dependency at the start of a text, behind ids. */
+  readonly relationBehind: RegExp;
+  /** Returns whether the first word for a dependency says what must be first, `needs`, or what must be later. */
+  relationIn(text: string): "needs" | "blocks" | undefined;
+  /** What may stand between two ids of a list. */
+  readonly joins: RegExp;
   /** `Phase 1`, `Phases 1-3`, `第1阶段`, in texts about dependencies. */
   readonly phaseList: RegExp;
   /** `Task 1 and 2`, where tasks have numbers without a dot. */
@@ -191,13 +223,24 @@ function compile(extra?: PlanWords): Vocabulary {
     dependencies: new Set(of("dependencies")),
     criteria: new Set(of("criteria")),
     status: new Set(of("status")),
+    after: new Set(languagesOf(AFTER).flat()),
   };
   const states = SAID.flatMap((state) => of(state).map((word) => [word, state] as const));
   const stateOf = new Map(states);
   const stateWord = starting(states.map(([word]) => word));
   const none = starting(of("none"));
-  const verb = String.raw`(?!${NOUN})(?:${alternatives(of("dependencies"))})(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
+  const whole = (list: readonly string[]) => `(?:${alternatives(list)})${END_OF_WORD}`;
+  const verb = `(?!${NOUN})${whole(of("dependencies"))}`;
+  const noun = String.raw`${NOUN}[*_]{0,3}\s*[:：=→]`;
+  const blocks = String.raw`${whole(languagesOf(BLOCKS).flat())}(?!\s+on(?!\p{L}))`;
+  const [strong, weak] = [`${verb}|${noun}`, `${whole([...labels.after])}|${NOT_BEFORE}`];
   const [phase, task] = [alternatives(of("phase")), alternatives(of("task"))];
+  // With the ending of a plural: `Aufgaben 1 und 2`.
+  const tasks = String.raw`(?:${task})\p{L}{0,2}`;
+  const relation = new RegExp(
+    String.raw`${START_OF_WORD}(?:(${blocks}|${BEFORE})|(${strong}|${weak}|←|<-|^\s*[:：]\s*$))`,
+    "iu",
+  );
   return {
     phase,
     task,
@@ -220,15 +263,24 @@ function compile(extra?: PlanWords): Vocabulary {
     saysNone: (text) => none.test(text),
     phaseTitle: phasePattern(phase),
     dependsInside: new RegExp(String.raw`(?:^|\()\s*(?:(?:${verb}|after\b)(?:\s*[:：])?|${NOUN}\s*[:：])`, "iu"),
-    dependsLast: new RegExp(
-      String.raw`(?<![\p{L}\p{N}])(?:${verb}[*_]{0,3}[:：]?|${NOUN}[*_]{0,3}[:：])[*_]{0,3}\s|,\s*after\s`,
-      "giu",
+    relationBefore: new RegExp(
+      String.raw`${START_OF_WORD}(?:${blocks}|${strong}|(${weak}))[\s:：=→>_([{"'#]*(?:the\s+)?(?:(?:${tasks}|steps?)\s*#?)?$`,
+      "iu",
+    ),
+    relationBehind: new RegExp(String.raw`^\s*[がをはの]?\s*${whole(languagesOf(BEHIND).flat())}`, "iu"),
+    relationIn: (text) => {
+      const [, later, first] = relation.exec(text) ?? [];
+      return later !== undefined ? "blocks" : first !== undefined ? "needs" : undefined;
+    },
+    joins: new RegExp(
+      String.raw`^(?:[\s,;&+/、，_"'–—~～-]|\.{2,3}|…|\([^()]*\)|(?:${JOIN_WORDS}|then|or|${tasks}|steps?)(?!\p{L}))*$`,
+      "iu",
     ),
     phaseList: new RegExp(
       String.raw`(?<!\p{L})(?:${phase})s?\s*#?(${NUMBER}(?:${JOIN}(?!\d+\.\d)${NUMBER})*)|第\s*(\d+|[${CHINESE}]{1,3})\s*(?:${phase})`,
       "giu",
     ),
-    taskList: new RegExp(String.raw`(?<!\p{L})(?:${task})s?\s*#?(\d+(?:${JOIN}#?\d+)*)(?!\.?\d)`, "giu"),
+    taskList: new RegExp(String.raw`(?<!\p{L})${tasks}\s*#?(\d+(?:${JOIN}#?\d+)*)(?!\.?\d)`, "giu"),
     taskWord: new RegExp(String.raw`^[*_~\s]*(?:${task})(?:\s*#?|-)(?=[\p{L}\p{N}])`, "iu"),
   };
 }
@@ -250,11 +302,16 @@ const KEY = String.raw`\d+\.\d+|\d+[a-z]?|${NUMBERS.join("|")}|[${CHINESE}]{1,3}
 const REST = String.raw`\s*((?:(?:\([^()]*\)|（[^（）]*）|\[[^[\]]*\])\s*)?)(?:[:：.)|、–—-]+(?!\d)\s*(.*)|(\(.*\)))?$`;
 
 /** Words for dependencies that need a colon after them inside a line. */
-const NOUN = String.raw`(?:depends|dependenc(?:y|ies)|deps|prerequisites?)(?!\s+on)`;
+const NOUN = String.raw`(?:depends|dependenc(?:y|ies)|deps?|prereq(?:uisite)?s?)(?![\s_-]+on|\p{L})`;
+
+/** The ends of a word; those of other scripts have none. */
+const START_OF_WORD = String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{N}])`;
+const END_OF_WORD = String.raw`(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
 
 /** The number of a phase in a list, and what joins two. */
 const NUMBER = String.raw`(?:\d+(?:\.\d+)?(?:[a-z](?![\p{L}\p{N}_]))?|(?:${NUMBERS.join("|")}|[${CHINESE}]{1,3})(?!\p{L}))`;
-const JOIN = String.raw`\s*(?:[-–—~～]|to|through|,(?:\s*and)?|、|，|&|and|和|und|et|y|e|и)\s*`;
+export const JOIN_WORDS = "to|through|bis|and|und|et|y|e|и";
+export const JOIN = String.raw`\s*(?:[-–—~～]|\.{2,3}|…|,(?:\s*and)?|、|，|&|和|${JOIN_WORDS})\s*`;
 
 /** A title: any marks, a number of its own, then `Phase 1` or `第1阶段`, or the word and a name without a number. */
 function phasePattern(phase: string): RegExp {
@@ -285,7 +342,7 @@ export function keyOf(written: string): string {
 }
 
 function escaped(word: string): string {
-  return word.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`).replace(/ +/g, String.raw`\s+`);
+  return word.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`).replace(/ +/g, String.raw`[\s_-]+`);
 }
 
 /** Longer words come first, so that a word is not read as the beginning of another one. */

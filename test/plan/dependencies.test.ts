@@ -72,7 +72,9 @@ describe("dependencies", () => {
     ["T001-003", ["T001", "T002", "T003"]],
     ["T001–003, T005", ["T001", "T002", "T003", "T005"]],
     ["t002-003", ["T002", "T003"]],
-    ["T001-3", ["T001"]],
+    ["T001-3", ["T001", "T002", "T003"]],
+    ["T001-9", ["T001"]],
+    ["T001..T003, T005", ["T001", "T002", "T003", "T005"]],
     ["T001-T002", ["T001", "T002"]],
     ["T003-001", ["T003", "T001"]],
   ])("of a range whose end has no letter include all of it: %j", (words, ids) => {
@@ -176,6 +178,171 @@ describe("dependencies", () => {
     expect(report.sorted().map(({ code, line, message }) => `${code} ${line} ${/task \S+/.exec(message)}`)).toEqual([
       ...["DEPENDENCY_UNREAD 1 task 3.1", "DEPENDENCY_UNREAD 501 task 2.501", "DEPENDENCY_UNREAD 502 task 2.502"],
     ]);
+  });
+});
+
+/** Returns the dependencies of the tasks of a phase that have some, and the codes of diagnostics with their lines. */
+function edges(...rows: string[]): string[] {
+  const { plan, diagnostics } = parsePlan(`## Phase 1: A\n${rows.join("\n")}\n`);
+  const found = plan.phases.flatMap(({ tasks }) => tasks.filter((task) => task.dependencies.length > 0));
+  return [
+    ...found.map(({ id, dependencies }) => `${id} < ${dependencies}`),
+    ...diagnostics.map(({ code, line }) => `! ${code} ${line}`),
+  ];
+}
+
+describe("a word for a dependency beside an id", () => {
+  const tasks = ["- [ ] 1.1 X", "- [ ] 1.2 X"];
+
+  it.each([
+    "[blocked by 1.1]",
+    "[needs: 1.1]",
+    "{depends: 1.1}",
+    "(prereq: 1.1)",
+    "(dep: 1.1)",
+    "(blocked by: 1.1 | est 3d)",
+    "(waiting for 1.1, review)",
+    "`depends:1.1`",
+    "— blocked by [1.1](https://x.y/1.1)",
+    "| **Depends:** 1.1 | **Status:** in progress",
+    "; needs 1.1",
+    ", needs 1.1 and one week of quiet",
+    "⛔ 1.1",
+    "after 1.1 is merged",
+    "\n  - depends-on:: 1.1",
+    "\n  - Prereqs: 1.1 ✅",
+    "\n  - Deps → 1.1",
+    "\n  - Waits for: 1.1",
+    "\n  - Must come after 1.1",
+    "\n  - Cannot start before 1.1",
+    "\n  Blocked until 1.1 lands",
+    "\n  This task depends on 1.1.",
+    "\n  - **Priority:** High | **Depends on:** 1.1 | **Est:** 3h",
+    "\n  - **Depends on:** 1.1 | **Est:** 3h",
+    "（1.1に依存）",
+    "（1.1完了後）",
+    "（需先完成任务1.1）",
+    "依赖：任务1.1",
+    "(после 1.1)",
+    "(hängt von 1.1 ab)",
+    "(setzt 1.1 voraus)",
+    "(erst wenn 1.1 fertig)",
+    "(después de 1.1)",
+    "(après 1.1)",
+    "(1.1 완료 후)",
+  ])("is read anywhere in a task: %s", (said) => {
+    expect(edges(...tasks, `- [ ] 1.3 Y ${said}`)).toEqual(["1.3 < 1.1"]);
+  });
+
+  it.each([
+    "not blocked by 1.1",
+    "(nach Bedarf)",
+    "waiting for review",
+    "with dependency 1.1",
+    "[needs design](x.md) of 1.1",
+    "\n  - The lines have moved after 1.1 was done",
+    "\n  - It does not depend on 1.1",
+  ])("is not read where it says something else: %s", (said) => {
+    expect(edges(...tasks, `- [ ] 1.3 Y ${said}`)).toEqual([]);
+  });
+
+  it("is reported beside what may be an amount", () => {
+    expect(edges(...tasks, "- [ ] 1.3 Y; requires 1.1 GB", "  - needs 1.2 cores")).toEqual([
+      ...["! DEPENDENCY_UNREAD 4", "! DEPENDENCY_UNREAD 5"],
+    ]);
+  });
+
+  it.each(["(blocks 1.1)", "— blocks: 1.1", "\n  - Blocks 1.1", "\n  - 1.1 depends on 1.3"])(
+    "is read for the task that waits: %s",
+    (said) => expect(edges(...tasks, `- [ ] 1.3 Y ${said}`)).toEqual(["1.1 < 1.3"]),
+  );
+
+  it("is followed by a list in words, or a range", () => {
+    expect(edges(...tasks, "- [ ] 1.3 Y, depends on 1.1, then 1.2", "- [ ] 1.4 Y (needs 1.1..1.3)")).toEqual([
+      ...["1.3 < 1.1,1.2", "1.4 < 1.1,1.2,1.3"],
+    ]);
+  });
+});
+
+describe("a plain number", () => {
+  const tasks = ["- [ ] 1 X", "- [ ] 2 X", "- [ ] 3 X"];
+
+  it.each(["(needs 2 approvals)", "(after 2 weeks)", "(requires 1 GB RAM)", "\n  - Dependencies: lodash@2, react 3"])(
+    "that counts something or is a version is no dependency: %s",
+    (said) => expect(edges(...tasks, `- [ ] 4 Y ${said}`)).toEqual([expect.stringContaining("! DEPENDENCY_UNREAD")]),
+  );
+
+  it.each([
+    "(needs 2 and 3)",
+    "(after tasks 2 and 3)",
+    "(needs 2-3)",
+    "\n  - Depends on: Aufgaben 2 und 3",
+    "(needs #2, #3 done)",
+  ])("that stands alone or behind the word for task is one: %s", (said) =>
+    expect(edges(...tasks, `- [ ] 4 Y ${said}`)).toEqual(["4 < 2,3"]),
+  );
+
+  it.each(["Dépend de : tâches 1 et 2", "Depende de: Tareas 1 y 2", "Зависит от: задач 1 и 2"])(
+    "is one of a list in each language: %s",
+    (said) => expect(edges(...tasks, `- [ ] 4 Y\n  - ${said}`)).toEqual(["4 < 1,2"]),
+  );
+
+  it("is that of an item in a list without ids", () => {
+    expect(edges("1. [x] Find", "2. [ ] Fix (needs 1)", "3. [ ] Ship (after step 2)")).toEqual([
+      "1.2 < 1.1",
+      "1.3 < 1.2",
+    ]);
+    expect(edges("1. [x] Find", "1. [ ] Fix", "1. [ ] Ship (needs 1)")).toEqual(["! DEPENDENCY_UNKNOWN 4"]);
+  });
+});
+
+describe("what a dependency names", () => {
+  it.each(["A1", "**B1**", "S1.1", "RC1", "P0-1", "FE-1"])("is an id of the plan: %s", (first) => {
+    const id = first.replaceAll("*", "");
+    expect(edges("- [ ] Kickoff", "- [ ] Write", `- [ ] ${first} X`, `- [ ] Y, needs ${id}`)).toEqual([`1.4 < ${id}`]);
+  });
+
+  it("may be the number of an issue", () => {
+    expect(edges("- [ ] #301 X", "- [ ] #304 Y (needs #301)")).toEqual(["304 < 301"]);
+    expect(edges("- [ ] #301 X", "- [ ] #304 Y")).toEqual([]);
+  });
+
+  it("may be the name of a task, if only one has it", () => {
+    expect(edges("- [ ] Choose fonts", "- [ ] Build", "  - Blocked by: choose fonts")).toEqual(["1.2 < 1.1"]);
+    expect(edges("- [ ] Fonts", "- [ ] Fonts", "- [ ] Build", "  - Blocked by: fonts")).toEqual([
+      "! DEPENDENCY_UNREAD 4",
+    ]);
+  });
+});
+
+describe("a line about dependencies", () => {
+  it.each([
+    ["T002 blocks on T001", ["T002 < T001"]],
+    ["Tests (T001-T002) before implementation (T003)", ["T003 < T001,T002"]],
+    ["T003: T001, T002", ["T003 < T001,T002"]],
+    ["T001 must be done before T002", ["T002 < T001"]],
+    ["T002 cannot start before T001", ["T002 < T001"]],
+    ["T002 is blocked by T001", ["T002 < T001"]],
+    ["T003 must wait for T001", ["T003 < T001"]],
+    ["T001 is a prerequisite for T002", ["T002 < T001"]],
+    ["T001 → T002 → T003", ["T002 < T001", "T003 < T002"]],
+    ["T002 does not block T001", []],
+    ["T001 and T002 can run in parallel", []],
+    ["Or by priority: US1 → US2", []],
+    ["T001 → T009", ["! DEPENDENCY_UNKNOWN 6"]],
+    ["T009 depends on T001", ["! DEPENDENCY_UNKNOWN 6"]],
+    ["After T001, start T002", ["! DEPENDENCY_UNREAD 6"]],
+    ["\n| Task | Depends on |\n|---|---|\n| T001 | - |\n| T002 | T001 |", ["T002 < T001"]],
+  ])("is read, or reported: %j", (line, expected) => {
+    expect(
+      edges("- [ ] T001 X", "- [ ] T002 Y", "- [ ] T003 Z", "## Dependencies", `- ${line}`.replace(/^- \n/, "\n")),
+    ).toEqual(expected);
+  });
+
+  it("does not name more tasks than a plan may have dependencies", () => {
+    const rows = Array.from({ length: 200 }, (_, at) => `- [ ] T${100 + at} a`);
+    const lines = Array.from({ length: 60 }, (_, at) => `- T100-T${199 - (at % 10)} → T200-T299`);
+    expect(edges(...rows, "## Dependencies", ...lines).filter((line) => line.startsWith("!"))).not.toEqual([]);
   });
 });
 

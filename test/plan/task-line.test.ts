@@ -44,7 +44,6 @@ describe("a task's line", () => {
     ["1.1 (Optional)", { id: "1.1", name: "Task 1.1", optional: true }],
     ["(optional)", { name: "(optional)", optional: true }],
     [" (optional) ", { name: "(optional)", optional: true }],
-    ["Name requires T12a, 11.22b", { name: "Name requires T12a, 11.22b", dependencies: "T12a, 11.22b" }],
     ["(optional) Name", { name: "(optional) Name", optional: true }],
     ["1.1", { id: "1.1", name: "Task 1.1" }],
     ["", { name: "" }],
@@ -82,21 +81,7 @@ describe("a task's line", () => {
     ["Name (a (after 1.1))", { name: "Name", dependencies: " 1.1)" }],
     ["Name (dependency injection)", { name: "Name (dependency injection)" }],
     ["Name (a, deps b)", { name: "Name (a, deps b)" }],
-    ["Name **Depends on**: T1", { name: "Name **Depends on**: T1", dependencies: "T1" }],
-    ["Name **Depends on:** **T1**", { name: "Name **Depends on:** **T1**", dependencies: "**T1**" }],
-    ["Name - deps: `T1`", { name: "Name - deps: `T1`", dependencies: "`T1`" }],
-    ["Name _dependencies_: 1.1", { name: "Name _dependencies_: 1.1", dependencies: "1.1" }],
-    ["Name with deps 1.1", { name: "Name with deps 1.1" }],
-    ["Name requires tasks to complete", { name: "Name requires tasks to complete" }],
-    ["Name, depends on T001 and T002", { name: "Name, depends on T001 and T002", dependencies: "T001 and T002" }],
-    ["Name requires: 1.1a; #2.", { name: "Name requires: 1.1a; #2.", dependencies: "1.1a; #2." }],
-    ["Name blocked by tasks 1 to 2", { name: "Name blocked by tasks 1 to 2", dependencies: "tasks 1 to 2" }],
-    [
-      "Name requires phase 1 through 2 complete",
-      { name: "Name requires phase 1 through 2 complete", dependencies: "phase 1 through 2 complete" },
-    ],
-    ["Name requires more 1.1", { name: "Name requires more 1.1" }],
-    ["Name depends on 1.1, blocked by 1.2", { name: "Name depends on 1.1, blocked by 1.2", dependencies: "1.2" }],
+    ["Name **Depends on**: T1", { name: "Name **Depends on**: T1" }],
     ["Name (x) requires 1.1 (y)", { name: "Name (x) requires 1.1 (y)" }],
     ["Name (AC: 1, 2)", { name: "Name", requirements: ["AC 1", "AC 2"] }],
     ["Name (ACs 1)", { name: "Name", requirements: ["AC 1"] }],
@@ -120,8 +105,6 @@ describe("a task's line", () => {
     expect(readTaskLine("Name", [], IDS, WORDS)).toEqual({
       ...{ name: "Name", optional: false, parallel: false, struck: false, requirements: [], files: [] },
     });
-    const end = (count: number) => `${"x".repeat(count)} depends on 1.1`;
-    expect(parts(`(${end(400)}`)).toMatchObject({ dependencies: "1.1" });
   });
 });
 
@@ -332,9 +315,9 @@ describe("a text about dependencies", () => {
 
   it.each([
     ["v1.2", ["v1.2"]],
-    ["1 2", ["1", "2"]],
-    ["x 1", ["1"]],
-    ["1 x", ["1"]],
+    ["1 2", ["1 2"]],
+    ["x 1", ["x 1"]],
+    ["1 x", ["1 x"]],
     ["09-11", ["09-11"]],
   ])("can't be read, and says which words may be ids: %j", (text, unsure) => {
     expect(named(text)).toEqual({ tasks: [], phases: [], unread: text, unsure });
