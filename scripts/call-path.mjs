@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 
-const MAX_FILES = 52;
+const MAX_FILES = 53;
 const MAX_CALLS = 270;
 const WARM_UP = 4;
 

@@ -134,21 +134,18 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   /**
    * Throws `APPROVAL_REFUSED` if the session passed a gate with an approval that this host does not accept;
    * with `counts`, only for the passes that it selects. Call it before work continues behind a gate.
-   * Undefined, with nothing to await, if there is nothing to check.
    */
-  check(session: Current<Head>, structure: Structure, counts?: (pass: P) => boolean): Promise<void> | undefined {
-    if (!this.#mayHavePassed(session, structure)) return undefined;
-    return this.#first(session, counts).then((pass) => {
-      if (pass !== undefined) throw this.#reading.refusal(pass, structure);
-    });
+  async check(session: Current<Head>, structure: Structure, counts?: (pass: P) => boolean): Promise<void> {
+    if (!this.#mayHavePassed(session, structure)) return;
+    const pass = await this.#first(session, counts);
+    if (pass !== undefined) throw this.#reading.refusal(pass, structure);
   }
 
   /**
    * Returns the first gate that the session passed with an approval that this host does not accept. Call it
    * before anything of a session is shown. A host without approvers can't tell, and shows the log as it is.
-   * Undefined, with nothing to await, if there is nothing to check.
    */
-  unapproved(session: Current<Head>, structure: Structure): Promise<Unapproved<P> | undefined> | undefined {
+  async unapproved(session: Current<Head>, structure: Structure): Promise<Unapproved<P> | undefined> {
     return this.knowsApprovers && this.#mayHavePassed(session, structure) ? this.#first(session) : undefined;
   }
 

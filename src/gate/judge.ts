@@ -8,7 +8,7 @@ import { keyWeight, RecentMap } from "../workflow/cache.js";
 import type { GatePlace } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate, GateDefinition } from "../workflow/structure.js";
-import { checkGate, type GateContext } from "./check-gate.js";
+import { checkGate } from "./check-gate.js";
 import {
   type CompiledRules,
   type Enforcement,
@@ -44,22 +44,18 @@ interface Checks<Verification> {
   readonly verify?: (() => Promise<Verified<Verification>> | undefined) | undefined;
 }
 
-/** Takes evidence to a gate. Not a promise if there is nothing to wait for. */
-export function judge<Verification>(
+/** Takes evidence to a gate. */
+export async function judge<Verification>(
   gate: GateDefinition,
   evidence: JsonObject,
-  { enforcement = "strict", found, schemaResult, surroundings, verify }: Checks<Verification>,
-): Judged<Verification> | Promise<Judged<Verification>> {
-  const check = (more: GateContext) => {
-    const verdict = checkGate(gate, evidence, more);
-    return verified(found === undefined ? verdict : withFound(verdict, found), verify);
-  };
-  if (schemaResult !== undefined) return check({ schemaResult });
-  const compiling = compileRules(gate);
-  if (compiling === undefined) return check({ enforcement });
-  return Promise.all([compiling, surroundings()]).then(([rules, facts]) =>
-    check({ enforcement, rules, surroundings: facts }),
-  );
+  { enforcement = "strict", found = [], schemaResult, surroundings, verify }: Checks<Verification>,
+): Promise<Judged<Verification>> {
+  const rules = schemaResult === undefined ? await compileRules(gate) : undefined;
+  const more = rules === undefined ? { enforcement } : { enforcement, rules, surroundings: await surroundings() };
+  const verdict = withFound(checkGate(gate, evidence, schemaResult === undefined ? more : { schemaResult }), found);
+  const verified = verdict.passed ? await verify?.() : undefined;
+  if (verified === undefined) return { verdict };
+  return { verdict: withFound(verdict, verified.problems), verification: verified.verification };
 }
 
 function withFound(verdict: Verdict, found: readonly Problem[]): Verdict {
@@ -89,18 +85,6 @@ interface Failures {
 /** Returns the number of attempts left; 0 if the last failure was the last attempt. */
 export function attemptsLeft({ inARow, inTotal }: Failures, limits: AttemptLimits): number {
   return Math.max(0, Math.min(limits.maxAttempts - inARow, limits.maxAttemptsTotal - inTotal));
-}
-
-function verified<Verification>(
-  verdict: Verdict,
-  verify: Checks<Verification>["verify"],
-): Judged<Verification> | Promise<Judged<Verification>> {
-  const verifying = verdict.passed ? verify?.() : undefined;
-  if (verifying === undefined) return { verdict };
-  return verifying.then(({ problems, verification }) => {
-    if (problems.length === 0) return { verdict, verification };
-    return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification };
-  });
 }
 
 const byGate = new WeakMap<FieldGate, Promise<CompiledRules>>();

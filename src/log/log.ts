@@ -36,8 +36,8 @@ export interface KernelOptions<Command, Event, Head> {
   readonly clock: Clock;
   /** Turns the hash chain into an HMAC chain. */
   readonly hashKey?: Uint8Array;
-  /** Called after each commit, before the caller gets the answer, with the state before it and the characters of its body. */
-  readonly onCommit?: (recorded: Recorded<Event, Head>, before: Current<Head> | undefined, characters: number) => void;
+  /** Called after each commit, before the caller gets the answer, with the state before it. */
+  readonly onCommit?: (recorded: Recorded<Event, Head>, before: Current<Head> | undefined) => void;
   /** Called each time another writer's commit came first. */
   readonly onConflict?: (id: SessionId, version: number) => void;
   /** Called each time a repeated call is answered with the commit that the first one led to. */
@@ -208,7 +208,7 @@ export class Kernel<Command, Event, Head> {
       if (await appending) {
         this.#heads.set(id, decided.newest);
         const recorded = recordedOf(decided);
-        this.#options.onCommit?.(recorded, newest, decided.newest.body.length);
+        this.#options.onCommit?.(recorded, newest);
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);

@@ -75,9 +75,7 @@ export async function completePhase(
   );
   // The session already waits for a decision on the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
-  const pinned = context.pinned.structure(outcome);
-  const structure = pinned instanceof Promise ? await pinned : pinned;
-  return describe(context, outcome, structure, Object.keys(submission.evidence));
+  return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
 function badRequest(what: string, field: string): PhasegateError<"INVALID_INPUT"> {
@@ -118,12 +116,10 @@ function createJudge(
   return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
-    const pinned = context.pinned.structure(session);
-    const structure = pinned instanceof Promise ? await pinned : pinned;
+    const structure = await context.pinned.structure(session);
     const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
     if (refusal !== undefined) throw refusal;
-    const checking = context.approvalGuard.check(session, structure);
-    if (checking !== undefined) await checking;
+    await context.approvalGuard.check(session, structure);
     const { awaiting } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       return { answer: { asked: awaiting.version } };
@@ -135,7 +131,7 @@ function createJudge(
       if (isSame(asking, submission.evidence)) return { answer: { asked: last.version } };
     }
     const whole = requirePhase(structure, number);
-    const waived = session.head.waived === undefined ? [] : await loadWaived(context, session, structure);
+    const waived = await loadWaived(context, session, structure);
     const phase = phaseAsked(context, session.head, whole, waived);
     const dependsOn = dependenciesOf(session, phase);
     if (evaluation?.dependsOn !== dependsOn) {
@@ -201,9 +197,9 @@ async function evaluate(
   if (hasChecks || telemetry !== undefined) await confirm();
   const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
   const isWaived = gate.kind === "schema" && gate.waived !== undefined;
-  const validating =
-    isWaived && schema ? validateWaived(schema, gate, evidence) : schema?.["~standard"].validate(evidence);
-  const schemaResult = await validating;
+  const schemaResult = await (isWaived && schema
+    ? validateWaived(schema, gate, evidence)
+    : schema?.["~standard"].validate(evidence));
   const made =
     outputOf(schemaResult, evidence, structure) ??
     (proofs.length === 0 && said === undefined && evidence === claimed ? undefined : evidence);
@@ -230,15 +226,14 @@ async function evaluate(
           attempt: session.head.attempts + 1,
           evidence,
         },
-        async () => judge(gate, evidence, checks),
+        () => judge(gate, evidence, checks),
         ({ verdict }) => measuredOutcome(gate, verdict),
       ));
   // Before snapshots are taken: they run programs, too.
   if (followed.signal?.aborted) throw cancelled("completePhase");
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
-  const skipping = isLeft ? context.pinned.skips(session, structure) : undefined;
-  const skips = skipping instanceof Promise ? await skipping : skipping;
+  const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;
   // Only verifiers take snapshots.
   const takesSnapshots = isLeft && Object.getOwnPropertyNames(context.options.verifiers).length > 0;
   const begun = takesSnapshots

@@ -18,8 +18,7 @@ import { phaseOutOfRange, positionOf, type SessionCommand } from "./state/comman
 import type { SessionHead } from "./state/head.js";
 import type { PhasedSession } from "./state/machine.js";
 import type { PhasedCommand } from "./state/transition.js";
-import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
-import type { Gap } from "./verify/run-verifiers.js";
+import { snapshotGaps } from "./verify/beginnings.js";
 import { begunBy, withBegun } from "./verify/snapshots.js";
 
 /**
@@ -34,13 +33,11 @@ export async function loadSession(
   const session = await context.kernel.find(id);
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
-  // Each await takes time, also of a value that is there: in all, they would be a tenth of a reading call.
-  const accepted = acceptedState(context, session);
-  const loaded = accepted instanceof Promise ? await accepted : accepted;
+  const loaded = await acceptedState(context, session);
   if (loaded.unapproved !== undefined) return loaded;
   const ticked = loaded.session.head.due === undefined ? loaded : await withDueTicks(context, session);
-  const lacking = snapshotsFirst && lacksSnapshots(context, ticked.session);
-  return lacking === false ? ticked : withSnapshots(context, ticked, lacking);
+  if (!snapshotsFirst || !(await lacksSnapshots(context, ticked.session))) return ticked;
+  return withSnapshots(context, ticked);
 }
 
 async function withDueTicks(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
@@ -53,12 +50,7 @@ async function withDueTicks(context: EngineContext, session: PhasedSession): Pro
  * Takes the snapshots that nobody has taken when the phase was entered, for example because an approval was given where
  * its verifiers are not registered. Each is tried once; if it fails, a retry takes it.
  */
-async function withSnapshots(
-  context: EngineContext,
-  loaded: LoadedSession,
-  lacking: boolean | Promise<boolean>,
-): Promise<LoadedSession> {
-  if (!(await lacking)) return loaded;
+async function withSnapshots(context: EngineContext, loaded: LoadedSession): Promise<LoadedSession> {
   const { sessionId } = loaded.session;
   const prepare = async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") return { answer: undefined };
@@ -82,33 +74,12 @@ async function withSnapshots(
   return { ...loaded, session, structure };
 }
 
-/**
- * Returns a session with its structure, up to the first approval that this host does not accept; not a promise if the
- * structure is cached and there is no approval to check.
- */
-export function acceptedState(context: EngineContext, session: PhasedSession): LoadedSession | Promise<LoadedSession> {
-  const structure = context.pinned.structure(session);
-  if (structure instanceof Promise) return structure.then((read) => acceptedWith(context, session, read));
-  return acceptedWith(context, session, structure);
-}
-
-function acceptedWith(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-): LoadedSession | Promise<LoadedSession> {
-  const finding = context.approvalGuard.unapproved(session, structure);
-  return finding === undefined ? { session, structure } : beforeUnapproved(context, { session, structure }, finding);
-}
-
-async function beforeUnapproved(
-  context: EngineContext,
-  loaded: LoadedSession,
-  finding: Promise<UnapprovedPass | undefined>,
-): Promise<LoadedSession> {
-  const unapproved = await finding;
-  if (unapproved === undefined) return loaded;
-  const before = await context.kernel.at(loaded.session.sessionId, unapproved.version - 1);
+/** Returns a session with its structure, up to the first approval that this host does not accept. */
+export async function acceptedState(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
+  const structure = await context.pinned.structure(session);
+  const unapproved = await context.approvalGuard.unapproved(session, structure);
+  if (unapproved === undefined) return { session, structure };
+  const before = await context.kernel.at(session.sessionId, unapproved.version - 1);
   return { session: before, structure: await context.pinned.structure(before), unapproved };
 }
 
@@ -232,20 +203,15 @@ export async function execute<Answer>(
 ): Promise<PhasedOutcome | Unwritten<Answer>> {
   let mayBeDue = ticksFirst;
   let mayLack = snapshotsFirst;
-  const afterSnapshots: Prepare<PhasedCommand, SessionHead, Answer | typeof SNAPSHOTS_DUE> = (session, confirm) => {
-    if (!mayLack || session === undefined || session.head.status === "deleted") return prepare(session, confirm);
-    const lacking = lacksSnapshots(context, session);
-    const next = (lacks: boolean) => (lacks ? ({ answer: SNAPSHOTS_DUE } as const) : prepare(session, confirm));
-    return lacking instanceof Promise ? lacking.then(next) : next(lacking);
-  };
-  const guarded: Prepare<PhasedCommand, SessionHead, Answer | typeof TICKS_DUE | typeof SNAPSHOTS_DUE> = (
+  const guarded: Prepare<PhasedCommand, SessionHead, Answer | typeof TICKS_DUE | typeof SNAPSHOTS_DUE> = async (
     session,
     confirm,
   ) => {
-    if (mayBeDue && session?.head.due !== undefined) return { answer: TICKS_DUE };
-    const checking = session && refuseUnapproved(context, session, mayUndo);
-    if (checking === undefined) return afterSnapshots(session, confirm);
-    return checking.then(() => afterSnapshots(session, confirm));
+    if (session === undefined || session.head.status === "deleted") return prepare(session, confirm);
+    if (mayBeDue && session.head.due !== undefined) return { answer: TICKS_DUE };
+    await refuseUnapproved(context, session, mayUndo);
+    if (mayLack && (await lacksSnapshots(context, session))) return { answer: SNAPSHOTS_DUE };
+    return prepare(session, confirm);
   };
   for (;;) {
     const outcome = await context.kernel.execute(id, guarded, request);
@@ -260,7 +226,7 @@ export async function execute<Answer>(
       mayLack = false;
       if (session !== undefined) {
         const structure = await context.pinned.structure(session);
-        await withSnapshots(context, { session, structure }, lacksSnapshots(context, session));
+        if (await lacksSnapshots(context, session)) await withSnapshots(context, { session, structure });
       }
       continue;
     }
@@ -269,12 +235,10 @@ export async function execute<Answer>(
   }
 }
 
-/** Returns true if there is a snapshot that nobody has tried to take; not a promise if that is known. */
-function lacksSnapshots(context: EngineContext, session: PhasedSession): boolean | Promise<boolean> {
-  const isUntried = (gaps: readonly Gap[]) => gaps.some(({ failed }) => failed === undefined);
-  const known = knownGaps(context, session);
-  if (known !== undefined) return isUntried(known);
-  return (async () => isUntried(await snapshotGaps(context, session, await context.pinned.structure(session))))();
+/** Returns true if there is a snapshot that nobody has tried to take. */
+async function lacksSnapshots(context: EngineContext, session: PhasedSession): Promise<boolean> {
+  const gaps = await snapshotGaps(context, session, await context.pinned.structure(session));
+  return gaps.some(({ failed }) => failed === undefined);
 }
 
 /** Returns the current session. The outcome of a repeated call may be far behind it. */
@@ -335,19 +299,15 @@ async function newestSessions({ options, notifications, caller }: EngineContext)
   }
 }
 
-/** Returns undefined, with nothing to await, if there is nothing to check. */
-function refuseUnapproved(
+async function refuseUnapproved(
   { pinned, approvalGuard }: EngineContext,
   session: PhasedSession,
   mayUndo?: Execution["mayUndo"],
-): Promise<void> | undefined {
-  if (session.head.status === "deleted" || !approvalGuard.knowsApprovers) return undefined;
-  const check = (structure: WorkflowStructure) =>
-    approvalGuard.unapproved(session, structure)?.then((pass) => {
-      if (pass !== undefined && mayUndo?.(pass, structure) !== true) throw notAccepted(pass);
-    });
-  const structure = pinned.structure(session);
-  return structure instanceof Promise ? structure.then(check) : check(structure);
+): Promise<void> {
+  if (session.head.status === "deleted" || !approvalGuard.knowsApprovers) return;
+  const structure = await pinned.structure(session);
+  const pass = await approvalGuard.unapproved(session, structure);
+  if (pass !== undefined && mayUndo?.(pass, structure) !== true) throw notAccepted(pass);
 }
 
 /** Writes the ticks that an outcome made due; for a repeated call, those that are still due. */
@@ -358,19 +318,7 @@ async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promis
   return { ...outcome, ticks: (await writeDueTicks(context, session, outcome)).ticks };
 }
 
-type Planned = typeof import("./plan/planned.js");
-
-let planned: Planned | undefined;
-
-/**
- * Returns the operations on plans; not a promise once they are loaded. They are cached here, since `import()` of a
- * loaded module costs as much as half a call.
- */
-export function loadPlanned(): Planned | Promise<Planned> {
-  return planned ?? load();
-}
-
-async function load(): Promise<Planned> {
-  planned = await import("./plan/planned.js");
-  return planned;
+/** Loads the operations on plans, which sessions without a plan never need. */
+export function loadPlanned(): Promise<typeof import("./plan/planned.js")> {
+  return import("./plan/planned.js");
 }

@@ -57,35 +57,21 @@ export async function findDocument(
 
 /** Limits the documents that are read for one text; a text with more names is an index, and is shown itself. */
 const LISTED_MAX = 50;
-/** Limits the names that are cached, by the revision of their text, and the facts below: in characters of their JSON. */
+/** Limits the facts below that are cached, in characters of their JSON. */
 const KEPT_WEIGHT = 2 * 1024 * 1024;
 
-const namesByRevision = new RecentMap<string, readonly string[]>(KEPT_WEIGHT, jsonWeight);
-
 /**
- * Returns the documents that a text names and that the session may read, each once; not a promise if it names none. The
- * texts of phases and tasks are left out: they have calls of their own. `from` is the path of the text.
+ * Returns the documents that a text names and that the session may read, each once. The texts of phases and tasks are left
+ * out: they have calls of their own. `from` is the path of the text.
  */
-export function namedDocuments(
+export async function namedDocuments(
   context: EngineContext,
   loaded: LoadedSession,
   from: string,
-  { text, revision }: Content,
-): readonly NamedDocument[] | Promise<readonly NamedDocument[]> {
-  let names = namesByRevision.get(revision);
-  if (names === undefined) {
-    names = [...new Set(namedPaths(text).map(({ path }) => path))];
-    namesByRevision.set(revision, names);
-  }
-  return names.length === 0 ? [] : readNamed(context, loaded, from, names);
-}
-
-async function readNamed(
-  context: EngineContext,
-  loaded: LoadedSession,
-  from: string,
-  names: readonly string[],
+  { text }: Content,
 ): Promise<readonly NamedDocument[]> {
+  const names = [...new Set(namedPaths(text).map(({ path }) => path))];
+  if (names.length === 0) return [];
   try {
     const access = accessOf(loaded);
     const listed = await listDocuments(context, loaded.structure);

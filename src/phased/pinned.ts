@@ -35,16 +35,14 @@ export class Pinned {
     ({ structure }) => jsonWeight(structure),
   );
   readonly #options = new RecentMap<SessionId, JsonObject>(OPTIONS_WEIGHT, jsonWeight);
-  /** Whether structures have rules that skip phases: a plan may have thousands of phases. */
-  readonly #hasSkips = new WeakMap<WorkflowStructure, boolean>();
 
   constructor(kernel: PhasedKernel, content: ContentProvider) {
     this.#kernel = kernel;
     this.#content = content;
   }
 
-  /** Returns the structure that a session is bound to; not a promise if it is cached. */
-  structure(session: PinnedSession): WorkflowStructure | Promise<WorkflowStructure> {
+  /** Returns the structure that a session is bound to. */
+  async structure(session: PinnedSession): Promise<WorkflowStructure> {
     const known = this.#structures.get(session.sessionId);
     return known?.version === session.head.structureVersion ? known.structure : this.#read(session);
   }
@@ -66,12 +64,10 @@ export class Pinned {
     return pinning.structure;
   }
 
-  /** Returns the options that a session was started with; not a promise if they are cached. */
-  options(sessionId: SessionId): JsonObject | Promise<JsonObject> {
-    return this.#options.get(sessionId) ?? this.#readOptions(sessionId);
-  }
-
-  async #readOptions(sessionId: SessionId): Promise<JsonObject> {
+  /** Returns the options that a session was started with. */
+  async options(sessionId: SessionId): Promise<JsonObject> {
+    const known = this.#options.get(sessionId);
+    if (known !== undefined) return known;
     const { events } = await this.#kernel.at(sessionId, 1);
     const started = events.find(({ type }) => type === "started");
     const options = started?.type === "started" ? started.options : {};
@@ -79,18 +75,13 @@ export class Pinned {
     return options;
   }
 
-  /** Returns which phases a session skips; undefined if its workflow has no rule for that; not a promise if its options are cached. */
-  skips(
+  /** Returns which phases a session skips; undefined if its workflow has no rule for that. */
+  async skips(
     { sessionId }: Pick<PinnedSession, "sessionId">,
     structure: WorkflowStructure,
-  ): Skips | Promise<Skips | undefined> | undefined {
-    const hasSkips = this.#hasSkips.get(structure) ?? structure.phases.some(({ skipWhen }) => skipWhen !== undefined);
-    this.#hasSkips.set(structure, hasSkips);
-    if (!hasSkips) return undefined;
-    const options = this.options(sessionId);
-    return options instanceof Promise
-      ? options.then((given) => skipsWith(structure, given))
-      : skipsWith(structure, options);
+  ): Promise<Skips | undefined> {
+    if (structure.phases.every(({ skipWhen }) => skipWhen === undefined)) return undefined;
+    return skipsWith(structure, await this.options(sessionId));
   }
 
   /**
@@ -124,13 +115,10 @@ export class ArtifactNames {
     this.#found = new LogFold<SessionEvent, SessionHead, Found>(kernel, new Map(), withNames);
   }
 
-  /** Returns the names by phase, for the phases before `phase`; not a promise if there are none. */
-  before(session: PhasedSession, phase: number): Names | Promise<Names> {
-    return session.head.completed.length === 0 ? new Map() : this.#read(session, phase);
-  }
-
-  async #read(session: PhasedSession, phase: number): Promise<Names> {
+  /** Returns the names by phase, for the phases before `phase`. */
+  async before(session: PhasedSession, phase: number): Promise<Names> {
     const names = new Map<number, readonly string[]>();
+    if (session.head.completed.length === 0) return names;
     const found = await this.#found.at(session);
     for (const [number, artifact] of [...found].sort(([one], [other]) => one - other)) {
       if (number < phase) names.set(number, artifact.names);

@@ -175,21 +175,16 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
-  // Only what is not known yet is awaited: see loadSession.
-  const checking = context.approvalGuard.check(session, structure);
-  if (checking !== undefined) await checking;
-  if (knownGaps(context, session) === undefined) await snapshotGaps(context, session, structure);
+  await context.approvalGuard.check(session, structure);
+  await snapshotGaps(context, session, structure);
   const phase = requirePhase(structure, number);
-  const viewing = viewWaivers(context, session, structure);
-  const waivers = viewing instanceof Promise ? await viewing : viewing;
+  const waivers = await viewWaivers(context, session, structure);
   const asked = phaseAsked(context, head, phase, waivers.waived);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, asked));
   const awaiting = head.awaiting === undefined ? undefined : await viewAwaited(context, session);
   const text = await viewText(context, session, structure, phase);
-  const finding = context.artifactNames.before(session, number);
-  const artifacts = finding instanceof Promise ? await finding : finding;
-  const naming = namedDocuments(context, loaded, textPath(structure, phase), text.content);
-  const documents = naming instanceof Promise ? await naming : naming;
+  const artifacts = await context.artifactNames.before(session, number);
+  const documents = await namedDocuments(context, loaded, textPath(structure, phase), text.content);
   return {
     ...factsOf(context, session),
     workflowType: head.workflowType,
@@ -215,17 +210,14 @@ export async function viewTask(
   if (unapproved !== undefined) throw notAccepted(unapproved);
   const refusal = readingRefusal(session.head, phaseNumber, structure);
   if (refusal !== undefined) throw refusal;
-  const checking = context.approvalGuard.check(session, structure);
-  if (checking !== undefined) await checking;
+  await context.approvalGuard.check(session, structure);
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
-  const asking = phaseNow(context, loaded, phase);
-  const asked = asking instanceof Promise ? await asking : asking;
+  const asked = await phaseNow(context, loaded, phase);
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, asked, task));
   const text = await viewText(context, session, structure, phase, task);
-  const naming = namedDocuments(context, loaded, textPath(structure, phase, task), text.content);
-  const documents = naming instanceof Promise ? await naming : naming;
+  const documents = await namedDocuments(context, loaded, textPath(structure, phase, task), text.content);
   return {
     ...factsOf(context, session),
     phase: asked,

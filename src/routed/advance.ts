@@ -147,8 +147,7 @@ async function prepareReport(
   if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
   if (head.step === undefined) return takeUp(context, session);
   if (unapproved === undefined && continuesPending(head, handed)) return nothingToWrite(session);
-  const pinned = context.pinned.structure(session);
-  const structure = pinned instanceof Promise ? await pinned : pinned;
+  const structure = await context.pinned.structure(session);
   requireCurrent(handed.report, head.step, structure.steps);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
   const facts = { ...handed, type: "report" as const, context: merged };

@@ -20,7 +20,7 @@ import { askDecider, type Decided } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";
 import type { DeciderWait } from "./decider-wait.js";
 import type { DecisionRequest, RoutedHistoryEntry, StepReport } from "./decision/request.js";
-import type { RoutedContext } from "./options.js";
+import { type RoutedContext, recentEntries } from "./options.js";
 import {
   allowedNext,
   type PendingDecision,
@@ -109,10 +109,8 @@ async function decide(
   close: () => void,
 ): Promise<RoutedCommit> {
   const { sessionId } = session;
-  const pinned = context.pinned.structure(session);
-  const structure = pinned instanceof Promise ? await pinned : pinned;
-  const checking = context.approvals.check(session, structure);
-  if (checking !== undefined) await checking;
+  const structure = await context.pinned.structure(session);
+  await context.approvals.check(session, structure);
   const { clock } = context.options;
   const begun = clock.elapsed();
   let decided: Decided;
@@ -178,8 +176,7 @@ async function requestFor(
   workflow: RoutedDefinition,
 ): Promise<DecisionRequest> {
   const { head, sessionId } = session;
-  const recent = context.histories.recent(session);
-  const entries = recent instanceof Promise ? await recent : recent;
+  const entries = await recentEntries(context, session);
   const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
   const shown = context.options.historyShown;
   const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");

@@ -1,6 +1,6 @@
 /**
- * The options of a routed engine with their defaults, and what its operations share, such as the caches of histories and
- * structures. Options that phased engines have too are checked in one place for both.
+ * The options of a routed engine with their defaults, and what its operations share. Options that phased engines have too are
+ * checked in one place for both.
  */
 import { ApprovalGuard } from "../approval/guard.js";
 import { tampered } from "../log/commit.js";
@@ -19,7 +19,7 @@ import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js
 import type { Caller } from "../ports/actor.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import { ENTRY_WEIGHT, jsonWeight, RecentMap } from "../workflow/cache.js";
+import { jsonWeight, RecentMap } from "../workflow/cache.js";
 import {
   callable,
   check,
@@ -36,13 +36,7 @@ import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
 import type { RoutedHead, RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
-import {
-  type RoutedCommit,
-  type RoutedKernel,
-  type RoutedSession,
-  routedMachine,
-  routedStructureSchema,
-} from "./state/machine.js";
+import { type RoutedCommit, type RoutedKernel, routedMachine, routedStructureSchema } from "./state/machine.js";
 
 /** The limits of a routed engine, in addition to those of phased engines. */
 export interface RoutedLimits extends EngineLimits {
@@ -189,7 +183,6 @@ export interface RoutedContext extends Pick<VerifyContext, "beginnings" | "onChe
   /** The host's, which finds all instances. */
   readonly hostKernel: RoutedKernel;
   readonly pinned: PinnedStructures;
-  readonly histories: Histories;
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
@@ -207,8 +200,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     clock,
     machine: routedMachine,
     ...(hashKey === undefined ? {} : { hashKey }),
-    onCommit: (commit, before, characters) => {
-      histories.add(commit, before, characters);
+    onCommit: (commit, before) => {
       if (notifications.isHeard) announceRouted(notifications, commit, options.inspectorUrl);
       options.telemetry?.committed("routed", commit, before?.head, storage);
     },
@@ -218,14 +210,13 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     },
     onReplay: (instanceId, version) => notifications.notify("replayed", { instanceId, version }),
   });
-  const histories = new Histories(kernel, options.historyShown);
   const pinned = new PinnedStructures(kernel);
   const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
   const asking = new Asking();
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
     notifications.notify("verifying", { instanceId: sessionId, ...checks });
-  const shared = { options, kernel, hostKernel: kernel, pinned, histories, beginnings, onChecks };
+  const shared = { options, kernel, hostKernel: kernel, pinned, beginnings, onChecks };
   return { ...shared, approvals, notifications, asking };
 }
 
@@ -238,87 +229,22 @@ function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof R
   };
 }
 
-interface Tail {
-  readonly version: number;
-  readonly hash: string;
-  readonly entries: readonly RoutedEntry[];
-  /** About the characters of the events that its entries are made from. */
-  readonly characters: number;
-}
-
-/** Limits the last entries of sessions that are cached, in characters of their events. */
-const TAILS_WEIGHT = 32 * 1024 * 1024;
-/** The events of a commit with more characters than this are measured: most of it may be the session's context. */
-const LARGE = 4096;
-const NO_TAIL: Tail = { version: 0, hash: "", entries: [], characters: 0 };
 /** A report, its decision, and as many other events between two reports. */
 const COMMITS_PER_ENTRY = 4;
 
-/** The last entries of sessions' histories, so that a decider's question does not read the whole log each time. */
-export class Histories {
-  readonly #kernel: RoutedKernel;
-  readonly #shown: number;
-  readonly #tails = new RecentMap<string, Tail>(TAILS_WEIGHT, ({ characters }) => ENTRY_WEIGHT + characters);
-
-  /** `shown` is the number of entries to return. */
-  constructor(kernel: RoutedKernel, shown: number) {
-    this.#kernel = kernel;
-    this.#shown = shown;
-  }
-
-  /** Adds a commit that this engine has made. */
-  add(commit: RoutedCommit, before: RoutedSession | undefined, characters: number): void {
-    const { sessionId, version } = commit;
-    const tail = version === 1 ? NO_TAIL : this.#tails.get(sessionId);
-    // After a restore from a backup, the log may have gone on in another way.
-    if (tail?.version !== version - 1 || tail.hash !== (before?.hash ?? "")) return;
-    this.#tails.set(sessionId, this.#after(tail, commit, characters));
-  }
-
-  /** Returns the last entries up to the session's current version, oldest first; not a promise if they are cached. */
-  recent(
-    at: Pick<RoutedCommit, "sessionId" | "version" | "hash">,
-  ): readonly RoutedEntry[] | Promise<readonly RoutedEntry[]> {
-    const known = this.#tails.get(at.sessionId);
-    return known?.version === at.version && known.hash === at.hash ? known.entries : this.#read(at, known);
-  }
-
-  async #read(
-    { sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">,
-    known: Tail | undefined,
-  ): Promise<readonly RoutedEntry[]> {
-    const isPrefix = known !== undefined && known.version < version && (await this.#isIn(sessionId, known));
-    let tail = isPrefix ? known : await this.#begin(sessionId, version);
-    const after = tail.version === 0 ? undefined : tail;
-    for await (const commit of this.#kernel.log(sessionId, after)) {
-      tail = this.#after(tail, commit);
-    }
-    this.#tails.set(sessionId, tail);
-    return tail.entries;
-  }
-
-  async #isIn(sessionId: RoutedCommit["sessionId"], { version, hash }: Tail): Promise<boolean> {
-    return version === 0 || (await this.#kernel.at(sessionId, version)).hash === hash;
-  }
-
-  /** Reads some commits before the end: usually more than needed for the requested entries. */
-  async #begin(sessionId: RoutedCommit["sessionId"], version: number): Promise<Tail> {
-    const from = version - (this.#shown + 1) * COMMITS_PER_ENTRY;
-    if (from < 1) return NO_TAIL;
-    return { ...NO_TAIL, version: from, hash: (await this.#kernel.at(sessionId, from)).hash };
-  }
-
-  /** Keeps one more entry than is shown: the last one may be the report that is asked about. */
-  #after(tail: Tail, commit: RoutedCommit, characters = Number.POSITIVE_INFINITY): Tail {
-    const history = new RoutedHistory([...tail.entries]);
+/** Returns the last entries of an instance's history, oldest first: one more than a decider sees, as the last may be its question. */
+export async function recentEntries(
+  { kernel, options: { historyShown } }: Pick<RoutedContext, "kernel" | "options">,
+  { sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">,
+): Promise<readonly RoutedEntry[]> {
+  const shown = historyShown + 1;
+  const from = version - shown * COMMITS_PER_ENTRY;
+  const history = new RoutedHistory();
+  for await (const commit of kernel.log(sessionId, from < 1 ? undefined : await kernel.at(sessionId, from))) {
+    if (commit.version > version) break;
     history.add(commit);
-    const { version, hash } = commit;
-    const entries = history.entries.slice(-(this.#shown + 1));
-    // The first commit has the workflow, which no entry has. The characters of commits that are shown no more fade away.
-    const added = version === 1 ? 0 : characters <= LARGE ? characters : JSON.stringify(commit.events).length;
-    const faded = tail.characters * (1 - 1 / (COMMITS_PER_ENTRY * (this.#shown + 1)));
-    return { version, hash, entries, characters: faded + added };
   }
+  return history.entries.slice(-shown);
 }
 
 /** Limits the structures that are cached: characters of their JSON. */
@@ -333,8 +259,8 @@ export class PinnedStructures {
     this.#kernel = kernel;
   }
 
-  /** Returns the steps, transitions and gates that a session is bound to; not a promise if they are cached. */
-  structure({ sessionId }: Pick<RoutedCommit, "sessionId">): RoutedStructure | Promise<RoutedStructure> {
+  /** Returns the steps, transitions and gates that a session is bound to. */
+  async structure({ sessionId }: Pick<RoutedCommit, "sessionId">): Promise<RoutedStructure> {
     return this.#known.get(sessionId) ?? this.#read(sessionId);
   }
 

@@ -33,24 +33,12 @@ export async function requireInstance(context: RoutedContext, instanceId: string
   return requireFound(await context.kernel.find(id), id);
 }
 
-/**
- * Returns an instance up to the first approval that this host does not accept; not a promise if that is known. Everything
- * that shows an instance starts here.
- */
-export function acceptedState<S extends RoutedSession>(
+/** Returns an instance up to the first approval that this host does not accept. Everything that shows an instance starts here. */
+export async function acceptedState<S extends RoutedSession>(
   context: RoutedContext,
   session: S,
-): AcceptedInstance<S> | Promise<AcceptedInstance<S>> {
-  const finding = findUnapproved(context, session);
-  return finding === undefined ? { session } : beforeUnapproved(context, session, finding);
-}
-
-async function beforeUnapproved<S extends RoutedSession>(
-  context: RoutedContext,
-  session: S,
-  finding: Promise<UnapprovedStep | undefined>,
 ): Promise<AcceptedInstance<S>> {
-  const unapproved = await finding;
+  const unapproved = await findUnapproved(context, session);
   if (unapproved === undefined) return { session };
   return { session: await context.kernel.at(session.sessionId, unapproved.version - 1), unapproved };
 }
@@ -96,8 +84,7 @@ export function executeOn<Answer>(
     id,
     async (current) => {
       const session = requireFound(current, id);
-      const finding = findUnapproved(context, session);
-      const unapproved = finding && (await finding);
+      const unapproved = await findUnapproved(context, session);
       if (unapproved !== undefined && !mayUndo(unapproved, session)) await refuse(context, session, unapproved);
       const prepared = await prepare(session, unapproved);
       if ("command" in prepared && setsGoing(session.head, prepared.command)) await requirePlace(context);
@@ -147,17 +134,13 @@ function requireFound(session: RoutedSession | undefined, id: SessionId): Routed
   throw noInstance(id);
 }
 
-/** Returns undefined, with nothing to await, if there is nothing to check. */
-function findUnapproved(
+async function findUnapproved(
   { approvals, pinned }: RoutedContext,
   session: RoutedSession,
-): Promise<UnapprovedStep | undefined> | undefined {
+): Promise<UnapprovedStep | undefined> {
   // A deleted instance shows nothing.
   if (!approvals.knowsApprovers || session.head.status === "DELETED") return undefined;
-  const structure = pinned.structure(session);
-  return structure instanceof Promise
-    ? structure.then((read) => approvals.unapproved(session, read))
-    : approvals.unapproved(session, structure);
+  return approvals.unapproved(session, await pinned.structure(session));
 }
 
 async function refuse({ pinned }: RoutedContext, session: RoutedSession, unapproved: UnapprovedStep): Promise<never> {
@@ -166,9 +149,7 @@ async function refuse({ pinned }: RoutedContext, session: RoutedSession, unappro
 
 /** Returns the state of an instance, up to the first approval that this host does not accept. */
 export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
-  // Only what is not known yet is awaited: each await takes time, also of a value that is there.
-  const accepted = acceptedState(context, session);
-  const found = accepted instanceof Promise ? await accepted : accepted;
+  const found = await acceptedState(context, session);
   if (found.unapproved === undefined) return viewAccepted(context, session);
   const { awaiting: _, ...view } = await viewAccepted(context, found.session);
   const allowed: RoutedOperation[] = isStillThere(found.unapproved, session) ? ["resume", "delete"] : ["delete"];
@@ -193,15 +174,13 @@ export async function resultOf(
 
 /** Returns the current step with its instructions. Throws `DEFINITION_UNAVAILABLE`. */
 export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
-  const accepted = acceptedState(context, at);
-  const { session } = accepted instanceof Promise ? await accepted : accepted;
+  const { session } = await acceptedState(context, at);
   const { step = "", workflow, status } = session.head;
   // The end is the same in every workflow, also in one that no longer exists. A decider may end the work at a step.
   if (step === FINISH || status === "COMPLETED") return { name: FINISH, instructions: "Workflow complete." };
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
   const instructions = instructionsOf(await loadTexts(context, workflow), step);
-  const pinned = context.pinned.structure(session);
-  const gate = stepOf(pinned instanceof Promise ? await pinned : pinned, step)?.gate;
+  const gate = stepOf(await context.pinned.structure(session), step)?.gate;
   return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
 }
 

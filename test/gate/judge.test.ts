@@ -14,17 +14,10 @@ const counting = fieldGate([field({ name: "count", type: "integer" })], {
 });
 
 describe("a gate", () => {
-  it("without checks that wait answers at once", () => {
-    const { verdict } = judge(fieldGate([field()]), {}, { surroundings }) as ReturnType<typeof judge> & {
-      verdict: unknown;
-    };
-    expect(verdict).toMatchObject({ passed: false, problems: [{ field: "done", problem: "missing" }] });
-  });
-
-  it("is strict, unless it is to be enforced as it is defined", () => {
+  it("is strict, unless it is to be enforced as it is defined", async () => {
     const lenient = fieldGate([field()], { strict: false });
-    expect(judge(lenient, { done: false }, { surroundings })).toMatchObject({ verdict: { passed: false } });
-    const defined = judge(lenient, { done: false }, { enforcement: "as-defined", surroundings });
+    expect(await judge(lenient, { done: false }, { surroundings })).toMatchObject({ verdict: { passed: false } });
+    const defined = await judge(lenient, { done: false }, { enforcement: "as-defined", surroundings });
     expect(defined).toMatchObject({ verdict: { passed: true, warnings: [{ problem: "claimed_false" }] } });
   });
 
@@ -45,23 +38,23 @@ describe("a gate", () => {
     expect(judged).toMatchObject({ verdict: { passed: true, warnings: [{ problem: "invalid" }] } });
   });
 
-  it("with a schema uses its result", () => {
-    expect(judge(schema, {}, { schemaResult: { value: {} }, surroundings })).toEqual({
+  it("with a schema uses its result", async () => {
+    expect(await judge(schema, {}, { schemaResult: { value: {} }, surroundings })).toEqual({
       verdict: { passed: true, warnings: [] },
     });
     const issues = [{ message: "too short", path: ["name"] }];
-    expect(judge(schema, { name: "" }, { schemaResult: { issues }, surroundings })).toMatchObject({
+    expect(await judge(schema, { name: "" }, { schemaResult: { issues }, surroundings })).toMatchObject({
       verdict: { passed: false, problems: [{ field: "name", problem: "invalid" }] },
     });
   });
 
-  it("fails with the problems that were found before, ahead of its own", () => {
-    const all = judge(fieldGate([field()]), {}, { found: [found], surroundings });
+  it("fails with the problems that were found before, ahead of its own", async () => {
+    const all = await judge(fieldGate([field()]), {}, { found: [found], surroundings });
     expect(all).toMatchObject({ verdict: { passed: false, problems: [found, { field: "done" }] } });
-    expect(judge(open, {}, { found: [found], surroundings })).toEqual({
+    expect(await judge(open, {}, { found: [found], surroundings })).toEqual({
       verdict: { passed: false, problems: [found], warnings: [] },
     });
-    expect(judge(open, {}, { found: [], surroundings })).toEqual({ verdict: { passed: true, warnings: [] } });
+    expect(await judge(open, {}, { found: [], surroundings })).toEqual({ verdict: { passed: true, warnings: [] } });
   });
 });
 
@@ -74,8 +67,12 @@ describe("verifiers", () => {
       runs += 1;
       return Promise.resolve({ problems: [], verification });
     };
-    expect(judge(fieldGate([field()]), {}, { surroundings, verify })).toMatchObject({ verdict: { passed: false } });
-    expect(judge(open, {}, { found: [found], surroundings, verify })).toMatchObject({ verdict: { passed: false } });
+    expect(await judge(fieldGate([field()]), {}, { surroundings, verify })).toMatchObject({
+      verdict: { passed: false },
+    });
+    expect(await judge(open, {}, { found: [found], surroundings, verify })).toMatchObject({
+      verdict: { passed: false },
+    });
     expect(runs).toBe(0);
     expect(await judge(open, {}, { surroundings, verify })).toEqual({
       ...{ verdict: { passed: true, warnings: [] }, verification },
@@ -92,14 +89,14 @@ describe("verifiers", () => {
     });
   });
 
-  it("may be none", () => {
-    expect(judge(open, {}, { surroundings, verify: () => undefined })).toEqual({
+  it("may be none", async () => {
+    expect(await judge(open, {}, { surroundings, verify: () => undefined })).toEqual({
       verdict: { passed: true, warnings: [] },
     });
   });
 });
 
-it("attempts end with the first of both limits, and are never less than none", () => {
+it("attempts end with the first of both limits, and are never less than none", async () => {
   const limits = { maxAttempts: 3, maxAttemptsTotal: 12 };
   expect(attemptsLeft({ inARow: 0, inTotal: 0 }, limits)).toBe(3);
   expect(attemptsLeft({ inARow: 1, inTotal: 4 }, limits)).toBe(2);

@@ -199,16 +199,7 @@ export function listWaivers(context: EngineContext): Promise<readonly AwaitedWai
 }
 
 /** Returns the waivers at the current phase of a session. */
-export function viewWaivers(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-): WaiversView | Promise<WaiversView> {
-  const { waiver, waived } = session.head;
-  return waiver === undefined && waived === undefined ? {} : readWaivers(context, session, structure);
-}
-
-async function readWaivers(
+export async function viewWaivers(
   context: EngineContext,
   session: PhasedSession,
   structure: WorkflowStructure,
@@ -225,14 +216,12 @@ async function readWaivers(
 }
 
 /** Returns a phase as the agent is asked to pass it: the current one without what is waived. */
-export function phaseNow(
+export async function phaseNow(
   context: EngineContext,
   { session, structure }: LoadedSession,
   phase: PhaseDefinition,
-): PhaseDefinition | Promise<PhaseDefinition> {
-  const { head } = session;
-  if (head.waived === undefined) return phaseAsked(context, head, phase);
-  return loadWaived(context, session, structure).then((waived) => phaseAsked(context, head, phase, waived));
+): Promise<PhaseDefinition> {
+  return phaseAsked(context, session.head, phase, await loadWaived(context, session, structure));
 }
 
 /** Returns the open request with what a person has to know; undefined if there is none. */

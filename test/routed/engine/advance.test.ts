@@ -1,6 +1,5 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { isPhasegateError, PhasegateError } from "../../../src/errors.js";
-import { MemoryStorage } from "../../../src/storage/memory/storage.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import { RoutedFolders } from "../../../src/workflow/files/routed-workflow.js";
 import { abandon } from "../../support/abandon.js";
@@ -36,16 +35,6 @@ describe("a routed workflow", () => {
     expect(end).toMatchObject({ status: "COMPLETED", currentStep: "FINISH", nextStep: { name: "FINISH" } });
     expect(end.completedAt).toBeDefined();
     expect(await engine.audit(id)).toMatchObject({ intact: true });
-  });
-
-  it("does not read again what this process has written", async () => {
-    const storage = new MemoryStorage();
-    const log = vi.spyOn(storage, "log");
-    const { engine } = routed(new Script("Water", "Sow"), { storage });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE);
-    expect(await engine.advance(instanceId, DONE)).toMatchObject({ currentStep: "Sow" });
-    expect(log).not.toHaveBeenCalled();
   });
 
   it("refuses a step that is no text, whatever its keys", async () => {
