@@ -18,31 +18,23 @@ export const PROBLEM_KINDS = [
   "denied",
 ] as const;
 
-/** One problem with evidence. */
-export interface Problem {
-  /** The field, as a path with dots; `""` is the evidence as a whole. */
-  field: string;
-  /** The kind of problem. */
-  problem: "missing" | "wrong_type" | "claimed_false" | "empty" | "copied" | "invalid" | "unverified" | "denied";
-  /** What is wrong, in a sentence that names the field. */
-  message: string;
-  /** The submitted value, shortened. */
-  got?: string | undefined;
-  /** What the gate expects. */
-  expected?: string | undefined;
-  /** A value that the gate would accept. */
-  example?: JsonValue | undefined;
-}
-
 /** Checks a problem that was read from storage. */
 export const problemSchema = z.object({
+  /** The field, as a path with dots; `""` is the evidence as a whole. */
   field: z.string(),
+  /** The kind of problem. */
   problem: z.enum(PROBLEM_KINDS),
+  /** What is wrong, in a sentence that names the field. */
   message: z.string(),
+  /** The submitted value, shortened. */
   got: z.optional(z.string()),
+  /** What the gate expects. */
   expected: z.optional(z.string()),
+  /** A value that the gate would accept. */
   example: z.optional(storedValueSchema),
 });
+/** One problem with evidence. */
+export type Problem = z.infer<typeof problemSchema>;
 
 /** The answer of a gate to evidence, with all problems at once. Warnings do not block. */
 export type Verdict =

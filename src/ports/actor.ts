@@ -6,19 +6,18 @@ import { isJsonObject } from "../workflow/json.js";
 import { HIDDEN, shown } from "../workflow/names.js";
 import type { SessionSummary } from "./storage-adapter.js";
 
-/** Who a session belongs to. */
-export interface Owner {
+/** Checks a stored owner. */
+export const ownerSchema = z.object({
   /** Identifies the owner: 1 to 200 characters, none of them hidden. */
-  readonly name: string;
+  name: z.string(),
   /** The team that they belong to, of the same form. None if missing. */
-  readonly team?: string | undefined;
-}
+  team: z.optional(z.string()),
+});
+/** Who a session belongs to. */
+export type Owner = Readonly<z.infer<typeof ownerSchema>>;
 
 /** The check of an option that is an owner. */
 export const ownerCheck = having("an owner, such as { name }");
-
-/** Checks a stored owner. */
-export const ownerSchema = z.object({ name: z.string(), team: z.optional(z.string()) });
 
 /**
  * What an actor may do. `agent`: work on their own sessions. `viewer`: see all sessions. `approver`: see all sessions, and

@@ -20,7 +20,7 @@ import type { SessionId } from "../workflow/names.js";
 /** The states of every kind of session. `deleted` is the state of a tombstone. */
 export const SESSION_STATUSES = ["active", "paused", "completed", "failed", "deleted"] as const;
 /** The state of a session. */
-export type SessionStatus = "active" | "paused" | "completed" | "failed" | "deleted";
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
 /**
  * The part of a session that lists show and filter by, without reading the session. Every commit carries

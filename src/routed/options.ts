@@ -34,9 +34,9 @@ import {
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
-import type { RoutedHead, RoutedStructure } from "./state/events.js";
+import { type RoutedHead, type RoutedStructure, routedStructureSchema } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
-import { type RoutedCommit, type RoutedKernel, routedMachine, routedStructureSchema } from "./state/machine.js";
+import { type RoutedCommit, type RoutedKernel, routedMachine } from "./state/machine.js";
 
 /** The limits of a routed engine, in addition to those of phased engines. */
 export interface RoutedLimits extends EngineLimits {

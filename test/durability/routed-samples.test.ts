@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { exportLines } from "../../src/cli/export.js";
 import { checkLines, importBlock } from "../../src/cli/import.js";
 import type { RoutedEngineOptions } from "../../src/routed/options.js";
-import { ROUTED_SCHEMA } from "../../src/routed/state/machine.js";
+import { ROUTED_SCHEMA } from "../../src/routed/state/events.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 

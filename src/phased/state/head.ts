@@ -1,5 +1,6 @@
 /** The head of a session: all that the next transition needs. Events are trusted when they are applied. */
-import { type Owner, ownedBy } from "../../ports/actor.js";
+import * as z from "zod/mini";
+import { ownedBy, ownerSchema } from "../../ports/actor.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import {
@@ -8,70 +9,88 @@ import {
   dueAfterPass,
   dueAfterRollback,
   dueAfterTicks,
-  type Ranges,
+  dueTicksSchema,
+  rangesSchema,
   spentAfter,
 } from "./ranges.js";
-import { refusalKey, type TaskNotes, tasksAfter, tasksDecided, withTask } from "./task-notes.js";
+import { refusalKey, taskNotesSchema, tasksAfter, tasksDecided, withTask } from "./task-notes.js";
 
-/** The state of a phased session. Names come from the pinned structure, payloads from the log. */
-export type SessionHead =
-  | (HeadFacts & { status: "active" })
-  | (HeadFacts & { status: "paused"; pausedAt: string; note?: string | undefined; beforeDecision?: true | undefined })
-  | (HeadFacts & { status: "failed"; failedAt: string })
-  | (HeadFacts & { status: "completed"; completedAt: string })
-  | (HeadFacts & { status: "deleted"; deletedAt: string; reason?: string | undefined });
+const factsSchema = z.object({
+  /** The type of the workflow. */
+  workflowType: z.string(),
+  /** The revision that the session has pinned. */
+  revision: z.string(),
+  /** What the work is about, as given at the start. */
+  target: z.string(),
+  /** Who the session belongs to. Missing if nobody was recorded. */
+  owner: z.optional(ownerSchema),
+  /** The version of the commit that pins the structure. */
+  structureVersion: z.int().check(z.positive()),
+  /** The number of the current phase; of the last one if the session is completed. */
+  phase: z.int(),
+  /** Its position among the phases, from 0. */
+  position: z.int().check(z.nonnegative()),
+  /** The number of phases. */
+  total: z.int().check(z.positive()),
+  /** Positions of phases whose gates passed, as ranges. */
+  completed: rangesSchema,
+  /** Positions of phases that the host or the workflow's own rules skipped, as ranges. */
+  skipped: rangesSchema,
+  /** Failures in a row at the current phase's gate. */
+  attempts: z.int().check(z.nonnegative()),
+  /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
+  spent: z.array(z.tuple([z.int(), z.int()])),
+  /** The tasks of the current phase that are noted as done or given up. Missing if there are none. */
+  tasks: z.optional(taskNotesSchema),
+  /** Identifies the steps ahead that were refused since the phase was entered, as far as the log has them. */
+  refused: z.optional(z.array(z.string())),
+  /** The last submission at the current phase, and whether the next one is merged over it. */
+  submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
+  /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
+  due: z.optional(dueTicksSchema),
+  /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
+  awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
+  /** The commit that asks for a waiver at the current phase, or the one in which a person has denied it. */
+  waiver: z.optional(z.object({ version: z.int(), denied: z.optional(z.literal(true)) })),
+  /** Requests for waivers in this visit to the phase, since one was granted. Missing if there are none. */
+  waiverRequests: z.optional(z.int()),
+  /** What is waived at the current phase, each with the commit that grants it. */
+  waived: z.optional(z.array(z.object({ version: z.int(), fields: z.array(z.string()) }))),
+  /** Positions of completed phases that passed with something waived. */
+  withWaivers: z.optional(rangesSchema),
+  /** The commit with the current phase's snapshots: usually the one that entered the phase. */
+  baseline: z.optional(z.int().check(z.positive())),
+  /** When the session was started. */
+  createdAt: z.string(),
+  /** When the current phase was entered. */
+  phaseStartedAt: z.string(),
+});
 
 /** The part of a head that every status has. Times are ISO 8601, UTC. */
-export interface HeadFacts {
-  /** The type of the workflow. */
-  workflowType: string;
-  /** The revision that the session has pinned. */
-  revision: string;
-  /** What the work is about, as given at the start. */
-  target: string;
-  /** Who the session belongs to. Missing if nobody was recorded. */
-  owner?: Owner | undefined;
-  /** The version of the commit that pins the structure. */
-  structureVersion: number;
-  /** The number of the current phase; of the last one if the session is completed. */
-  phase: number;
-  /** Its position among the phases, from 0. */
-  position: number;
-  /** The number of phases. */
-  total: number;
-  /** Positions of phases whose gates passed, as ranges. */
-  completed: Ranges;
-  /** Positions of phases that the host or the workflow's own rules skipped, as ranges. */
-  skipped: Ranges;
-  /** Failures in a row at the current phase's gate. */
-  attempts: number;
-  /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
-  spent: [number, number][];
-  /** The tasks of the current phase that are noted as done or given up. Missing if there are none. */
-  tasks?: TaskNotes | undefined;
-  /** Identifies the steps ahead that were refused since the phase was entered, as far as the log has them. */
-  refused?: string[] | undefined;
-  /** The last submission at the current phase, and whether the next one is merged over it. */
-  submission?: { version: number; merge: boolean } | undefined;
-  /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
-  due?: { tick: Ranges; untick: Ranges } | undefined;
-  /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
-  awaiting?: { version: number; evidenceHash: string } | undefined;
-  /** The commit that asks for a waiver at the current phase, or the one in which a person has denied it. */
-  waiver?: { version: number; denied?: true | undefined } | undefined;
-  /** Requests for waivers in this visit to the phase, since one was granted. Missing if there are none. */
-  waiverRequests?: number | undefined;
-  /** What is waived at the current phase, each with the commit that grants it. */
-  waived?: { version: number; fields: string[] }[] | undefined;
-  /** Positions of completed phases that passed with something waived. */
-  withWaivers?: Ranges | undefined;
-  /** The commit with the current phase's snapshots: usually the one that entered the phase. */
-  baseline?: number | undefined;
-  /** When the session was started. */
-  createdAt: string;
-  /** When the current phase was entered. */
-  phaseStartedAt: string;
-}
+export type HeadFacts = z.infer<typeof factsSchema>;
+
+/** Checks a stored head. */
+export const sessionHeadSchema = z.discriminatedUnion("status", [
+  z.object({ status: z.literal("active"), ...factsSchema.shape }),
+  z.object({
+    status: z.literal("paused"),
+    ...factsSchema.shape,
+    pausedAt: z.string(),
+    note: z.optional(z.string()),
+    beforeDecision: z.optional(z.literal(true)),
+  }),
+  z.object({ status: z.literal("failed"), ...factsSchema.shape, failedAt: z.string() }),
+  z.object({ status: z.literal("completed"), ...factsSchema.shape, completedAt: z.string() }),
+  z.object({
+    status: z.literal("deleted"),
+    ...factsSchema.shape,
+    deletedAt: z.string(),
+    reason: z.optional(z.string()),
+  }),
+]);
+
+/** The state of a phased session. Names come from the pinned structure, payloads from the log. */
+export type SessionHead = z.infer<typeof sessionHeadSchema>;
 
 /** Returns what lists show of a session. */
 export function listedFacts(
@@ -91,8 +110,7 @@ export function listedFacts(
 
 /** Returns the number of failures at a position that still count. */
 export function spentAt(head: HeadFacts, position: number): number {
-  for (const [place, failures] of head.spent) if (place === position) return failures;
-  return 0;
+  return head.spent.find(([place]) => place === position)?.[1] ?? 0;
 }
 
 /** The time of an event, and the version of its commit. */
@@ -211,14 +229,6 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
     skipped: [],
     attempts: 0,
     spent: [],
-    // All heads of a session have the same keys, which makes copies of them cheap.
-    tasks: undefined,
-    refused: undefined,
-    submission: undefined,
-    waiver: undefined,
-    waiverRequests: undefined,
-    waived: undefined,
-    baseline: undefined,
     createdAt: at,
     phaseStartedAt: at,
   };
@@ -228,38 +238,13 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
  * Returns the facts that an event keeps. `awaiting` is not among them: an approval is for one piece of
  * evidence in the current state of the phase, so any other event withdraws the question.
  */
-function factsOf(head: SessionHead): HeadFacts {
-  if (head.status === "active" && head.awaiting === undefined) return head;
-  const { workflowType, revision, target, owner, structureVersion, phase, position, total } = head;
-  const { completed, skipped, attempts, spent, tasks, refused, submission, due, baseline, createdAt, phaseStartedAt } =
-    head;
-  const { waiver, waiverRequests, waived, withWaivers } = head;
-  return {
-    workflowType,
-    revision,
-    target,
-    owner,
-    structureVersion,
-    phase,
-    position,
-    total,
-    completed,
-    skipped,
-    attempts,
-    spent,
-    tasks,
-    refused,
-    submission,
-    due,
-    waiver,
-    waiverRequests,
-    waived,
-    withWaivers,
-    baseline,
-    createdAt,
-    phaseStartedAt,
-  };
+function factsOf(head: HeadFacts & { readonly [Name in OfStatus]?: unknown }): HeadFacts {
+  const { status, pausedAt, note, beforeDecision, failedAt, completedAt, deletedAt, reason, awaiting, ...facts } = head;
+  return facts;
 }
+
+/** What a head has besides the facts: all else survives every event. */
+type OfStatus = "status" | "pausedAt" | "note" | "beforeDecision" | "failedAt" | "completedAt" | "deletedAt" | "reason";
 
 /** Marks notes as older than a person's decision on a waiver: they may say that one is awaited. */
 function decided(head: SessionHead): SessionHead {
@@ -300,8 +285,7 @@ function passed(facts: HeadFacts, position: number): Active {
     completed: addToRanges(facts.completed, position),
     attempts: 0,
     tasks: undefined,
-    // Mostly there are none: the empty list is frozen already, and a new one would be frozen again.
-    spent: facts.spent.length === 0 ? facts.spent : facts.spent.filter(([place]) => place !== position),
+    spent: facts.spent.filter(([place]) => place !== position),
     waiver: undefined,
     waived: undefined,
   };

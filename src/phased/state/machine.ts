@@ -3,10 +3,8 @@ import * as z from "zod/mini";
 import type { Current, Recorded } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";
 import type { Machine } from "../../log/machine.js";
-
-import type { EventOf, SessionEvent, ValueRef } from "./events.js";
-import { listedFacts, type SessionHead } from "./head.js";
-import { SESSION_SCHEMA, sessionEventSchema, sessionHeadSchema } from "./schemas.js";
+import { type EventOf, SESSION_SCHEMA, type SessionEvent, sessionEventSchema, type ValueRef } from "./events.js";
+import { listedFacts, type SessionHead, sessionHeadSchema } from "./head.js";
 import { decideCommand, type PhasedCommand } from "./transition.js";
 
 /** The kernel of phased sessions. */

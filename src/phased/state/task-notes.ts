@@ -8,25 +8,28 @@ import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../w
 import type { EventOf } from "./events.js";
 import { addToRanges, inRanges, joinRanges, type Ranges, rangesSchema } from "./ranges.js";
 
-/** The last note on a task of a phase. */
-export interface LastNote {
+const lastNoteSchema = z.object({
   /** The task's number; missing if a sync has changed the task. */
-  task?: number | undefined;
+  task: z.optional(z.int()),
   /** The note. */
-  note: string;
+  note: z.string(),
   /** Set if a person has decided on a waiver since. */
-  beforeDecision?: true | undefined;
-}
+  beforeDecision: z.optional(z.literal(true)),
+});
+/** The last note on a task of a phase. */
+export type LastNote = z.infer<typeof lastNoteSchema>;
 
-/** What is noted about the tasks of a phase while the work goes on. */
-export interface TaskNotes {
+/** Checks stored notes. */
+export const taskNotesSchema = z.object({
   /** The numbers of the tasks that are done, as ranges. */
-  done: [from: number, to: number][];
+  done: rangesSchema,
   /** The numbers of the tasks that could not be done, as ranges. None if missing. */
-  givenUp?: [from: number, to: number][] | undefined;
+  givenUp: z.optional(rangesSchema),
   /** The last note. */
-  last?: LastNote | undefined;
-}
+  last: z.optional(lastNoteSchema),
+});
+/** What is noted about the tasks of a phase while the work goes on. */
+export type TaskNotes = z.infer<typeof taskNotesSchema>;
 
 /** What an agent notes about a task. */
 export interface TaskNote {
@@ -94,15 +97,6 @@ export function isRefusalKept(
   const known = head.refused ?? [];
   return known.length < REFUSALS_MAX && !known.includes(refusalKey(refused));
 }
-
-/** Checks stored notes. */
-export const taskNotesSchema = z.object({
-  done: rangesSchema,
-  givenUp: z.optional(rangesSchema),
-  last: z.optional(
-    z.object({ task: z.optional(z.int()), note: z.string(), beforeDecision: z.optional(z.literal(true)) }),
-  ),
-});
 
 /** Old and new numbers of tasks. */
 export type TaskPairs = readonly (readonly [from: number, to: number])[];

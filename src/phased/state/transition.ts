@@ -31,12 +31,11 @@ import {
   passWithoutEvidence,
   requestWaiver,
 } from "./decide-gate.js";
-import type { EventOf, SessionEvent } from "./events.js";
+import { type EventOf, type SessionEvent, sessionEventSchema } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 import { inRanges } from "./ranges.js";
 import { phaseDifference } from "./same-phases.js";
-import { sessionEventSchema } from "./schemas.js";
 import { keptTasks } from "./task-notes.js";
 
 /** The outcome of a command: events and the new head, or the reason for a refusal. */

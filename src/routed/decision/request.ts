@@ -11,7 +11,7 @@ import { ENGLISH, innermostIssue } from "../../workflow/zod-issues.js";
 /** The states of an instance of a routed workflow, as on the wire. */
 export const ROUTED_STATUSES = ["RUNNING", "SUSPENDED", "COMPLETED", "FAILED"] as const;
 /** The state of an instance of a routed workflow. */
-export type RoutedStatus = "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
+export type RoutedStatus = (typeof ROUTED_STATUSES)[number];
 
 /** A client's report on a step. Additional keys are stored. */
 export interface StepReport {

@@ -1,251 +1,243 @@
 /**
- * The events and the head of a routed session, the structure that it pins, and its commands. machine.ts checks events and
- * heads when a log is read.
+ * The events and the head of a routed session, the structure that it pins, and its commands. The schemas are the storage format:
+ * a change that old logs don't match needs a new `ROUTED_SCHEMA`.
  */
-import type { ApprovalSignature } from "../../approval/message.js";
-import type { Problem } from "../../gate/verdict.js";
-import type { Snapshot, Verification } from "../../phased/state/events.js";
-import type { Owner } from "../../ports/actor.js";
-import type { FieldGate } from "../../workflow/gate-definition.js";
-import type { JsonObject } from "../../workflow/json.js";
+import * as z from "zod/mini";
+import { type ApprovalSignature, signatureSchema } from "../../approval/message.js";
+import { type Problem, problemSchema } from "../../gate/verdict.js";
+import { type Snapshot, snapshotSchema, type Verification, verificationSchema } from "../../phased/state/events.js";
+import { type Owner, ownerSchema } from "../../ports/actor.js";
+import { approvalSchema, fieldGateSchema } from "../../workflow/gate-definition.js";
+import { type JsonObject, storedObjectSchema } from "../../workflow/json.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import type { ApprovalDefinition } from "../../workflow/structure.js";
-import type { DecisionUsage, RoutedStatus } from "../decision/request.js";
+import { type DecisionUsage, ROUTED_STATUSES, type RoutedStatus } from "../decision/request.js";
 
-/** One event of a routed session. */
-export type RoutedEvent =
-  /** An instance starts and pins the workflow's transitions and gates. */
-  | {
-      type: "started";
-      structure: RoutedStructure;
-      context: JsonObject;
-      /** Missing if the decider picks it. */
-      firstStep?: string | undefined;
-      snapshots?: Snapshot[] | undefined;
-      /** Who it belongs to, if that is known. */
-      owner?: Owner | undefined;
-    }
+/** The version of the format of events and heads. */
+export const ROUTED_SCHEMA = 1;
+
+const text = z.optional(z.string());
+const version = z.int().check(z.positive());
+const count = z.int().check(z.nonnegative());
+
+const stepSchema = z.object({
+  /** Its name. */
+  name: z.string(),
+  /** The only steps, or `FINISH`, that may follow. Any if missing. */
+  next: z.optional(z.array(z.string())),
+  /** The gate for the report's `details`. None if missing. */
+  gate: z.optional(fieldGateSchema),
+  /** How often the step may be entered. Any number of times if missing. */
+  maxVisits: z.optional(z.int().check(z.positive())),
+});
+/** A pinned step. */
+export type PinnedStep = z.infer<typeof stepSchema>;
+
+/** Checks a pinned structure. */
+export const routedStructureSchema = z.object({
+  /** The workflow's name. */
+  name: z.string(),
+  /** The digest of its definition. */
+  revision: z.string(),
+  /** What the workflow is for. */
+  goal: text,
+  /** At least one. */
+  steps: z.array(stepSchema).check(z.minLength(1)),
+});
+/** What a session pins: editing a workflow changes neither transitions nor gates of sessions under way. */
+export type RoutedStructure = z.infer<typeof routedStructureSchema>;
+
+const begun = { snapshots: z.optional(z.array(snapshotSchema)) };
+/** The results of the gate's verifiers, if it has any. */
+const verified = { verification: z.optional(z.array(verificationSchema)) };
+
+const reported = {
+  /** The call that the report came with. */
+  operation: z.enum(["advance", "resume"]),
+  /** The current step. */
+  step: z.string(),
+  /** Where the client thought that it was. */
+  assumedStep: text,
+  /** The report. */
+  report: storedObjectSchema,
+  /** The client's updates of the context. */
+  contextUpdates: storedObjectSchema,
+};
+
+const answer = {
+  /** The name of the step. */
+  step: z.string(),
+  /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
+  by: z.string(),
+  /** SHA-256 of the report that was decided on. */
+  evidenceHash: z.string(),
+  /** The version of the commit that asked. */
+  asked: version,
+  /** True if there was a valid signature by that name's key. */
+  authenticated: z.boolean(),
+  /** The signature, if there is one. */
+  signature: z.optional(signatureSchema),
+  /** The id of the public key that the signature was checked with. */
+  keyId: text,
+};
+
+/** Checks a stored event. */
+export const routedEventSchema = z.discriminatedUnion("type", [
+  /** An instance starts and pins the workflow's transitions and gates. Without a first step, the decider picks it. */
+  z.object({
+    type: z.literal("started"),
+    structure: routedStructureSchema,
+    context: storedObjectSchema,
+    firstStep: text,
+    ...begun,
+    owner: z.optional(ownerSchema),
+  }),
   /** The host hands the instance over. */
-  | { type: "assigned"; owner: Owner; by: string; note?: string | undefined }
-  /** A client reports on a step, and the step's gate accepts the report. */
-  | {
-      type: "reported";
-      /** The call that the report came with. */
-      operation: "advance" | "resume";
-      /** The current step. */
-      step: string;
-      /** Where the client thought that it was. */
-      assumedStep?: string | undefined;
-      /** The report. */
-      report: JsonObject;
-      /** The client's updates of the context. */
-      contextUpdates: JsonObject;
-      /** Problems that don't block. */
-      warnings?: Problem[] | undefined;
-      /** The results of the gate's verifiers, if it has any. */
-      verification?: Verification[] | undefined;
-    }
+  z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string(), note: text }),
+  /** A client reports on a step, and the step's gate accepts the report; warnings don't block. */
+  z.object({ type: z.literal("reported"), ...reported, warnings: z.optional(z.array(problemSchema)), ...verified }),
   /** The report shows less than the step's gate asks for; nothing is decided. */
-  | {
-      type: "gate_refused";
-      /** The call that the report came with. */
-      operation: "advance" | "resume";
-      /** The current step. */
-      step: string;
-      /** Where the client thought that it was. */
-      assumedStep?: string | undefined;
-      /** The report. */
-      report: JsonObject;
-      /** The client's updates of the context. */
-      contextUpdates: JsonObject;
-      /** The number of this attempt at the step. */
-      attempt: number;
-      /** True if a client came back and showed nothing: it was no attempt. */
-      uncounted?: true | undefined;
-      problems: Problem[];
-      verification?: Verification[] | undefined;
-    }
-  /** A call with a key of its own comes with the report that is recorded already: its key is recorded, too. */
-  | {
-      type: "continued";
-      operation: "advance" | "resume";
-      /** The commit that the call is answered from: the one with the report, or with the decision on it. */
-      of: number;
-    }
+  z.object({
+    type: z.literal("gate_refused"),
+    ...reported,
+    /** The number of this attempt at the step. */
+    attempt: z.int().check(z.positive()),
+    /** True if a client came back and showed nothing: it was no attempt. */
+    uncounted: z.optional(z.literal(true)),
+    problems: z.array(problemSchema),
+    ...verified,
+  }),
+  /**
+   * A call with a key of its own comes with the report that is recorded already: its key is recorded, too. `of` is the commit
+   * that the call is answered from: the one with the report, or with the decision on it.
+   */
+  z.object({ type: z.literal("continued"), operation: reported.operation, of: version }),
   /** The evidence is complete and waits for a person's approval. */
-  | { type: "approval_requested"; step: string; prompt: string; approvers?: string[] | undefined; evidenceHash: string }
+  z.object({
+    type: z.literal("approval_requested"),
+    step: z.string(),
+    ...approvalSchema.shape,
+    evidenceHash: z.string(),
+  }),
   /** A person approves. */
-  | {
-      type: "approved";
-      /** The name of the step. */
-      step: string;
-      /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
-      by: string;
-      /** SHA-256 of the report that was decided on. */
-      evidenceHash: string;
-      /** The version of the commit that asked. */
-      asked: number;
-      /** True if there was a valid signature by that name's key. */
-      authenticated: boolean;
-      /** The signature, if there is one. */
-      signature?: ApprovalSignature | undefined;
-      /** The id of the public key that the signature was checked with. */
-      keyId?: string | undefined;
-      /** The person's comment. */
-      note?: string | undefined;
-    }
-  /** A person denies. */
-  | {
-      type: "denied";
-      /** The name of the step. */
-      step: string;
-      /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
-      by: string;
-      /** SHA-256 of the report that was decided on. */
-      evidenceHash: string;
-      /** The version of the commit that asked. */
-      asked: number;
-      /** True if there was a valid signature by that name's key. */
-      authenticated: boolean;
-      /** The signature, if there is one. */
-      signature?: ApprovalSignature | undefined;
-      /** The id of the public key that the signature was checked with. */
-      keyId?: string | undefined;
-      /** What to change. */
-      note: string;
-    }
+  z.object({ type: z.literal("approved"), ...answer, note: text }),
+  /** A person denies, and says what to change. */
+  z.object({ type: z.literal("denied"), ...answer, note: z.string() }),
   /** The next step is decided. */
-  | {
-      type: "decided";
-      /** The step that the decision is on; missing for the first one. */
-      from?: string | undefined;
-      next: string;
-      /** The decider's updates of the context. */
-      contextUpdates: JsonObject;
-      status: RoutedStatus;
-      reasoning?: string | undefined;
-      /** The cost of the decision, if it is known. */
-      usage?:
-        | {
-            model?: string | undefined;
-            inputTokens?: number | undefined;
-            outputTokens?: number | undefined;
-            requests?: number | undefined;
-          }
-        | undefined;
-      /** How long the decision took. */
-      milliseconds: number;
-      /** What was interpreted differently from the answer, and why. */
-      notes?: string[] | undefined;
-      snapshots?: Snapshot[] | undefined;
-    }
-  /** The decision failed. */
-  | {
-      type: "failed";
-      step?: string | undefined;
-      /** The code of the error. */
-      code: string;
-      reason: string;
-      /** Missing for failures before the decider was asked. */
-      milliseconds?: number | undefined;
-    }
-  | { type: "suspended"; reason?: string | undefined; operator?: string | undefined }
+  z.object({
+    type: z.literal("decided"),
+    /** The step that the decision is on; missing for the first one. */
+    from: text,
+    next: z.string(),
+    /** The decider's updates of the context. */
+    contextUpdates: storedObjectSchema,
+    status: z.enum(ROUTED_STATUSES),
+    reasoning: text,
+    /** The cost of the decision, if it is known. */
+    usage: z.optional(
+      z.object({
+        model: text,
+        inputTokens: z.optional(z.number()),
+        outputTokens: z.optional(z.number()),
+        requests: z.optional(z.number()),
+      }),
+    ),
+    /** How long the decision took. */
+    milliseconds: z.number(),
+    /** What was interpreted differently from the answer, and why. */
+    notes: z.optional(z.array(z.string())),
+    ...begun,
+  }),
+  /** The decision failed, with the code of the error; without a time if the decider was not asked. */
+  z.object({
+    type: z.literal("failed"),
+    step: text,
+    code: z.string(),
+    reason: z.string(),
+    milliseconds: z.optional(z.number()),
+  }),
+  z.object({ type: z.literal("suspended"), reason: text, operator: text }),
   /** A failed instance runs again; by the host if there is an operator. */
-  | { type: "retried"; snapshots?: Snapshot[] | undefined; operator?: string | undefined; note?: string | undefined }
+  z.object({ type: z.literal("retried"), ...begun, operator: text, note: text }),
   /** The host lets a suspended instance run again. */
-  | { type: "released"; operator: string; note?: string | undefined }
-  | { type: "cancelled"; reason?: string | undefined }
-  | { type: "deleted"; reason?: string | undefined; operator?: string | undefined };
+  z.object({ type: z.literal("released"), operator: z.string(), note: text }),
+  z.object({ type: z.literal("cancelled"), reason: text }),
+  z.object({ type: z.literal("deleted"), reason: text, operator: text }),
+]);
+/** One event of a routed session. */
+export type RoutedEvent = z.infer<typeof routedEventSchema>;
 
 /** An event of one type. */
 export type RoutedEventOf<T extends RoutedEvent["type"]> = Extract<RoutedEvent, { type: T }>;
 
+const pendingSchema = z.object({
+  /** The call that it is for. */
+  operation: z.enum(["start", "advance", "resume"]),
+  /** The version of the commit that holds the report, or the start. */
+  version,
+  /** Where the client thought that it was. */
+  assumedStep: text,
+  /** Identifies the report and its updates, so that a repeated report is recognised. */
+  digest: z.string(),
+  /** A person's approval is awaited before the decider is asked. */
+  awaiting: z.optional(z.object({ version, evidenceHash: z.string() })),
+});
+/** A question that no decider has answered yet. */
+export type PendingDecision = z.infer<typeof pendingSchema>;
+
+const factsSchema = z.object({
+  /** The name of the workflow. */
+  workflow: z.string(),
+  /** The revision that the session has pinned. */
+  revision: z.string(),
+  /** The step that was decided last; missing until the decider has picked the first one. */
+  step: text,
+  /** The number of steps. */
+  total: z.int().check(z.positive()),
+  /** The context, with all updates merged in. */
+  context: storedObjectSchema,
+  /** The question that no decider has answered yet, if there is one. */
+  pending: z.optional(pendingSchema),
+  /** The report that was decided last, and the commit that did it: a repeated report gets the same answer. */
+  answered: z.optional(z.object({ digest: z.string(), version })),
+  /** How often steps with `maxVisits` were entered. */
+  visits: z.record(z.string(), z.int()),
+  /** Failures in a row at the gate of the current step. */
+  attempts: count,
+  /** Failures in total since the current step was entered. */
+  spent: count,
+  /** The commit with the current step's snapshots, if there are any. */
+  baseline: z.optional(version),
+  /** Who it belongs to. Missing if nobody was recorded. */
+  owner: z.optional(ownerSchema),
+  /** When the session was started: ISO 8601, UTC. */
+  createdAt: z.string(),
+});
+/** The part of a head that every status has. */
+export type RoutedFacts = z.infer<typeof factsSchema>;
+
+/** Checks a stored head. */
+export const routedHeadSchema = z.discriminatedUnion("status", [
+  z.object({ status: z.literal("RUNNING"), ...factsSchema.shape }),
+  z.object({ status: z.literal("SUSPENDED"), ...factsSchema.shape, reason: text }),
+  z.object({ status: z.literal("COMPLETED"), ...factsSchema.shape, completedAt: z.string() }),
+  z.object({
+    status: z.literal("FAILED"),
+    ...factsSchema.shape,
+    completedAt: z.string(),
+    /** The code of the error. */
+    code: z.string(),
+    reason: z.string(),
+    /** True if `retry` can continue it. */
+    retryable: z.boolean(),
+  }),
+  z.object({ status: z.literal("DELETED"), ...factsSchema.shape, reason: text }),
+]);
 /**
  * The state of a routed session: everything that the next decision needs, and nothing that grows with the
  * work done.
  */
-export type RoutedHead =
-  | (RoutedFacts & { status: "RUNNING" })
-  | (RoutedFacts & { status: "SUSPENDED"; reason?: string | undefined })
-  | (RoutedFacts & { status: "COMPLETED"; completedAt: string })
-  | (RoutedFacts & {
-      status: "FAILED";
-      completedAt: string;
-      /** The code of the error. */
-      code: string;
-      reason: string;
-      /** True if `retry` can continue it. */
-      retryable: boolean;
-    })
-  | (RoutedFacts & { status: "DELETED"; reason?: string | undefined });
-
-/** The part of a head that every status has. */
-export interface RoutedFacts {
-  /** The name of the workflow. */
-  workflow: string;
-  /** The revision that the session has pinned. */
-  revision: string;
-  /** The step that was decided last; missing until the decider has picked the first one. */
-  step?: string | undefined;
-  /** The number of steps. */
-  total: number;
-  /** The context, with all updates merged in. */
-  context: JsonObject;
-  /** The question that no decider has answered yet, if there is one. */
-  pending?: PendingDecision | undefined;
-  /** The report that was decided last, and the commit that did it: a repeated report gets the same answer. */
-  answered?: { digest: string; version: number } | undefined;
-  /** How often steps with `maxVisits` were entered. */
-  visits: Record<string, number>;
-  /** Failures in a row at the gate of the current step. */
-  attempts: number;
-  /** Failures in total since the current step was entered. */
-  spent: number;
-  /** The commit with the current step's snapshots, if there are any. */
-  baseline?: number | undefined;
-  /** Who it belongs to. Missing if nobody was recorded. */
-  owner?: Owner | undefined;
-  /** When the session was started: ISO 8601, UTC. */
-  createdAt: string;
-}
-
-/** A question that no decider has answered yet. */
-export interface PendingDecision {
-  /** The call that it is for. */
-  operation: "start" | "advance" | "resume";
-  /** The version of the commit that holds the report, or the start. */
-  version: number;
-  /** Where the client thought that it was. */
-  assumedStep?: string | undefined;
-  /** Identifies the report and its updates, so that a repeated report is recognised. */
-  digest: string;
-  /** A person's approval is awaited before the decider is asked. */
-  awaiting?: { version: number; evidenceHash: string } | undefined;
-}
-
-/** What a session pins: editing a workflow changes neither transitions nor gates of sessions under way. */
-export interface RoutedStructure {
-  /** The workflow's name. */
-  name: string;
-  /** The digest of its definition. */
-  revision: string;
-  /** What the workflow is for. */
-  goal?: string | undefined;
-  /** At least one. */
-  steps: PinnedStep[];
-}
-
-/** A pinned step. */
-export interface PinnedStep {
-  /** Its name. */
-  name: string;
-  /** The only steps, or `FINISH`, that may follow. Any if missing. */
-  next?: string[] | undefined;
-  /** The gate for the report's `details`. None if missing. */
-  gate?: FieldGate | undefined;
-  /** How often the step may be entered. Any number of times if missing. */
-  maxVisits?: number | undefined;
-}
+export type RoutedHead = z.infer<typeof routedHeadSchema>;
 
 /** Returns the part of a definition that is pinned. */
 export function structureOf({ name, revision, goal, steps }: RoutedDefinition): RoutedStructure {

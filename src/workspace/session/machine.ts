@@ -18,24 +18,24 @@ import { parseSessionId, type SessionId } from "../../workflow/names.js";
 const path = z.string();
 const bytes = z.int().nonnegative();
 
-/** An act of an agent in a workspace. Paths are as in answers: `{bundle-root}/…`. */
 const workspaceActSchema = z.discriminatedUnion("type", [
+  /** A text file was read, from the byte `offset` on; from the first if missing. */
   z.object({ type: z.literal("read"), path, offset: z.int().nonnegative().optional(), bytes }),
+  /** An output was saved. */
   z.object({
     type: z.literal("saved"),
     path,
     bytes,
     /** SHA-256 of its bytes, in hexadecimal. */
     hash: z.string(),
+    /** True if there was a file of that name before. */
     replaced: z.boolean(),
   }),
+  /** A folder was listed. */
   z.object({ type: z.literal("listed"), path, entries: z.int().nonnegative() }),
-  z.object({
-    type: z.literal("preloaded"),
-    workflow: z.string(),
-    files: z.array(path),
-    missing: z.array(path),
-  }),
+  /** The files of a workflow were loaded. */
+  z.object({ type: z.literal("preloaded"), workflow: z.string(), files: z.array(path), missing: z.array(path) }),
+  /** A step of a skill was given. */
   z.object({
     type: z.literal("step"),
     workflow: z.string(),
@@ -48,40 +48,7 @@ const workspaceActSchema = z.discriminatedUnion("type", [
 ]);
 
 /** An act of an agent in a workspace. Sizes are in bytes; paths are as in answers: `{bundle-root}/…`. */
-export type WorkspaceAct =
-  /** A text file was read. */
-  | {
-      type: "read";
-      path: string;
-      /** The byte at which reading began. 0 if missing. */
-      offset?: number | undefined;
-      bytes: number;
-    }
-  /** An output was saved. */
-  | {
-      type: "saved";
-      path: string;
-      bytes: number;
-      /** SHA-256 of its bytes, in hexadecimal. */
-      hash: string;
-      /** True if there was a file of that name before. */
-      replaced: boolean;
-    }
-  /** A folder was listed. */
-  | { type: "listed"; path: string; entries: number }
-  /** The files of a workflow were loaded. */
-  | { type: "preloaded"; workflow: string; files: string[]; missing: string[] }
-  /** A step of a skill was given. */
-  | {
-      type: "step";
-      workflow: string;
-      /** The step that was given. */
-      step: string;
-      /** Its number from 1, if known. */
-      number?: number | undefined;
-      /** The number of steps, if known. */
-      of?: number | undefined;
-    };
+export type WorkspaceAct = z.infer<typeof workspaceActSchema>;
 
 /** The version of the format of events and heads. */
 const RECORDED_SCHEMA = 1;
@@ -93,7 +60,7 @@ export const sessionInputsSchema = z.record(
 );
 
 /** The inputs of a session: texts, numbers, flags, null or lists of texts, by name. */
-export type SessionInputs = Record<string, string | number | boolean | null | string[]>;
+export type SessionInputs = z.infer<typeof sessionInputsSchema>;
 
 /** The format of an event. */
 export const recordedEventSchema = z.discriminatedUnion("type", [
@@ -112,61 +79,35 @@ export const recordedEventSchema = z.discriminatedUnion("type", [
 ]);
 
 /** An event of a recorded session: it was opened, reopened or completed, or an agent did something in it. */
-export type RecordedEvent =
-  | {
-      type: "opened";
-      workflow?: string | undefined;
-      agent?: string | undefined;
-      inputs?: SessionInputs | undefined;
-      /** Whose session it is, if it has an owner. */
-      owner?: Owner | undefined;
-    }
-  /** A connection continues the session. */
-  | { type: "reopened" }
-  | WorkspaceAct
-  | { type: "completed"; status: "completed" | "failed"; summary?: string | undefined };
+export type RecordedEvent = z.infer<typeof recordedEventSchema>;
 
 const count = z.int().nonnegative();
 
 /** The format of a head. */
 export const recordedHeadSchema = z.object({
+  /** The status of the session. */
   status: z.enum(["active", "completed", "failed"]),
+  /** The name of the workflow, if the agent gave it. */
   workflow: z.string().optional(),
+  /** The name of the agent, if it gave it. */
   agent: z.string().optional(),
+  /** Whose session it is, if it has an owner. */
   owner: z.optional(ownerSchema),
   /** The step that was given last, if the workflow has steps. */
   step: z.string().optional(),
-  /** The numbers of acts. */
+  /** How many files were read. */
   reads: count,
+  /** How many files were saved. */
   saves: count,
+  /** How many steps were given. */
   steps: count,
+  /** When the session was created: ISO 8601, UTC. */
   createdAt: z.string(),
+  /** When it was completed. */
   completedAt: z.string().optional(),
 });
-
 /** The state of a recorded session. Its size does not grow with the number of acts. */
-export interface RecordedHead {
-  /** The status of the session. */
-  status: "active" | "completed" | "failed";
-  /** The name of the workflow, if the agent gave it. */
-  workflow?: string | undefined;
-  /** The name of the agent, if it gave it. */
-  agent?: string | undefined;
-  /** Whose session it is, if it has an owner. */
-  owner?: Owner | undefined;
-  /** The step that was given last, if the workflow has steps. */
-  step?: string | undefined;
-  /** How many files were read. */
-  reads: number;
-  /** How many files were saved. */
-  saves: number;
-  /** How many steps were given. */
-  steps: number;
-  /** When the session was created: ISO 8601, UTC. */
-  createdAt: string;
-  /** When it was completed. */
-  completedAt?: string | undefined;
-}
+export type RecordedHead = z.infer<typeof recordedHeadSchema>;
 
 /** The commands of a recorded session. */
 export type RecordedCommand =

@@ -6,80 +6,58 @@ import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
-import { type SessionInputs, sessionInputsSchema } from "./machine.js";
+import { sessionInputsSchema } from "./machine.js";
 
 /** The name of a manifest in its session's folder. */
 export const MANIFEST = "manifest.json";
 
+const outputSchema = z.object({
+  /** Its path, relative to the session's folder. */
+  path: z.string(),
+  /** Its size in bytes. */
+  bytes: z.int().nonnegative(),
+  /** SHA-256 of its bytes, in hexadecimal. */
+  sha256: z.string(),
+  /** When it was saved. */
+  saved_at: z.string(),
+});
+/** A saved file of a session. */
+export type ManifestOutput = z.infer<typeof outputSchema>;
+
+/** Checks a manifest. */
+export const manifestSchema = z.object({
+  /** The session's id, which is the name of its folder. */
+  session_id: z.string(),
+  /** The status of the session. */
+  status: z.enum(["active", "completed", "failed"]),
+  /** The name of the workflow, if the agent gave it. */
+  workflow: z.string().optional(),
+  /** The name of the agent, if it gave it. */
+  agent: z.string().optional(),
+  /** What the user gave, by name. */
+  inputs: sessionInputsSchema.optional(),
+  /** Who owns the session, if it has an owner. */
+  owner: z.string().optional(),
+  /** The team of the owner, if they have one. */
+  team: z.string().optional(),
+  /** The step that was given last, by skill. */
+  steps: z.record(z.string(), z.string()).optional(),
+  /** The saved files, in the order in which they were first saved. */
+  outputs: z.array(outputSchema),
+  /** What was made, or why it failed; given at the end. */
+  summary: z.string().optional(),
+  /** When the session was created. */
+  created_at: z.string(),
+  /** When the manifest was last changed. */
+  updated_at: z.string(),
+  /** When the session was completed. */
+  completed_at: z.string().optional(),
+});
 /**
  * A session's manifest: its status, what it was created with, its saved files, and the current step of each skill.
  * Times are ISO 8601, UTC.
  */
-export interface Manifest {
-  /** The session's id, which is the name of its folder. */
-  session_id: string;
-  /** The status of the session. */
-  status: "active" | "completed" | "failed";
-  /** The name of the workflow, if the agent gave it. */
-  workflow?: string | undefined;
-  /** The name of the agent, if it gave it. */
-  agent?: string | undefined;
-  /** What the user gave, by name. */
-  inputs?: SessionInputs | undefined;
-  /** Who owns the session, if it has an owner. */
-  owner?: string | undefined;
-  /** The team of the owner, if they have one. */
-  team?: string | undefined;
-  /** The step that was given last, by skill. */
-  steps?: Record<string, string> | undefined;
-  /** The saved files, in the order in which they were first saved. */
-  outputs: ManifestOutput[];
-  /** What was made, or why it failed; given at the end. */
-  summary?: string | undefined;
-  /** When the session was created. */
-  created_at: string;
-  /** When the manifest was last changed. */
-  updated_at: string;
-  /** When the session was completed. */
-  completed_at?: string | undefined;
-}
-
-/** A saved file of a session. */
-export interface ManifestOutput {
-  /** Its path, relative to the session's folder. */
-  path: string;
-  /** Its size in bytes. */
-  bytes: number;
-  /** SHA-256 of its bytes, in hexadecimal. */
-  sha256: string;
-  /** When it was saved. */
-  saved_at: string;
-}
-
-/** Checks a saved file in a manifest. */
-const outputSchema = z.object({
-  path: z.string(),
-  bytes: z.int().nonnegative(),
-  sha256: z.string(),
-  saved_at: z.string(),
-});
-
-/** Checks a manifest. */
-export const manifestSchema = z.object({
-  session_id: z.string(),
-  status: z.enum(["active", "completed", "failed"]),
-  workflow: z.string().optional(),
-  agent: z.string().optional(),
-  inputs: sessionInputsSchema.optional(),
-  owner: z.string().optional(),
-  team: z.string().optional(),
-  steps: z.record(z.string(), z.string()).optional(),
-  outputs: z.array(outputSchema),
-  summary: z.string().optional(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  completed_at: z.string().optional(),
-});
+export type Manifest = z.infer<typeof manifestSchema>;
 
 /** Adds a saved file. A file that was there before keeps its place in the list. */
 export function withOutput(manifest: Manifest, output: ManifestOutput): Manifest {

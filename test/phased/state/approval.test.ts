@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { approvalMessage, hashEvidence } from "../../../src/approval/message.js";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
+import { sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { phaseHistory } from "../../../src/phased/state/history.js";
-import { sessionHeadSchema } from "../../../src/phased/state/schemas.js";
 import { HASH } from "./model.js";
 import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
 

@@ -7,10 +7,10 @@ import {
   rollbackTargets,
   type SessionCommand,
 } from "../../../src/phased/state/commands.js";
-import { applyEvent, type SessionHead } from "../../../src/phased/state/head.js";
+import { sessionEventSchema } from "../../../src/phased/state/events.js";
+import { applyEvent, type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../../src/phased/state/history.js";
 import { inRanges, type Ranges } from "../../../src/phased/state/ranges.js";
-import { sessionEventSchema, sessionHeadSchema } from "../../../src/phased/state/schemas.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { howOften } from "../../support/how-often.js";
 import { HASH, Model } from "./model.js";

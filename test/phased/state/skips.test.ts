@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { landing, readingRefusal, type SessionCommand } from "../../../src/phased/state/commands.js";
+import { sessionEventSchema } from "../../../src/phased/state/events.js";
 import { applyEvent, type SessionHead } from "../../../src/phased/state/head.js";
 import { phaseHistory } from "../../../src/phased/state/history.js";
 import { inRanges, numbersIn } from "../../../src/phased/state/ranges.js";
-import { sessionEventSchema } from "../../../src/phased/state/schemas.js";
 import type { WorkflowStructure } from "../../../src/workflow/structure.js";
 import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
 

@@ -6,9 +6,9 @@ import {
   type SessionCommand,
   submissionRefusal,
 } from "../../../src/phased/state/commands.js";
+import { sessionEventSchema } from "../../../src/phased/state/events.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
 import { phaseDifference } from "../../../src/phased/state/same-phases.js";
-import { sessionEventSchema } from "../../../src/phased/state/schemas.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit } from "./run.js";
 

@@ -6,7 +6,8 @@ import {
   rollbackTargets,
   type SessionCommand,
 } from "../../../src/phased/state/commands.js";
-import { sessionEventSchema, sessionHeadSchema } from "../../../src/phased/state/schemas.js";
+import { sessionEventSchema } from "../../../src/phased/state/events.js";
+import { sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import type { GateDefinition } from "../../../src/workflow/structure.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit, waiver, waiverWord, word } from "./run.js";
