@@ -323,5 +323,5 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
 async function sessionGraph({ engine, routed }: OpenedState, id: string): Promise<Graph> {
   const { summary } = await findIn((query) => routed.listInstances(query), id);
   if (summary !== undefined) return routedPath(routed, id);
-  return phasedPath(await engine.getState(id));
+  return phasedPath(await engine.session(id).state());
 }

@@ -166,8 +166,8 @@ function attemptJson({ evidence, ...attempt }: PhaseAttempt, full: boolean): obj
 
 async function phasedReport(engine: Engine, sessionId: string, { stream, full }: Shown): Promise<Report> {
   const [view, history] = await Promise.all([
-    engine.getState(sessionId),
-    engine.history(sessionId, { evidence: true }),
+    engine.session(sessionId).state(),
+    engine.session(sessionId).history({ evidence: true }),
   ]);
   const { head, structure, updatedAt, awaiting, unapproved, awaitingWaiver, waiverDenied, waived } = view;
   const { note: lastNote } = view;

@@ -61,7 +61,7 @@ export async function waitingSession(
   if (waiver !== undefined) return waiver;
   const phase = decision === "waive" ? undefined : await waitingPhase(opened.engine, sessionId, verifiers);
   if (phase !== undefined) return phase;
-  const { status, phase: number } = (await opened.engine.getState(sessionId)).head;
+  const { status, phase: number } = (await opened.engine.session(sessionId).state()).head;
   throw notWaiting(sessionId, wanted, `${status}, in phase ${number}`);
 }
 
@@ -80,7 +80,7 @@ async function waitingPhase(
   sessionId: string,
   verifiers: Readonly<Record<string, unknown>>,
 ): Promise<WaitingSession | undefined> {
-  const request = await engine.getApproval(sessionId);
+  const request = await engine.session(sessionId).approval();
   if (request === undefined) return undefined;
   const { evidenceHash } = request;
   return {
@@ -90,9 +90,9 @@ async function waitingPhase(
       const noted = note === undefined ? {} : { note };
       const result =
         decision === "approve"
-          ? await engine.approve(sessionId, { ...signed, ...noted })
-          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
-      const { structure } = await engine.getState(sessionId);
+          ? await engine.session(sessionId).approve({ ...signed, ...noted })
+          : await engine.session(sessionId).deny({ ...signed, note: note ?? "" });
+      const { structure } = await engine.session(sessionId).state();
       return [phaseOutcome(result), ...(result.passed ? unrecorded(result, structure, verifiers) : [])];
     },
   };
@@ -209,7 +209,7 @@ function requestLines(request: ShownRequest, stream: Writable, full: boolean): s
 
 /** Returns the request for a waiver that a session waits on; undefined if it waits on none. */
 async function waitingWaiver(engine: Engine, sessionId: string): Promise<WaitingSession | undefined> {
-  const request = await engine.getWaiver(sessionId);
+  const request = await engine.session(sessionId).waiver();
   if (request === undefined) return undefined;
   return {
     question: request,
@@ -220,8 +220,8 @@ async function waitingWaiver(engine: Engine, sessionId: string): Promise<Waiting
       const given = { ...signer, request: request.request };
       const { granted, by, fields, phase } =
         decision === "approve"
-          ? await engine.waive(sessionId, { ...given, ...(note === undefined ? {} : { note }) })
-          : await engine.denyWaiver(sessionId, { ...given, note: note ?? "" });
+          ? await engine.session(sessionId).waive({ ...given, ...(note === undefined ? {} : { note }) })
+          : await engine.session(sessionId).denyWaiver({ ...given, note: note ?? "" });
       const names = printable(fields.join(", "));
       return [`${granted ? "Waived" : "No waiver"} by ${printable(by)}: ${names}, in phase ${phase}.`];
     },

@@ -39,18 +39,18 @@ export async function act(
   const said = { operator: by, note };
   switch (action) {
     case "pause":
-      await engine.pause(id, said);
+      await engine.session(id).pause(said);
       return { status: "paused" };
     case "resume":
-      return { status: (await engine.resume(id, said)).phase.status };
+      return { status: (await engine.session(id).resume(said)).phase.status };
     case "retry":
-      return { status: (await engine.retryPhase(id, { phase: at, ...said })).phase.status };
+      return { status: (await engine.session(id).retryPhase(at, { ...said })).phase.status };
     case "skip":
-      return movedTo(await engine.skipPhase(id, { phase: at, by, reason: note }));
+      return movedTo(await engine.session(id).skipPhase(at, { by, reason: note }));
     case "override":
-      return movedTo(await engine.overrideGate(id, { phase: at, by, reason: note }));
+      return movedTo(await engine.session(id).overrideGate(at, { by, reason: note }));
     case "delete":
-      await engine.deleteSession(id, { operator: by, reason: note });
+      await engine.session(id).delete({ operator: by, reason: note });
       return { status: "deleted" };
   }
 }

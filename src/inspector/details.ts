@@ -57,7 +57,7 @@ export async function detailOf(
 /** Returns a phased session. */
 async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
   const { sessionId } = summary;
-  const [state, attempts] = [await engine.getState(sessionId), await engine.history(sessionId)];
+  const [state, attempts] = [await engine.session(sessionId).state(), await engine.session(sessionId).history()];
   const passed = await passedAttempts(engine, state, attempts);
   const phases = state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number)));
   const waiting = await waitingIn(engine, state, attempts);
@@ -68,7 +68,7 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
     hash: state.hash,
     workflowName: state.structure.name,
     revision: state.head.revision,
-    options: await engine.getOptions(sessionId),
+    options: await engine.session(sessionId).options(),
     phases,
     may: mayOf(state),
     drawing: draw(phasedPath(state)),
@@ -101,7 +101,7 @@ async function passedAttempts(
   const planned = structure.phases.flatMap(({ number, gate }) =>
     gate.kind === "plan" ? (last.get(number) ?? []) : [],
   );
-  const all = planned.length === 0 ? attempts : await engine.history(sessionId, { evidence: planned });
+  const all = planned.length === 0 ? attempts : await engine.session(sessionId).history({ evidence: planned });
   return new Map([...last].flatMap(([phase, index]) => (all[index] === undefined ? [] : [[phase, all[index]]])));
 }
 
@@ -175,7 +175,7 @@ function noticesOf(state: StateView): readonly string[] {
 
 /** Returns a page of a session's attempts, newest first. `before` is an index: only those before it. */
 export async function attemptsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<AttemptList> {
-  const all = await engine.history(sessionId);
+  const all = await engine.session(sessionId).history();
   const end = Math.min(before ?? all.length, all.length);
   const start = Math.max(0, end - PAGE);
   const items = all.slice(start, end).map((attempt, at): AttemptLine => ({ ...attempt, index: start + at }));
@@ -184,7 +184,7 @@ export async function attemptsOf(engine: Engine, sessionId: string, before: numb
 
 /** Returns one attempt with its evidence, and what changed since the attempt before at the same phase. */
 export async function attemptOf(engine: Engine, sessionId: string, index: number): Promise<AttemptDetail> {
-  const all = await engine.history(sessionId);
+  const all = await engine.session(sessionId).history();
   const attempt = all[index];
   if (attempt === undefined) throw notThere(`there is no attempt ${index}`, sessionId);
   const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
@@ -204,7 +204,7 @@ async function artifactOf(
 ): Promise<JsonValue | undefined> {
   if (status !== "completed" || evidence === undefined) return undefined;
   try {
-    const found = await engine.artifact(sessionId, phase);
+    const found = await engine.session(sessionId).artifact(phase);
     if (found?.at !== completedAt || found === undefined) return undefined;
     return canonicalJson(found.artifact) === canonicalJson(evidence) ? undefined : found.artifact;
   } catch (error) {
@@ -216,8 +216,8 @@ async function artifactOf(
 
 /** Returns a page of a session's log, newest first. */
 export async function commitsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<CommitList> {
-  const { version } = await engine.getState(sessionId);
-  const commits = await engine.commits(sessionId, { limit: PAGE, ...(before === undefined ? {} : { before }) });
+  const { version } = await engine.session(sessionId).state();
+  const commits = await engine.session(sessionId).commits({ limit: PAGE, ...(before === undefined ? {} : { before }) });
   const last = commits.at(-1)?.version ?? 1;
   return { items: commits.map(commitLine), total: version, ...(last <= 1 ? {} : { cursor: String(last) }) };
 }

@@ -80,7 +80,7 @@ async function phasedLine(
   question: string,
 ): Promise<readonly WaitingLine[]> {
   try {
-    const { head, structure } = await engine.getState(asked.sessionId);
+    const { head, structure } = await engine.session(asked.sessionId).state();
     const phaseName = structure.phases.find(({ number }) => number === asked.phase)?.name ?? "";
     return [lineOf({ ...asked, kind: "phased", what, question, target: head.target, phaseName })];
   } catch (error) {
@@ -107,7 +107,7 @@ export async function waitingOf(
 ): Promise<Waiting | undefined> {
   if (kind === "routed") return routed && waitingInstance(await routed.status(sessionId));
   if (kind !== "phased" || engine === undefined) return undefined;
-  return waitingIn(engine, await engine.getState(sessionId), await engine.history(sessionId));
+  return waitingIn(engine, await engine.session(sessionId).state(), await engine.session(sessionId).history());
 }
 
 async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
@@ -129,8 +129,8 @@ export async function waitingIn(
   { sessionId, structure, awaitingApproval, waitsForWaiver }: StateView,
   attempts: readonly PhaseAttempt[],
 ): Promise<Waiting | undefined> {
-  const approval = awaitingApproval ? await engine.getApproval(sessionId) : undefined;
-  const waiver = waitsForWaiver ? await engine.getWaiver(sessionId) : undefined;
+  const approval = awaitingApproval ? await engine.session(sessionId).approval() : undefined;
+  const waiver = waitsForWaiver ? await engine.session(sessionId).waiver() : undefined;
   const question = approval ?? waiver;
   if (question === undefined) return undefined;
   const before = attempts.findLastIndex(({ phase, status }) => phase === question.phase && status === "failed");
@@ -181,7 +181,7 @@ export async function evidenceOf(
   sessionId: string,
   indexes: readonly number[],
 ): Promise<readonly (JsonObject | undefined)[]> {
-  const all = await engine.history(sessionId, { evidence: indexes });
+  const all = await engine.session(sessionId).history({ evidence: indexes });
   return indexes.map((index) => all[index]?.evidence);
 }
 
@@ -216,7 +216,7 @@ export async function questionOf(
   sessionId: string,
 ): Promise<ApprovalQuestion | WaiverQuestion | undefined> {
   if (kind === "routed") return (await routed?.status(sessionId))?.awaiting;
-  return (await engine?.getApproval(sessionId)) ?? (await engine?.getWaiver(sessionId));
+  return (await engine?.session(sessionId).approval()) ?? (await engine?.session(sessionId).waiver());
 }
 
 /**
@@ -244,14 +244,14 @@ export async function answer(
   if (what === "waiver") {
     const { granted } =
       decision === "approve"
-        ? await engine.waive(sessionId, { ...said, request })
-        : await engine.denyWaiver(sessionId, { ...said, note: note ?? "", request });
+        ? await engine.session(sessionId).waive({ ...said, request })
+        : await engine.session(sessionId).denyWaiver({ ...said, note: note ?? "", request });
     return { status: granted ? "granted" : "denied" };
   }
   const { passed } =
     decision === "approve"
-      ? await engine.approve(sessionId, { ...said, evidenceHash })
-      : await engine.deny(sessionId, { ...said, note: note ?? "", evidenceHash });
+      ? await engine.session(sessionId).approve({ ...said, evidenceHash })
+      : await engine.session(sessionId).deny({ ...said, note: note ?? "", evidenceHash });
   return { status: passed ? "passed" : "refused" };
 }
 

@@ -50,7 +50,7 @@ async function makeDesk() {
     ).json();
   const start = async () => {
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
     return sessionId;
   };
   const device = await Authenticator.make();
@@ -92,7 +92,7 @@ describe("an invitation", () => {
     });
     const sessionId = await start();
     expect((await answer(sessionId, "approve")).result).toMatchObject({ status: 200, answer: { status: "passed" } });
-    const audit = await engine.audit(sessionId);
+    const audit = await engine.session(sessionId).audit();
     expect(audit.approvals).toMatchObject([{ by: "ann", authenticated: true, key: { kind: "passkey" } }]);
   });
 
@@ -180,7 +180,7 @@ describe("an answer with a passkey", () => {
     const { engine, register, answer } = await makeDesk();
     await register();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    const ask = () => engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const ask = () => engine.session(sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
     await ask();
     expect((await answer(sessionId, "approve", { verified: false }, "", "waiver")).result).toMatchObject({
       status: 403,

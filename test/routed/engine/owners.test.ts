@@ -61,9 +61,9 @@ describe("an instance", () => {
     const id = await startTwoPhases(phased);
     const { engine } = routed(new Script("Dig"), { storage });
     await expect(engine.delete(id)).rejects.toThrow();
-    expect(await phased.getState(id)).toMatchObject({ sessionId: id });
+    expect(await phased.session(id).state()).toMatchObject({ sessionId: id });
     const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await expect(phased.deleteSession(instanceId)).rejects.toThrow();
+    await expect(phased.session(instanceId).delete()).rejects.toThrow();
     expect(await engine.status(instanceId)).toMatchObject({ instanceId });
   });
 
