@@ -5,7 +5,17 @@
  */
 const MODEL = ["workflow", "template", "plan", "rules", "gate"];
 const PORTS = [...MODEL, "routed/decision", "ports"];
-const ENGINE = [...PORTS, "workflow/infer", "workflow/files", "runtime", "log", "approval", "phased", "routed"];
+const ENGINE = [
+  ...PORTS,
+  "workflow/infer",
+  "workflow/files",
+  "runtime",
+  "log",
+  "approval",
+  "engine",
+  "phased",
+  "routed",
+];
 const STORAGE = ["workflow", "ports", "storage/common"];
 
 const MAY_IMPORT = {
@@ -24,10 +34,12 @@ const MAY_IMPORT = {
   // All kinds of sessions share one log, which knows of no phases and no gates.
   log: ["workflow", "ports"],
   approval: ["workflow", "ports", "log"],
-  phased: [...PORTS, "workflow/files", "runtime", "log", "approval"],
+  // Lists, watches, listeners and metrics of engines of all kinds.
+  engine: ["workflow", "ports", "runtime"],
+  phased: [...PORTS, "workflow/files", "runtime", "log", "approval", "engine"],
   // Routed sessions ask the same gates: verifiers, signatures and limits are the phased engine's.
-  routed: [...PORTS, "runtime", "log", "approval", "phased"],
-  tools: [...PORTS, "runtime", "approval", "phased", "routed"],
+  routed: [...PORTS, "runtime", "log", "approval", "engine", "phased"],
+  tools: [...PORTS, "runtime", "approval", "engine", "phased", "routed"],
   sandbox: ["workflow"],
   "storage/common": ["workflow", "ports"],
   "storage/memory": STORAGE,
@@ -38,7 +50,7 @@ const MAY_IMPORT = {
   search: ["workflow", "workflow/files", "ports", "sandbox", "content"],
   deciders: ["workflow", "ports", "routed/decision"],
   verifiers: ["workflow", "plan", "rules", "gate", "ports", "sandbox"],
-  workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "phased", "tools", "sandbox"],
+  workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "engine", "phased", "tools", "sandbox"],
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "runtime", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "ports", "runtime", "phased", "routed", "tools"],

@@ -65,7 +65,7 @@ for (const { message } of unclear.problems) console.log(`refused: ${message}`);
 
 const reviewed = await session.completePhase(0, { tasks_read: 2, tasks_clear: 2 });
 assert.ok(reviewed.passed && reviewed.nextPhase?.name === "Read");
-assert.ok((await session.currentPhase()).content.text.startsWith("# Phase 1: Read"));
+assert.ok((await session.phase()).content.text.startsWith("# Phase 1: Read"));
 
 const done = await session.completePhase(1, { tasks_completed: ["1.1", "1.2"], validation_gate: { "1": true } });
 assert.ok(done.passed && done.nextPhase === null);

@@ -42,7 +42,7 @@ const engine = createEngine({ storage: new MemoryStorage(), content });
 const { sessionId } = await engine.start({ workflowType: "audit", target: "." });
 const session = engine.session(workflow, sessionId);
 
-assert.equal((await session.currentPhase()).phase.tasks.length, 3);
+assert.equal((await session.phase()).phase.tasks.length, 3);
 await session.completePhase(1, { areas: ["Security", "Speed", "Docs"] });
 
 const lie = await session.completePhase(2, { path: "report.md", findings: 2 });

@@ -7,6 +7,7 @@
  */
 
 export { MemoryContent, type MemoryContentOptions, MemoryPlans } from "./content/memory.js";
+export type { BrokenSession, ListedSession, SessionPage, WaitsFor } from "./engine/lists.js";
 export {
   type AnyPhasegateError,
   type ErrorCode,
@@ -17,8 +18,7 @@ export {
 } from "./errors.js";
 export type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./phased/approval/ledger.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/requests.js";
-export type { ArtifactView, CommitsRequest } from "./phased/artifacts.js";
-export type { SessionsById } from "./phased/by-id.js";
+export type { ArtifactView, CommitsRequest, HistoryRequest } from "./phased/artifacts.js";
 export type {
   AssignRequest,
   DeleteResult,
@@ -36,20 +36,12 @@ export type { NamedDocument } from "./phased/documents.js";
 export { createEngine, type Engine } from "./phased/engine.js";
 export type { TextView } from "./phased/engine-context.js";
 export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
-export type {
-  BrokenSession,
-  CleanupRequest,
-  CleanupResult,
-  ListedSession,
-  SessionPage,
-  WaitsFor,
-} from "./phased/lists.js";
+export type { CleanupRequest, CleanupResult } from "./phased/lists.js";
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { RefusedStep } from "./phased/phased.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
-export type { EvidenceByPhase, HistoryRequest, Session } from "./phased/session.js";
-export type { SessionDecisions } from "./phased/session-decisions.js";
+export type { EvidenceByPhase, Session } from "./phased/session.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { OperatorNote } from "./phased/state/commands.js";
 export type { AttemptNote, GateFailure, PhaseAttempt } from "./phased/state/history.js";

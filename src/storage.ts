@@ -7,6 +7,7 @@
 import type { CopyOptions, CopyReport } from "./phased/log-copy.js";
 import type { StorageAdapter } from "./ports/storage-adapter.js";
 
+export type { WatchQuery } from "./engine/watch.js";
 export type { AuditReport, Current, Receipt, Recorded } from "./log/commit.js";
 export type { RefusalReason, SessionKind } from "./phased/log-check.js";
 export type { CopyOptions, CopyProgress, CopyReport, RefusedSession, SessionChoice } from "./phased/log-copy.js";
@@ -22,7 +23,7 @@ export type {
   TimeSpent,
   WorkflowStatistics,
 } from "./phased/sums.js";
-export type { SessionCommit, WatchQuery } from "./phased/watch.js";
+export type { SessionCommit } from "./phased/watch.js";
 export type {
   AppendOptions,
   Changes,

@@ -54,10 +54,10 @@ async function audit(sessionId: string, options: AuditOptions, terminal: Termina
   const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
   const trust = await readTrust(options);
   const opened = await openSession(options.state, sessionId, trust);
-  const report: Audited = await opened.engine
-    .session(sessionId)
-    .audit(receipt)
-    .finally(() => opened.engine.close());
+  const { engine } = opened;
+  const auditing: Promise<Audited> =
+    "session" in engine ? engine.session(sessionId).audit(receipt) : engine.audit(sessionId, receipt);
+  const report = await auditing.finally(() => engine.close());
   const isChecked = Object.keys(trust.approvers).length > 0;
   if (options.json) printJson(terminal, { sessionId, ...report });
   else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
 import { Command, Option } from "commander";
-import { checkedPage, type ListedSession } from "../phased/lists.js";
+import { checkedPage, type ListedSession } from "../engine/lists.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { STATE } from "../setup/places.js";

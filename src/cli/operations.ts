@@ -116,7 +116,7 @@ A phased session is paused, a routed instance suspended: the same for different 
     },
     routed: async (engine, id, { by, note }) => {
       const said = { operator: by, ...(note === undefined ? {} : { reason: note }) };
-      const { status, currentStep } = await engine.suspend(id, said);
+      const { status, currentStep } = await engine.session(id).suspend(said);
       const step = currentStep === undefined ? {} : { step: currentStep };
       return { json: { status, ...step }, text: `suspended at ${printable(currentStep ?? "the start")}` };
     },
@@ -190,7 +190,7 @@ The log of a deleted session is removed. Back the state up first if you may need
       return { json: { status: "deleted" }, text: "deleted" };
     },
     routed: async (engine, id, options) => {
-      await engine.delete(id, deletionBy(options));
+      await engine.session(id).delete(deletionBy(options));
       return { json: { status: "deleted" }, text: "deleted" };
     },
   },
@@ -222,7 +222,7 @@ async function released(
   by: string,
   note: string | undefined,
 ): Promise<Done> {
-  const { status, currentStep } = await engine.release(id, { from, ...saidBy(by, note) });
+  const { status, currentStep } = await engine.session(id).release({ from, ...saidBy(by, note) });
   const step = currentStep === undefined ? {} : { step: currentStep };
   return { json: { status, ...step }, text: `runs again at ${printable(currentStep ?? "the start")}` };
 }
@@ -233,7 +233,7 @@ async function movePast(
   ...[engine, id, { by, note = "", phase }, verifiers]: Parameters<Operation["phased"]>
 ): Promise<Done> {
   const { head, structure } = await engine.session(id).state();
-  const result = await engine[operation](id, { phase: phase ?? head.phase, by, reason: note });
+  const result = await engine.session(id)[operation](phase ?? head.phase, { by, reason: note });
   return moved(result, how, unrecorded(result, structure, verifiers));
 }
 

@@ -1,9 +1,9 @@
 /** `phasegate sessions`: lists the sessions of a state as a table, and those that cannot be shown. */
 import type { Writable } from "node:stream";
 import { Command, Option } from "commander";
+import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../engine/lists.js";
 import { isChosen } from "../inspector/filter.js";
 import type { SessionFilter } from "../inspector/wire.js";
-import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../phased/lists.js";
 import { DEFAULT_LIMITS, LIVING, type LivingStatus } from "../phased/options.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";

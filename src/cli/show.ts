@@ -279,12 +279,13 @@ function phaseLines(phase: PhaseReport, isLast: boolean, shown: Shown): string[]
 }
 
 async function routedReport(engine: RoutedEngine, sessionId: string, { stream, full }: Shown): Promise<Report> {
-  const [view, history] = await Promise.all([engine.status(sessionId), engine.history(sessionId)]);
-  const { instanceId, awaiting, allowed: _, ...rest } = view;
+  const [view, history] = await Promise.all([engine.session(sessionId).state(), engine.session(sessionId).history()]);
+  const { awaiting, allowed: _, ...rest } = view;
   const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
   const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
   const json = {
-    ...{ sessionId: instanceId, kind: "routed", ...rest },
+    ...{ sessionId, kind: "routed" },
+    ...rest,
     ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
     history,
   };

@@ -99,7 +99,7 @@ async function waitingPhase(
 }
 
 async function waitingInstance(engine: RoutedEngine, sessionId: string): Promise<WaitingSession> {
-  const { awaiting, status, currentStep = "the start" } = await engine.status(sessionId);
+  const { awaiting, status, currentStep = "the start" } = await engine.session(sessionId).state();
   if (awaiting === undefined) throw notWaiting(sessionId, "approval", `${status}, at ${currentStep}`);
   const { evidenceHash } = awaiting;
   return {
@@ -109,8 +109,8 @@ async function waitingInstance(engine: RoutedEngine, sessionId: string): Promise
       const noted = note === undefined ? {} : { note };
       const view =
         decision === "approve"
-          ? await engine.approve(sessionId, { ...signed, ...noted })
-          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
+          ? await engine.session(sessionId).approve({ ...signed, ...noted })
+          : await engine.session(sessionId).deny({ ...signed, note: note ?? "" });
       return [stepOutcome(decision, signed.by, awaiting.step, view)];
     },
   };

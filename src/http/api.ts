@@ -102,16 +102,16 @@ export function createHttpApi(engine: Engine, options?: PhasedHttpApiOptions): H
 /** Creates a handler that serves routed workflows, in the same way. */
 export function createHttpApi(engine: RoutedEngine, options?: HttpApiOptions): HttpApi;
 export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttpApiOptions = {}): HttpApi {
-  const isRouted = "advance" in engine;
+  const isRouted = !("cleanup" in engine);
   checkOptions<HttpApiOptions>("createHttpApi", options, isRouted ? CHECKS : { ...CHECKS, ...PHASED_CHECKS });
   const { login, authorize, tool } = options;
   if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) throw nobodyToAsk();
   // By name, as a copy has no getters of a class: without the login, everybody would be the host.
   const rules = { ...optional("login", login), ...optional("authorize", authorize) };
   const given = { ...options, ...rules, basePath: normalizedBase(options.basePath) };
-  return "advance" in engine
-    ? handlerOf(routedService(engine, given), given)
-    : handlerOf(phasedService(engine, given), given);
+  return "cleanup" in engine
+    ? handlerOf(phasedService(engine, given), given)
+    : handlerOf(routedService(engine, given), given);
 }
 
 /**

@@ -24,11 +24,11 @@ export async function act(
   if (by.trim() === "" || note.trim() === "") throw unsaid(by.trim() === "" ? "by" : "note");
   if (kind === "routed" && routed !== undefined) {
     const said = { operator: by, note };
-    if (action === "pause") return routed.suspend(id, { operator: by, reason: note });
-    if (action === "resume") return routed.release(id, { from: "SUSPENDED", ...said });
-    if (action === "retry") return routed.release(id, { from: "FAILED", ...said });
+    if (action === "pause") return routed.session(id).suspend({ operator: by, reason: note });
+    if (action === "resume") return routed.session(id).release({ from: "SUSPENDED", ...said });
+    if (action === "retry") return routed.session(id).release({ from: "FAILED", ...said });
     if (action === "delete") {
-      await routed.delete(id, { operator: by, reason: note });
+      await routed.session(id).delete({ operator: by, reason: note });
       return { status: "deleted" };
     }
   }

@@ -1,9 +1,10 @@
 /** One session as the page shows it: phases with their states, attempts, commits, and the way through a routed workflow. */
+
+import { BROKEN, type ListedSession } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
-import { BROKEN, type ListedSession } from "../phased/lists.js";
 import type { SessionEvent } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
@@ -248,7 +249,7 @@ function noteOf(event: SessionEvent): string | undefined {
 /** Returns a routed session. */
 async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
   const { sessionId } = summary;
-  const [view, entries] = [await routed.status(sessionId), await routed.history(sessionId)];
+  const [view, entries] = [await routed.session(sessionId).state(), await routed.session(sessionId).history()];
   const waiting = waitingInstance(view);
   const path = await pathOf(routed, view, entries);
   return {
@@ -266,7 +267,7 @@ async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promi
 
 /** Returns the way of a routed session over the graph of its workflow, as far as that still exists. */
 export async function routedPath(routed: RoutedEngine, sessionId: string): Promise<Graph> {
-  return pathOf(routed, await routed.status(sessionId), await routed.history(sessionId));
+  return pathOf(routed, await routed.session(sessionId).state(), await routed.session(sessionId).history());
 }
 
 async function pathOf(routed: RoutedEngine, view: RoutedView, entries: readonly RoutedEntry[]): Promise<Graph> {

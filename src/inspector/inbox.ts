@@ -28,7 +28,7 @@ async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
   }
   if (routed !== undefined) {
     for await (const id of waitingIds(routed)) {
-      const waiting = waitingInstance(await routed.status(id));
+      const waiting = waitingInstance(await routed.session(id).state());
       if (waiting !== undefined) items.push(lineOf(waiting));
     }
   }
@@ -105,7 +105,7 @@ export async function waitingOf(
   kind: Kind,
   sessionId: string,
 ): Promise<Waiting | undefined> {
-  if (kind === "routed") return routed && waitingInstance(await routed.status(sessionId));
+  if (kind === "routed") return routed && waitingInstance(await routed.session(sessionId).state());
   if (kind !== "phased" || engine === undefined) return undefined;
   return waitingIn(engine, await engine.session(sessionId).state(), await engine.session(sessionId).history());
 }
@@ -113,7 +113,7 @@ export async function waitingOf(
 async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
-    const page = await routed.listInstances({
+    const page = await routed.listSessions({
       status: ["active"],
       limit: 200,
       ...(cursor === undefined ? {} : { cursor }),
@@ -215,7 +215,7 @@ export async function questionOf(
   kind: Kind,
   sessionId: string,
 ): Promise<ApprovalQuestion | WaiverQuestion | undefined> {
-  if (kind === "routed") return (await routed?.status(sessionId))?.awaiting;
+  if (kind === "routed") return (await routed?.session(sessionId).state())?.awaiting;
   return (await engine?.session(sessionId).approval()) ?? (await engine?.session(sessionId).waiver());
 }
 
@@ -237,8 +237,8 @@ export async function answer(
   if (kind === "routed" || engine === undefined) {
     const view =
       decision === "approve"
-        ? await routed?.approve(sessionId, { ...said, evidenceHash })
-        : await routed?.deny(sessionId, { ...said, note: note ?? "", evidenceHash });
+        ? await routed?.session(sessionId).approve({ ...said, evidenceHash })
+        : await routed?.session(sessionId).deny({ ...said, note: note ?? "", evidenceHash });
     return { status: view?.status ?? "" };
   }
   if (what === "waiver") {

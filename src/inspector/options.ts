@@ -4,11 +4,13 @@ import { type Clock, clockCheck } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import {
   callable,
+  check,
   checkOptions,
   either,
   flag,
   group,
   having,
+  isOpen,
   key,
   type OptionChecks,
   optionally,
@@ -50,11 +52,14 @@ const RECORDED: OptionChecks<NonNullable<InspectorSources["recorded"]>> = {
   hashKey: optionally(key),
 };
 
+/** An engine of phased sessions has `cleanup`. */
+const isRouted = (value: unknown) => isOpen(value) && "session" in value && !("cleanup" in value);
+
 /** Checks the options. Throws `INVALID_INPUT`. */
 export function checkInspectorOptions(options: InspectorOptions): void {
   checkOptions("createInspector", options, {
-    engine: optionally(having("an engine, as createEngine() returns it", "as", "completePhase")),
-    routed: optionally(having("an engine, as createRoutedEngine() returns it", "as", "advance")),
+    engine: optionally(having("an engine, as createEngine() returns it", "as", "cleanup")),
+    routed: optionally(check("an engine, as createRoutedEngine() returns it", isRouted)),
     recorded: optionally(group("{ storage }", RECORDED)),
     access: having("{ token }, { authorize } or { login }"),
     basePath: optionally(text),

@@ -4,9 +4,9 @@
  * the search.
  */
 import * as z from "zod/mini";
+import type { BrokenSession, ListedSession, SessionPage } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
-import type { BrokenSession, ListedSession, SessionPage } from "../phased/lists.js";
 import { LIVING } from "../phased/options.js";
 import type { StatisticsCursor } from "../phased/statistics.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";

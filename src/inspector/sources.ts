@@ -4,16 +4,16 @@
  * that were answered again, no storage knows: it is known of the sessions that the inspector's own process works on.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { storageOf } from "../engine/engine.js";
+import { listSessions, type SessionPage } from "../engine/lists.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
-import { type Engine, storageOf } from "../phased/engine.js";
-import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
+import type { Engine } from "../phased/engine.js";
 import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { type Actor, byOwner, type Caller, maySee } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
 import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { type RoutedEngine, storageOfRouted } from "../routed/engine.js";
-import { listSeen, seenQuery } from "../runtime/access.js";
+import type { RoutedEngine } from "../routed/engine.js";
 import { RecentMap } from "../workflow/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
@@ -55,7 +55,7 @@ export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?
     sources.push({ kind: "phased", storage: storageOf(engine), list: (query) => engine.listSessions(query) });
   }
   if (routed !== undefined) {
-    sources.push({ kind: "routed", storage: storageOfRouted(routed), list: (query) => routed.listInstances(query) });
+    sources.push({ kind: "routed", storage: storageOf(routed), list: (query) => routed.listSessions(query) });
   }
   if (recorded !== undefined) {
     const reader = new RecordedReader(recorded, actor);
@@ -79,12 +79,9 @@ export class RecordedReader {
     this.#recorder = caller === undefined ? all : all.limitedTo((summary) => maySee(caller, "listSessions", summary));
   }
 
-  async list(query: SessionQuery): Promise<SessionPage> {
-    const seen = { list: (part: SessionQuery) => listSeen(this.#storage, this.#caller, part) };
-    const own = { ...query, kind: recordedMachine.kind };
-    const page = await checkedPage(await seen.list(own), query, (id) => this.lookAt(id));
-    const counted = seenQuery(this.#caller, own);
-    return counted === undefined ? page : withTotal(seen, counted, page);
+  list(query: SessionQuery): Promise<SessionPage> {
+    const lookAt = (id: SessionId) => this.lookAt(id);
+    return listSessions({ storage: this.#storage, kind: recordedMachine.kind, caller: this.#caller, lookAt }, query);
   }
 
   /** Returns the entry of a session in a list; undefined if the session does not exist. */
@@ -133,9 +130,9 @@ export class Activities {
     this.#onChange = onChange;
     this.#stops = [
       engine?.on("verifying", (checks) => this.#check("phased", checks.sessionId, checks)),
-      routed?.on("verifying", (checks) => this.#check("routed", checks.instanceId, checks)),
+      routed?.on("verifying", (checks) => this.#check("routed", checks.sessionId, checks)),
       engine?.on("replayed", ({ sessionId, version }) => this.#replay("phased", sessionId, version)),
-      routed?.on("replayed", ({ instanceId, version }) => this.#replay("routed", instanceId, version)),
+      routed?.on("replayed", ({ sessionId, version }) => this.#replay("routed", sessionId, version)),
     ].filter((stop) => stop !== undefined);
   }
 

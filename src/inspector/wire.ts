@@ -5,11 +5,11 @@
 
 import type { ApprovalAudit } from "../approval/guard.js";
 import type { RegistrationOptions } from "../approval/passkey.js";
+import type { BrokenSession, ListedSession, WaitsFor } from "../engine/lists.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Drawing } from "../graph/graph.js";
 import type { AuditReport } from "../log/commit.js";
 import type { ApprovedPass } from "../phased/approval/ledger.js";
-import type { BrokenSession, ListedSession, WaitsFor } from "../phased/lists.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
 import type { PhaseStatistics, WorkflowStatistics } from "../phased/sums.js";

@@ -64,6 +64,12 @@ export async function loadArtifacts(
   return views.sort((one, other) => one.phase - other.phase);
 }
 
+/** What a history has beside the attempts. */
+export interface HistoryRequest {
+  /** True for the evidence of all attempts, or the indexes of those whose evidence is wanted. Default: none. */
+  readonly evidence?: boolean | readonly number[];
+}
+
 /** Selects commits of a session. */
 export interface CommitsRequest {
   /** Only commits below this version. Default: all. */

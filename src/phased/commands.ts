@@ -9,7 +9,6 @@ import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } fr
 import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
-import { checkRequest } from "./request-checks.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
@@ -124,7 +123,6 @@ export async function pause(
   id: SessionId,
   request: Keyed & OperatorNote,
 ): Promise<PauseResult> {
-  checkRequest("pause", request);
   const { idempotencyKey, ...said } = request;
   const noted = operatorNote(said);
   const command = { type: "pause", ...noted } as const;
@@ -148,7 +146,6 @@ export async function resume(
   id: SessionId,
   request: Keyed & OperatorNote,
 ): Promise<ResumeResult> {
-  checkRequest("resume", request);
   const { idempotencyKey, ...said } = request;
   const { head } = await checkReadable(context, id);
   const outcome = await executeCommand(context, id, { type: "resume", ...operatorNote(said) }, idempotencyKey);
@@ -168,7 +165,6 @@ export async function retryPhase(
   id: SessionId,
   request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
-  checkRequest("retryPhase", request);
   const { phase, resetEvidence = false, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id);
   const by = speakerOf(context.caller, "retryPhase", summary, request.by);
@@ -189,7 +185,6 @@ export async function rollback(
   id: SessionId,
   request: Keyed & { readonly to: number; readonly by?: Actor },
 ): Promise<RollbackResult> {
-  checkRequest("rollback", request);
   const { to, by: given, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id, to);
   const by = speakerOf(context.caller, "rollback", summary, given);
@@ -206,7 +201,6 @@ export async function movePast(
   type: "overrideGate" | "skipPhase",
   request: MoveRequest & { readonly phase: number },
 ): Promise<MoveResult> {
-  checkRequest(type, request);
   const { phase, by, reason, idempotencyKey } = request;
   const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
   const entered = outcome.events.find(({ type: happened }) => happened === "phase_entered");
@@ -218,11 +212,8 @@ export async function movePast(
 export async function assign(
   context: EngineContext,
   id: SessionId,
-  owner: Owner,
-  request: AssignRequest,
+  { owner, by, note, idempotencyKey }: AssignRequest & { readonly owner: Owner },
 ): Promise<StateView> {
-  checkRequest("assign", request);
-  const { by, note, idempotencyKey } = request;
   const said = { by, ...(note === undefined ? {} : { note }) };
   await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), ...said }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
@@ -233,7 +224,6 @@ export async function migrate(
   id: SessionId,
   request: Keyed & { readonly by: string },
 ): Promise<StateView> {
-  checkRequest("migrate", request);
   const { by, idempotencyKey } = request;
   const { session, structure: pinned, unapproved } = await loadSession(context, id);
   if (unapproved !== undefined) throw notAccepted(unapproved);
@@ -256,7 +246,6 @@ export async function deleteSession(
   sessionId: SessionId,
   request: { readonly reason?: string; readonly operator?: string },
 ): Promise<DeleteResult> {
-  checkRequest("deleteSession", request);
   const { reason, operator } = request;
   const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
   const tombstone = () => executeCommand(context, sessionId, { type: "delete", ...said });

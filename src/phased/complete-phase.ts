@@ -19,7 +19,7 @@ import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { Skips } from "../rules/options.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
-import { type SessionId, shown } from "../workflow/names.js";
+import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadWaived } from "./approval/waivers.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
@@ -55,11 +55,6 @@ export async function completePhase(
   id: SessionId,
   { phase, submission, idempotencyKey, ...followed }: CopiedRequest,
 ): Promise<CompleteResult> {
-  if (!Number.isInteger(phase)) throw badRequest(`phase must be a whole number, not ${shown(phase)}`, "phase");
-  // A key of the wire, such as idempotency_key, would be ignored.
-  for (const name in followed) {
-    if (name !== "signal" && name !== "onCheck") throw badRequest(`there is no option ${shown(name)}`, name);
-  }
   const request =
     idempotencyKey === undefined
       ? undefined
@@ -76,13 +71,6 @@ export async function completePhase(
   // The session already waits for a decision on the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
-}
-
-function badRequest(what: string, field: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `completePhase: ${what}`, {
-    remedy: "Call completePhase(id, { phase: 1, evidence, idempotencyKey? }).",
-    details: { field },
-  });
 }
 
 /** The verdict on a submission with all that is recorded, and what it depends on. */

@@ -10,7 +10,6 @@ import { phaseNow } from "./approval/waivers.js";
 import type { Keyed } from "./commands.js";
 import { executeCommand, loadPlanned, loadSession, requirePhase } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
-import { checkRequest } from "./request-checks.js";
 import type { SessionHead } from "./state/head.js";
 import type { PhasedSession } from "./state/machine.js";
 import { inRanges } from "./state/ranges.js";
@@ -41,7 +40,6 @@ export async function completeTask(
   id: SessionId,
   request: TaskRequest & { readonly phase: number; readonly task?: number | undefined },
 ): Promise<TaskResult> {
-  checkRequest("completeTask", request);
   const { phase, task, note, outcome = "done", skipped = [], idempotencyKey } = request;
   if (outcome !== "done" && outcome !== "given_up") throw wrongOutcome(outcome);
   const loaded = await loadSession(context, id);

@@ -34,88 +34,169 @@
  */
 import { ApprovalGuard } from "../approval/guard.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
-import { readWhole } from "../log/commit.js";
+import { type Receipt, readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
-import { limitedFor } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
-import type { SessionId } from "../workflow/names.js";
+import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
-import { decide, listApprovals, viewRequest } from "./approval/requests.js";
-import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
-import { attemptsWithEvidence, readEvents, viewArtifact, viewCommits } from "./artifacts.js";
-import { assign, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
+import { type ApproveRequest, type DenyRequest, decide, listApprovals, viewRequest } from "./approval/requests.js";
+import {
+  type DenyWaiverRequest,
+  decideWaiver,
+  listWaivers,
+  requestWaiver,
+  viewWaiverRequest,
+  type WaiveRequest,
+} from "./approval/waivers.js";
+import {
+  attemptsWithEvidence,
+  type CommitsRequest,
+  type HistoryRequest,
+  readEvents,
+  viewArtifact,
+  viewCommits,
+} from "./artifacts.js";
+import {
+  assign,
+  deleteSession,
+  type MoveRequest,
+  migrate,
+  movePast,
+  pause,
+  resume,
+  retryPhase,
+  rollback,
+} from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
-import { type EngineContext, WorkflowList } from "./engine-context.js";
-import { cleanup, isAccepted, listAndCount } from "./lists.js";
+import { type EngineContext, type LoadedSession, WorkflowList } from "./engine-context.js";
+import { cleanup, isAccepted, lookAtSession } from "./lists.js";
 import { type Notifications, notificationOf, type SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, Pinned } from "./pinned.js";
+import type { SyncRequest } from "./plan/sync.js";
 import { checkRequest } from "./request-checks.js";
 import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory, type RecordedEvent } from "./state/history.js";
-import { type PhasedCommit, phasedMachine } from "./state/machine.js";
+import { phasedMachine } from "./state/machine.js";
 import { isRefusalKept, type StepRefused } from "./state/task-notes.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
 import { Beginnings } from "./verify/beginnings.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
 import { startOptions, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
+import type { SessionCommit } from "./watch.js";
 
-/** Computes statistics; the code is loaded by the first call. */
-async function statistics(context: EngineContext, request: StatisticsRequest): Promise<Statistics> {
-  const { computeStatistics } = await import("./statistics.js");
-  return computeStatistics(context, request);
+/** Returns an operation that shows something of a session. */
+function shows<T>(view: (context: EngineContext, loaded: LoadedSession) => T | Promise<T>) {
+  return async (context: EngineContext, id: SessionId, _: object): Promise<T> =>
+    view(context, await loadSession(context, id));
 }
 
-/** The operations on sessions. */
-export const phased = {
-  assign,
-  attemptsWithEvidence,
-  checkRequest,
-  cleanup,
-  completePhase,
-  completeTask,
-  decide,
-  decideWaiver,
-  deleteSession,
-  gateFailures,
-  isAccepted,
-  limitedFor,
-  listApprovals,
-  listSessions: listAndCount,
-  listWaivers,
-  loadSession,
-  migrate,
-  movePast,
-  noteRefusal,
-  pause,
-  phaseHistory,
-  readCommit: readPhasedCommit,
-  readEvents,
+const onSession = {
+  getPhase: async (context: EngineContext, id: SessionId, { phase }: { readonly phase?: number | undefined }) => {
+    const loaded = await loadSession(context, id);
+    return viewPhase(context, loaded, phase ?? loaded.session.head.phase);
+  },
+  getTask: async (context: EngineContext, id: SessionId, asked: { readonly phase: number; readonly task: number }) =>
+    viewTask(context, await loadSession(context, id), asked.phase, asked.task),
+  getDocument: async (context: EngineContext, id: SessionId, { path }: { readonly path: string }) =>
+    viewDocument(context, await loadSession(context, id), path),
+  getState: shows(viewState),
+  getFullState: shows(viewFullState),
+  getOptions: shows((context, { session }) => startOptions(context, session.sessionId)),
+  artifact: async (context: EngineContext, id: SessionId, { phase }: { readonly phase: number }) =>
+    viewArtifact(context, await loadSession(context, id), phase),
+  history: async (context: EngineContext, id: SessionId, { evidence = false }: HistoryRequest) => {
+    const { session } = await loadSession(context, id);
+    if (evidence === false) return phaseHistory(await readEvents(context, session));
+    return attemptsWithEvidence(context, session, evidence === true ? undefined : evidence);
+  },
+  commits: async (context: EngineContext, id: SessionId, request: CommitsRequest): Promise<readonly SessionCommit[]> =>
+    viewCommits(context, (await loadSession(context, id)).session, request),
+  refusals: shows(async (context, { session }) => stepRefusals(await readEvents(context, session))),
+  errors: shows(async (context, { session }) => gateFailures(await readEvents(context, session))),
+  audit: async (context: EngineContext, id: SessionId, { receipt }: { readonly receipt: Receipt | undefined }) => {
+    if (context.caller !== undefined) await loadSession(context, id);
+    const report = await context.approvalGuard.audit(id, receipt);
+    if (report.versions === 0 && report.intact) throw await sessionNotFound(context, id);
+    return report;
+  },
+  getApproval: shows(viewRequest),
+  getWaiver: shows(viewWaiverRequest),
+  approve: (context: EngineContext, id: SessionId, request: ApproveRequest) => decide(context, id, "approve", request),
+  deny: (context: EngineContext, id: SessionId, request: DenyRequest) => decide(context, id, "deny", request),
   requestWaiver,
+  waive: (context: EngineContext, id: SessionId, request: WaiveRequest) =>
+    decideWaiver(context, id, "approve", request),
+  denyWaiver: (context: EngineContext, id: SessionId, request: DenyWaiverRequest) =>
+    decideWaiver(context, id, "deny", request),
+  completeTask,
+  completePhase,
+  pause,
   resume,
   retryPhase,
   rollback,
-  sessionNotFound,
-  startOptions,
+  overrideGate: (context: EngineContext, id: SessionId, request: MoveRequest & { readonly phase: number }) =>
+    movePast(context, id, "overrideGate", request),
+  skipPhase: (context: EngineContext, id: SessionId, request: MoveRequest & { readonly phase: number }) =>
+    movePast(context, id, "skipPhase", request),
+  migrate,
+  assign,
+  syncPlan: async (context: EngineContext, id: SessionId, request: SyncRequest) =>
+    (await import("./plan/sync.js")).syncPlan(context, id, request),
+  deleteSession,
+};
+
+/** The operations on one session: what each takes, and what it answers. */
+export type SessionOperations = {
+  [Name in keyof typeof onSession]: {
+    readonly request: Parameters<(typeof onSession)[Name]>[2];
+    readonly answer: Awaited<ReturnType<(typeof onSession)[Name]>>;
+  };
+};
+
+const operations: {
+  [Name in keyof SessionOperations]: (
+    context: EngineContext,
+    id: SessionId,
+    request: SessionOperations[Name]["request"],
+  ) => Promise<SessionOperations[Name]["answer"]>;
+} = onSession;
+
+/** Does something with a session; notes a step ahead that is refused. */
+async function operate<Name extends keyof SessionOperations>(
+  context: EngineContext,
+  sessionId: string,
+  name: Name,
+  request: SessionOperations[Name]["request"],
+): Promise<SessionOperations[Name]["answer"]> {
+  const id = parseSessionId(sessionId);
+  try {
+    checkRequest(name, request);
+    return await operations[name](context, id, request);
+  } catch (error) {
+    await noteRefusal(context, id, name, error);
+    throw error;
+  }
+}
+
+/** The operations of an engine. */
+export const phased = {
+  operate,
   startSession,
-  statistics,
-  stepRefusals,
-  viewArtifact,
-  viewCommits,
-  viewDocument,
-  viewFullState,
-  viewPhase,
-  viewRequest,
-  viewState,
-  viewTask,
-  viewWaiverRequest,
+  lookAtSession,
+  listApprovals,
+  listWaivers,
+  cleanup,
+  readWatched,
+  statistics: async (context: EngineContext, request: StatisticsRequest): Promise<Statistics> =>
+    (await import("./statistics.js")).computeStatistics(context, request),
 };
 
 /** The loaded operations. */
@@ -153,9 +234,10 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   return { options, kernel, workflows, pinned, artifactNames, beginnings, onChecks, approvalGuard, notifications };
 }
 
-/** Checks and reads a single stored commit, including its summary. */
-function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedCommit {
-  return readWhole(phasedMachine, commit, hashKey);
+/** Checks and reads a watched commit; undefined if it is behind an approval that this host does not accept. */
+async function readWatched(context: EngineContext, commit: Commit): Promise<SessionCommit | undefined> {
+  const read = readWhole(phasedMachine, commit, context.options.hashKey);
+  return (await isAccepted(context, read)) ? read : undefined;
 }
 
 /** Notifies the host of an event. */

@@ -1,6 +1,9 @@
 /** Checks what a host asks of a session in code. Agents' calls are checked where they arrive, by the tool. */
+
+import { ownerCheck } from "../ports/actor.js";
 import {
   anything,
+  callable,
   check,
   checkOptions,
   flag,
@@ -24,9 +27,28 @@ const decided = {
 };
 const moved = { ...keyed, phase: number, by: text, reason: text };
 
+const nothing = {};
+
 const CHECKS = {
   start: { ...keyed, workflowType: text, target: anything, options: anything },
-  getPhase: { phase: number },
+  getApproval: nothing,
+  getWaiver: nothing,
+  getState: nothing,
+  getFullState: nothing,
+  getOptions: nothing,
+  errors: nothing,
+  refusals: nothing,
+  audit: { receipt: anything },
+  history: { evidence: anything },
+  commits: { before: optionally(number), limit: optionally(number) },
+  completePhase: {
+    ...keyed,
+    phase: number,
+    submission: anything,
+    signal: optionally(having("an AbortSignal")),
+    onCheck: optionally(callable),
+  },
+  getPhase: { phase: optionally(number) },
   getTask: { phase: number, task: number },
   getDocument: { path: text },
   artifact: { phase: number },
@@ -46,7 +68,7 @@ const CHECKS = {
   rollback: { ...keyed, ...caller, to: number },
   overrideGate: moved,
   skipPhase: moved,
-  assign: { ...keyed, by: text, note: optionally(text) },
+  assign: { ...keyed, owner: ownerCheck, by: text, note: optionally(text) },
   migrate: { ...keyed, by: text },
   syncPlan: { ...noted, ...caller, preview: optionally(flag) },
   deleteSession: { reason: optionally(text), operator: optionally(text) },
@@ -57,12 +79,15 @@ const CHECKS = {
   deny: { ...decided, evidenceHash: text },
 } satisfies Readonly<Record<string, Readonly<Record<string, OptionCheck>>>>;
 
+/** The operations whose requests are checked. */
+export type CheckedOperation = keyof typeof CHECKS;
+
 /**
  * Checks the request of an operation.
  * @throws {PhasegateError} `INVALID_INPUT` for what is unknown, missing or of another kind: a key of the wire such as
  * `idempotency_key` would be ignored.
  */
-export function checkRequest(operation: keyof typeof CHECKS, request: object): void {
+export function checkRequest(operation: CheckedOperation, request: object): void {
   const checks: Readonly<Record<string, OptionCheck>> = CHECKS[operation];
   checkOptions<object>(operation, request, checks);
 }

@@ -4,10 +4,18 @@ import type { Receipt } from "../log/commit.js";
 import type { Owner } from "../ports/actor.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
-import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
-import type { SessionAudit } from "./approval/ledger.js";
-import type { ArtifactView, CommitsRequest } from "./artifacts.js";
+import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
+import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
+import type {
+  DenyWaiverRequest,
+  RequestWaiver,
+  WaiveRequest,
+  WaiverRequest,
+  WaiverRequested,
+  WaiverResult,
+} from "./approval/waivers.js";
+import type { ArtifactView, CommitsRequest, HistoryRequest } from "./artifacts.js";
 import type {
   AssignRequest,
   DeleteResult,
@@ -22,19 +30,17 @@ import type {
 import type { TaskRequest, TaskResult } from "./complete-task.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
-import type { Phased, RefusedStep } from "./phased.js";
+import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
 import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { Followed } from "./verify/verify.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import type { SessionCommit } from "./watch.js";
 
-/** What a history has beside the attempts. */
-export interface HistoryRequest {
-  /** True for the evidence of all attempts, or the indexes of those whose evidence is wanted. Default: none. */
-  readonly evidence?: boolean | readonly number[];
+/** What the operations share, and the operations themselves once they are loaded. */
+export interface LoadedContext extends EngineContext {
+  readonly phased: Phased;
 }
 
 /** The type of each phase's evidence, by the phase's number. */
@@ -48,42 +54,35 @@ export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: Evi
  * `IDEMPOTENCY_KEY_REUSED` if it came with another command before. Methods that show or change a session
  * reject with `APPROVAL_REFUSED` if it passed a gate with an approval that this host does not accept.
  */
-export class Session<
-  Phase extends number = number,
-  Evidence extends Record<Phase, unknown> = Record<Phase, JsonObject>,
-> extends SessionDecisions<Phase> {
+export class Session<Phase extends number = number, Evidence extends Record<Phase, unknown> = Record<Phase, unknown>> {
   /** The session's id. */
-  readonly id: SessionId;
-  readonly #operations: Operations<LoadedPhased>;
+  readonly id: string;
+  readonly #operations: Operations<LoadedContext>;
   readonly #evidenceLimits: EvidenceLimits;
   readonly #workflowType: string | undefined;
 
   /** @internal Sessions are made by {@link Engine.session}. */
-  constructor(operations: Operations<LoadedPhased>, evidenceLimits: EvidenceLimits, id: string, workflowType?: string) {
-    super();
+  constructor(
+    operations: Operations<LoadedContext>,
+    evidenceLimits: EvidenceLimits,
+    id: string,
+    workflowType?: string,
+  ) {
     this.#operations = operations;
     this.#evidenceLimits = evidenceLimits;
     this.#workflowType = workflowType;
-    this.id = parseSessionId(id);
+    this.id = id;
   }
 
   /**
-   * Returns the current phase.
-   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
-   */
-  currentPhase(): Promise<PhaseView> {
-    return this.#phase(undefined);
-  }
-
-  /**
-   * Returns the current phase, or a completed one.
+   * Returns the current phase, or a completed one if its number is given.
    * @throws {PhasegateError} `INVALID_INPUT` when an argument is not a whole number.
    * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
    */
-  phase(number: Phase): Promise<PhaseView> {
-    return this.#phase(number);
+  phase(number?: Phase): Promise<PhaseView> {
+    return this.#run("getPhase", { phase: number });
   }
 
   /**
@@ -96,10 +95,7 @@ export class Session<
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
    */
   task(phase: Phase, task: number): Promise<TaskView> {
-    return this.run("getTask", async ({ phased, context }) => {
-      phased.checkRequest("getTask", { phase, task });
-      return phased.viewTask(context, await phased.loadSession(context, this.id), phase, task);
-    });
+    return this.#run("getTask", { phase, task });
   }
 
   /**
@@ -114,10 +110,7 @@ export class Session<
    * @throws {PhasegateError} `TOO_LARGE` when it is larger than 1 MiB.
    */
   document(path: string): Promise<DocumentView> {
-    return this.run("getDocument", async ({ phased, context }) => {
-      phased.checkRequest("getDocument", { path });
-      return phased.viewDocument(context, await phased.loadSession(context, this.id), path);
-    });
+    return this.#run("getDocument", { path });
   }
 
   /**
@@ -132,9 +125,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long, or a task that is left out is not optional.
    */
   completeTask(phase: Phase, task: number | undefined, request: TaskRequest = {}): Promise<TaskResult> {
-    return this.run("completeTask", ({ phased, context }) =>
-      phased.completeTask(context, this.id, { phase, task, ...request }),
-    );
+    return this.#run("completeTask", { ...request, phase, task });
   }
 
   /**
@@ -159,27 +150,20 @@ export class Session<
       // Copied at once: later changes by the caller must not become evidence.
       submission = checkEvidenceSafety(evidence, this.#evidenceLimits);
     } catch (error) {
-      return this.run("completePhase", () => Promise.reject(error));
+      return this.#operations.run("completePhase", () => Promise.reject(error));
     }
-    return this.run(
-      "completePhase",
-      ({ phased, context }) => phased.completePhase(context, this.id, { phase, submission, ...request }),
-      (answer) => answer.passed || answer.awaiting !== undefined,
-    );
+    const isSuccess = (answer: CompleteResult) => answer.passed || answer.awaiting !== undefined;
+    return this.#run("completePhase", { ...request, phase, submission }, isSuccess);
   }
 
   /** Returns the state of the session, from its head alone. */
   state(): Promise<StateView> {
-    return this.run("getState", async ({ phased, context }) =>
-      phased.viewState(context, await phased.loadSession(context, this.id)),
-    );
+    return this.#run("getState", {});
   }
 
   /** Returns the state of the session with its artifacts and options; reads the whole log. */
   fullState(): Promise<FullStateView> {
-    return this.run("getFullState", async ({ phased, context }) =>
-      phased.viewFullState(context, await phased.loadSession(context, this.id)),
-    );
+    return this.#run("getFullState", {});
   }
 
   /**
@@ -190,39 +174,25 @@ export class Session<
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    */
   artifact(phase: Phase): Promise<ArtifactView | undefined> {
-    return this.run("artifact", async ({ phased, context }) => {
-      phased.checkRequest("artifact", { phase });
-      return phased.viewArtifact(context, await phased.loadSession(context, this.id), phase);
-    });
+    return this.#run("artifact", { phase });
   }
 
   /** Returns the options that the session was started with. */
   options(): Promise<JsonObject> {
-    return this.run("getOptions", async ({ phased, context }) => {
-      const { session } = await phased.loadSession(context, this.id);
-      return phased.startOptions(context, session.sessionId);
-    });
+    return this.#run("getOptions", {});
   }
 
   /**
    * Returns every attempt at every phase, oldest first; with `evidence`, also what was submitted, and its hash: in all
    * attempts, or in those with these indexes, from 0.
    */
-  history({ evidence = false }: HistoryRequest = {}): Promise<readonly PhaseAttempt[]> {
-    return this.run("history", async ({ phased, context }) => {
-      const { session } = await phased.loadSession(context, this.id);
-      if (evidence !== false) {
-        return phased.attemptsWithEvidence(context, session, evidence === true ? undefined : evidence);
-      }
-      return phased.phaseHistory(await phased.readEvents(context, session));
-    });
+  history(request: HistoryRequest = {}): Promise<readonly PhaseAttempt[]> {
+    return this.#run("history", request);
   }
 
   /** Returns commits of the session's log, newest first, each checked. */
   commits(request: CommitsRequest = {}): Promise<readonly SessionCommit[]> {
-    return this.run("commits", async ({ phased, context }) =>
-      phased.viewCommits(context, (await phased.loadSession(context, this.id)).session, request),
-    );
+    return this.#run("commits", request);
   }
 
   /**
@@ -230,14 +200,12 @@ export class Session<
    * visit. `metrics` counts all.
    */
   refusals(): Promise<readonly RefusedStep[]> {
-    return this.run("refusals", async ({ phased, context }) =>
-      phased.stepRefusals(await this.#events(phased, context)),
-    );
+    return this.#run("refusals", {});
   }
 
   /** Returns every failure at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
-    return this.run("errors", async ({ phased, context }) => phased.gateFailures(await this.#events(phased, context)));
+    return this.#run("errors", {});
   }
 
   /**
@@ -246,7 +214,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
   pause(request: Keyed & OperatorNote = {}): Promise<PauseResult> {
-    return this.run("pause", ({ phased, context }) => phased.pause(context, this.id, request));
+    return this.#run("pause", request);
   }
 
   /**
@@ -255,7 +223,7 @@ export class Session<
    * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
    */
   resume(request: Keyed & OperatorNote = {}): Promise<ResumeResult> {
-    return this.run("resume", ({ phased, context }) => phased.resume(context, this.id, request));
+    return this.#run("resume", request);
   }
 
   /**
@@ -273,7 +241,7 @@ export class Session<
     phase: Phase,
     request: Keyed & OperatorNote & { readonly resetEvidence?: boolean; readonly by?: "agent" | "host" } = {},
   ): Promise<RetryResult> {
-    return this.run("retryPhase", ({ phased, context }) => phased.retryPhase(context, this.id, { phase, ...request }));
+    return this.#run("retryPhase", { ...request, phase });
   }
 
   /**
@@ -282,7 +250,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    */
   rollback(to: Phase, request: Keyed & { readonly by?: "agent" | "host" } = {}): Promise<RollbackResult> {
-    return this.run("rollback", ({ phased, context }) => phased.rollback(context, this.id, { to, ...request }));
+    return this.#run("rollback", { ...request, to });
   }
 
   /**
@@ -294,9 +262,7 @@ export class Session<
    *   is not the current one.
    */
   overrideGate(phase: Phase, request: MoveRequest): Promise<MoveResult> {
-    return this.run("overrideGate", ({ phased, context }) =>
-      phased.movePast(context, this.id, "overrideGate", { phase, ...request }),
-    );
+    return this.#run("overrideGate", { ...request, phase });
   }
 
   /**
@@ -308,9 +274,7 @@ export class Session<
    *   is not the current one.
    */
   skipPhase(phase: Phase, request: MoveRequest): Promise<MoveResult> {
-    return this.run("skipPhase", ({ phased, context }) =>
-      phased.movePast(context, this.id, "skipPhase", { phase, ...request }),
-    );
+    return this.#run("skipPhase", { ...request, phase });
   }
 
   /**
@@ -322,7 +286,7 @@ export class Session<
    * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
    */
   migrate(request: Keyed & { readonly by: string }): Promise<StateView> {
-    return this.run("migrate", ({ phased, context }) => phased.migrate(context, this.id, request));
+    return this.#run("migrate", request);
   }
 
   /**
@@ -330,7 +294,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
    */
   assign(owner: Owner, request: AssignRequest): Promise<StateView> {
-    return this.run("assign", ({ phased, context }) => phased.assign(context, this.id, owner, request));
+    return this.#run("assign", { ...request, owner });
   }
 
   /**
@@ -342,10 +306,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
    */
   syncPlan(request: SyncRequest = {}): Promise<SyncResult> {
-    return this.run("syncPlan", async ({ context }) => {
-      const { syncPlan } = await import("./plan/sync.js");
-      return syncPlan(context, this.id, request);
-    });
+    return this.#run("syncPlan", request);
   }
 
   /**
@@ -353,46 +314,98 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
    */
   delete(request: { readonly reason?: string; readonly operator?: string } = {}): Promise<DeleteResult> {
-    return this.run("deleteSession", ({ phased, context }) => phased.deleteSession(context, this.id, request));
+    return this.#run("deleteSession", request);
   }
 
   /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
-    return this.run("audit", async ({ phased, context }) => {
-      if (context.caller !== undefined) await phased.loadSession(context, this.id);
-      const report = await context.approvalGuard.audit(this.id, receipt);
-      if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
-      return report;
-    });
+    return this.#run("audit", { receipt });
   }
 
-  #phase(number: number | undefined): Promise<PhaseView> {
-    return this.run("getPhase", async ({ phased, context }) => {
-      if (number !== undefined) phased.checkRequest("getPhase", { phase: number });
-      const loaded = await phased.loadSession(context, this.id);
-      return phased.viewPhase(context, loaded, number ?? loaded.session.head.phase);
-    });
+  /** Returns the approval that the session waits for, with its evidence; undefined if it waits for none. */
+  approval(): Promise<ApprovalRequest | undefined> {
+    return this.#run("getApproval", {});
   }
 
-  async #events(phased: Phased, context: EngineContext) {
-    const { session } = await phased.loadSession(context, this.id);
-    return phased.readEvents(context, session);
+  /**
+   * Approves what the session waits for: its phase passes. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count;
+   *   `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   */
+  approve(request: ApproveRequest): Promise<ApprovalResult> {
+    return this.#run("approve", request);
   }
 
-  /** @internal Runs an operation on this session, which must be on the workflow that the host has named. */
-  protected run<T>(
-    operation: string,
-    work: (loaded: LoadedPhased) => Promise<T>,
-    succeeded?: (outcome: T) => boolean,
-  ): Promise<T> {
+  /**
+   * Denies what the session waits for: a failed attempt with the note as its problem. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count;
+   *   `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   */
+  deny(request: DenyRequest): Promise<ApprovalResult> {
+    return this.#run("deny", request);
+  }
+
+  /**
+   * Asks a person to waive what the agent can't meet at the current phase. It counts as no attempt, and the session
+   * waits.
+   * @throws {PhasegateError} `INVALID_INPUT` when `fields` names nothing that the gate requires, or a text is empty or
+   *   too long.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the definition excludes a field from waivers, or the gate hides what it
+   *   asks for.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed, or waits for an
+   *   approval.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   */
+  requestWaiver(phase: Phase, request: Omit<RequestWaiver, "phase">): Promise<WaiverRequested> {
+    return this.#run("requestWaiver", { ...request, phase });
+  }
+
+  /** Returns the request for a waiver that waits for a person; undefined if there is none. */
+  waiver(): Promise<WaiverRequest | undefined> {
+    return this.#run("getWaiver", {});
+  }
+
+  /**
+   * Grants the waiver that the session waits for: for exactly its fields, until the session leaves the phase. For the
+   * host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the waiver does not count; `details.reason` says
+   *   why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   */
+  waive(request: WaiveRequest): Promise<WaiverResult> {
+    return this.#run("waive", request);
+  }
+
+  /**
+   * Denies the waiver that the session waits for; the note says what to do instead. It counts as no attempt. For the
+   * host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says
+   *   why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   */
+  denyWaiver(request: DenyWaiverRequest): Promise<WaiverResult> {
+    return this.#run("denyWaiver", request);
+  }
+
+  /** Does something with this session, which must be on the workflow that the host has named. */
+  #run<Name extends keyof SessionOperations>(
+    name: Name,
+    request: SessionOperations[Name]["request"],
+    succeeded?: (answer: SessionOperations[Name]["answer"]) => boolean,
+  ): Promise<SessionOperations[Name]["answer"]> {
     const workflowType = this.#workflowType;
-    const own = ({ phased, context: shared }: LoadedPhased) => {
-      const context = workflowType === undefined ? shared : { ...shared, workflowType };
-      return work({ phased, context }).catch(async (error: unknown) => {
-        await phased.noteRefusal(context, this.id, operation, error);
-        throw error;
-      });
-    };
-    return this.#operations.run(operation, own, succeeded);
+    const work = (context: LoadedContext) =>
+      context.phased.operate(
+        workflowType === undefined ? context : { ...context, workflowType },
+        this.id,
+        name,
+        request,
+      );
+    return this.#operations.run(name, work, succeeded);
   }
 }

@@ -3,13 +3,15 @@
  * behind: the checks of the target, of the options by the schema that the workflow declares, and of its rules. The id has
  * the time of the start and a random end, or a digest of the idempotency key, so that a repeated call finds the same session.
  */
+
+import { checkedPage } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { Owner } from "../ports/actor.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
-import { ownerFor, requireOwnPlace } from "../runtime/access.js";
+import { listSeen, ownerFor, requireOwnPlace } from "../runtime/access.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
@@ -29,7 +31,7 @@ import { fullAt, loadPlanned, sessionNow } from "./context.js";
 import { readText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
-import { listSessions } from "./lists.js";
+import { lookAtSession } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import { checkRequest } from "./request-checks.js";
 import {
@@ -245,7 +247,11 @@ interface Beginning {
 async function openSessionsOn(context: EngineContext, workflowType: string, target: string) {
   const idPrefix = sessionIdPrefix(workflowType, target);
   const status = ["active", "paused", "failed"] as const;
-  return (await listSessions(context, { status, workflowType, target, idPrefix, limit: OTHERS_MAX + 1 })).items;
+  const query = { status, workflowType, target, idPrefix, limit: OTHERS_MAX + 1 };
+  const { options, notifications, caller } = context;
+  const page = await listSeen(options.storage, caller, { ...query, kind: "phased" });
+  const lookAt = (id: SessionId) => lookAtSession(context, id);
+  return (await checkedPage(page, query, lookAt, (error) => notifications.report("start", error))).items;
 }
 
 /** Appends the first commit of a session, under an unused id. */

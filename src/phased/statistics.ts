@@ -6,7 +6,9 @@
  * A call without a cursor, or with one from JSON, makes new sums. All cursors that come of it in this process share these sums,
  * and their steps follow each other. So a step takes as long as what is new, if the storage can say what has changed.
  */
+
 import * as z from "zod/mini";
+import { BROKEN, type BrokenSession } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Machine } from "../log/machine.js";
 import { SessionLog } from "../log/session-log.js";
@@ -17,7 +19,6 @@ import { digest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import type { EngineContext } from "./engine-context.js";
-import { BROKEN, type BrokenSession } from "./lists.js";
 import { phasedMachine } from "./state/machine.js";
 import {
   addToTally,

@@ -30,6 +30,9 @@ interface IdList {
 const WORD = /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{N}_.@-])#?[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*/gu;
 const ID = new RegExp(String.raw`^(?:${ANY_ID}|#\d+)(?:-(?:${ANY_ID}|\d+))?$`, "u");
 
+/** Between two tasks: `1.1 → 1.2, 2.1 → 2.2` are two edges. */
+const ARROW = /[→⇒]|[-=]>/;
+
 /** How far a word for a dependency may be from an id, and one id of a list from the next, in characters. */
 const NEAR = 80;
 
@@ -60,6 +63,11 @@ export function relationsIn(
   isId: (word: string) => boolean,
   place: Place = "line",
 ): Relations {
+  const edges = text.split(/[,;]/);
+  if (edges.length > 1 && edges.every((edge) => ARROW.test(edge))) {
+    const all = edges.map((edge) => relationsIn(edge, words, isId, place));
+    return { relations: all.flatMap(({ relations }) => relations), unread: all.find(({ unread }) => unread)?.unread };
+  }
   const section = place === "about";
   const plain = text.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1").replace(/[*`]/g, "");
   const lists = idLists(plain, words, isId);

@@ -204,18 +204,18 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
       if (notifications.isHeard) announceRouted(notifications, commit, options.inspectorUrl);
       options.telemetry?.committed("routed", commit, before?.head, storage);
     },
-    onConflict: (instanceId, version) => {
-      notifications.notify("conflict", { instanceId, version });
+    onConflict: (sessionId, version) => {
+      notifications.notify("conflict", { sessionId, version });
       options.telemetry?.conflicted("routed");
     },
-    onReplay: (instanceId, version) => notifications.notify("replayed", { instanceId, version }),
+    onReplay: (sessionId, version) => notifications.notify("replayed", { sessionId, version }),
   });
   const pinned = new PinnedStructures(kernel);
   const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
   const asking = new Asking();
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
-    notifications.notify("verifying", { instanceId: sessionId, ...checks });
+    notifications.notify("verifying", { sessionId, ...checks });
   const shared = { options, kernel, hostKernel: kernel, pinned, beginnings, onChecks };
   return { ...shared, approvals, notifications, asking };
 }

@@ -90,7 +90,8 @@ export function limitedFor<Kernel extends Limitable<Kernel>, Context extends { r
     : { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
 }
 
-interface Limitable<Kernel> {
+/** A log that can be limited to what a caller may use. */
+export interface Limitable<Kernel> {
   limitedTo(admits: (session: SessionSummary) => boolean): Kernel;
 }
 

@@ -2,11 +2,12 @@
  * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
  * and the cause of an unexpected one is reported to the host only.
  */
+
+import { watchSessions } from "../engine/watch.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
-import { watchKind } from "../phased/watch.js";
-import { byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { byOwner, type Caller, callerOf } from "../ports/actor.js";
+import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
 import { callable, checkOptions, optionally } from "../workflow/host-options.js";
@@ -19,6 +20,7 @@ import { Roots } from "./roots/roots.js";
 import { isSessionFolder, noSession, SessionFolders } from "./session/folders.js";
 import { type Connection, SessionCounts, SessionKeeper } from "./session/keeper.js";
 import {
+  type RecordedCommit,
   type RecordedEntry,
   Recorder,
   recordedEntries,
@@ -142,17 +144,9 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
     },
     watch(query = {}, options = {}) {
       if (storage === undefined) throw notRecorded("watch");
-      return watchKind(storage, { ...query, kind: recordedMachine.kind }, options, (next) =>
-        asked.guard("watch", async () => {
-          for (;;) {
-            const commit = await next();
-            if (commit === undefined) return undefined;
-            // Before it is read: one that the caller can't see must not end the watch if it is damaged.
-            if (caller !== undefined && !maySee(caller, "watch", commit.summary)) continue;
-            return readWhole(recordedMachine, commit, hashKey);
-          }
-        }),
-      );
+      const guard = (work: (context: undefined) => Promise<RecordedCommit | undefined>) => asked.guard("watch", work);
+      const read = (_: undefined, commit: Commit) => readWhole(recordedMachine, commit, hashKey);
+      return watchSessions({ storage, kind: recordedMachine.kind, caller, guard, read }, query, options);
     },
   };
 }

@@ -13,6 +13,7 @@ import { judge } from "../gate/rules.js";
 import { workflowTool } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 import { makePlanned } from "../support/planned.js";
+import { submitTo } from "../support/submit.js";
 
 type Gate = NonNullable<Parameters<typeof defineWorkflow>[0]["phases"][number]["gate"]>;
 type Value = Record<string, unknown>;
@@ -138,7 +139,7 @@ describe("an agent that hands back what an answer holds", () => {
     });
     const { sessionId } = await engine.start({ workflowType: "free", target: "a" });
     const given = { phase: 1, evidence: { tag: "v1.2.0" } };
-    expect(await engine.session(sessionId).completePhase(given.phase, given.evidence)).toMatchObject({ passed: true });
+    expect(await submitTo(engine.session(sessionId), given)).toMatchObject({ passed: true });
   });
 });
 

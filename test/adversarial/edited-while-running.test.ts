@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import { failure } from "../support/failure.js";
+import { submitTo } from "../support/submit.js";
 
 const workflow = defineWorkflow({
   type: "two",
@@ -166,12 +167,10 @@ it("a call is not repeated with the answer of a commit that is gone: a session o
   if (here === undefined || there === undefined) throw new Error("two engines");
   const { sessionId } = await here.start({ workflowType: "two", target: "a.ts" });
   const request = { phase: 1, evidence: { said: "honest" }, idempotencyKey: "key-1" };
-  expect(await here.session(sessionId).completePhase(request.phase, request.evidence)).toMatchObject({ passed: true });
+  expect(await submitTo(here.session(sessionId), request)).toMatchObject({ passed: true });
   const place = join(root, "sessions", hash("sha256", sessionId, "hex").slice(0, 2), sessionId);
   for (const name of ["2.json", "head"]) await rm(join(place, name), { force: true });
   await there.session(sessionId).pause();
-  expect((await failure(here.session(sessionId).completePhase(request.phase, request.evidence))).code).toBe(
-    "INVALID_TRANSITION",
-  );
+  expect((await failure(submitTo(here.session(sessionId), request))).code).toBe("INVALID_TRANSITION");
   for (const engine of [here, there]) await engine.close();
 });

@@ -269,10 +269,14 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   const paused = await begin("docs/start.md");
   await engine.session(paused).pause({ operator: "cat", note: "The release comes first." });
 
-  const instance = (await routed.start({ workflow: "SUPPORT", context: { ticket: 4711, customer: "Åsa" } })).instanceId;
-  await routed.advance(instance, { report: { status: "success", message: "Answer" } });
-  await routed.advance(instance, { report: { status: "failure", message: "Read", error: "The customer asks again." } });
-  await routed.advance(instance, { report: { status: "success", message: "Refund", details: { amount: 12.5 } } });
+  const instance = (await routed.start({ workflow: "SUPPORT", context: { ticket: 4711, customer: "Åsa" } })).sessionId;
+  await routed.session(instance).advance({ report: { status: "success", message: "Answer" } });
+  await routed
+    .session(instance)
+    .advance({ report: { status: "failure", message: "Read", error: "The customer asks again." } });
+  await routed
+    .session(instance)
+    .advance({ report: { status: "success", message: "Refund", details: { amount: 12.5 } } });
 
   const recorded = "intake-20261123-a1b2";
   await recorder.open(recorded, { workflow: "intake", agent: "alex", inputs: { client: "Ann" }, acts: [] });

@@ -187,8 +187,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await engine.session(sessionId).completePhase(2, { plan: `${text}!`, reviewed: true });
       await engine.session(sessionId).pause({ operator: HOSTILE.script, note: text });
       await engine.session(sessionId).resume({ operator: HOSTILE.script });
-      const { instanceId } = await routed.start({ workflow: "SUPPORT", context: { [HOSTILE.script]: text } });
-      await routed.advance(instanceId, { report: { status: HOSTILE.script, message: "Answer", error: text } });
+      const { sessionId: routedId } = await routed.start({ workflow: "SUPPORT", context: { [HOSTILE.script]: text } });
+      await routed.session(routedId).advance({ report: { status: HOSTILE.script, message: "Answer", error: text } });
       const recorded = "intake-20261123-hostile";
       await recorder.open(recorded, {
         workflow: HOSTILE.script,
@@ -202,8 +202,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         "inbox",
         `sessions/${sessionId}`,
         `sessions/${sessionId}?tab=log`,
-        `sessions/${instanceId}`,
-        `sessions/${instanceId}?tab=context`,
+        `sessions/${routedId}`,
+        `sessions/${routedId}?tab=context`,
         `sessions/${recorded}`,
       ]) {
         await tab.visit(path);
@@ -242,8 +242,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         .first()
         .click();
       expect((await page.locator("main").innerText()).length).toBeGreaterThan(20_000);
-      const { instanceId } = await routed.start({ workflow: "SUPPORT", context: many });
-      await tab.visit(`sessions/${instanceId}?tab=context`);
+      const { sessionId: routedId } = await routed.start({ workflow: "SUPPORT", context: many });
+      await tab.visit(`sessions/${routedId}?tab=context`);
       expect(await page.locator(".tree li").count()).toBeLessThan(100);
       await page.getByRole("button", { name: /^Show more \(9,950 members left\)$/ }).click();
       await page.getByText("field_400", { exact: true }).waitFor();

@@ -64,8 +64,8 @@ async function fill({ engine, start }: Host, count: number): Promise<void> {
 async function getStuck({ engine, asking, routed, start }: Host) {
   const spent = await start("spent");
   await engine.session(spent).completePhase(1, {});
-  const { instanceId: undug } = await routed.start({ workflow: "GARDEN" });
-  await routed.advance(undug, { report: { status: "success" } });
+  const { sessionId: undug } = await routed.start({ workflow: "GARDEN" });
+  await routed.session(undug).advance({ report: { status: "success" } });
 
   const asks: string[] = [];
   for (const target of ["one", "two"]) {
@@ -80,8 +80,8 @@ async function getStuck({ engine, asking, routed, start }: Host) {
 
   const paused = await start("paused");
   await engine.session(paused).pause({ note: "back after lunch" });
-  const { instanceId: suspended } = await routed.start({ workflow: "GARDEN" });
-  await routed.suspend(suspended, { reason: "rain" });
+  const { sessionId: suspended } = await routed.start({ workflow: "GARDEN" });
+  await routed.session(suspended).suspend({ reason: "rain" });
 
   const left = [await start("left/one"), await start("left/two")];
   return { spent: [spent, undug], asks, unable, paused: [paused, suspended], left };
@@ -125,7 +125,7 @@ describe.each(Object.keys(STATES))("an operator's afternoon on %s", (kind) => {
     await done("retry", stuck.spent, ...BY);
     const [spent = "", undug = ""] = stuck.spent;
     expect(await host.engine.session(spent).completePhase(1, built)).toMatchObject({ passed: true });
-    expect((await host.routed.advance(undug, DUG)).nextStep.name).toBe("Sow");
+    expect((await host.routed.session(undug).advance(DUG)).nextStep.name).toBe("Sow");
 
     // Evidence that waits for an approval.
     expect(await found("--waiting", "approval", "--workflow", "asking")).toEqual([...stuck.asks].sort());
@@ -157,7 +157,7 @@ describe.each(Object.keys(STATES))("an operator's afternoon on %s", (kind) => {
     await done("resume", stuck.paused, ...BY);
     const [paused = "", suspended = ""] = stuck.paused;
     expect(await host.engine.session(paused).completePhase(1, built)).toMatchObject({ passed: true });
-    expect((await host.routed.advance(suspended, DUG)).nextStep.name).toBe("Sow");
+    expect((await host.routed.session(suspended).advance(DUG)).nextStep.name).toBe("Sow");
 
     // Sessions whose agent has left: nothing waits, nothing happens.
     expect(await found("--stuck", "--older-than", "2d")).toEqual([...stuck.left].sort());

@@ -170,13 +170,13 @@ describe("an instance of a routed workflow", () => {
       decider: new ScriptedDecider(["Sow"]),
       limits: { maxAttempts: 1 },
     });
-    const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
     expect((await cli("suspend", id, ...BY)).stdout).toBe(`${id}: suspended at Dig\n`);
     const early = await cli("retry", id, ...BY);
     expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining("retry is not possible") });
     expect(early.stderr).toContain("Possible now: phasegate resume, phasegate delete.");
     expect((await cli("resume", id, ...BY)).stdout).toBe(`${id}: runs again at Dig\n`);
-    await engine.advance(id, { report: { status: "success", details: { depth: `deep ${ESC}` } } });
+    await engine.session(id).advance({ report: { status: "success", details: { depth: `deep ${ESC}` } } });
     for (const option of [["--phase", "1"], ["--reset"]]) {
       const phased = await cli("retry", id, ...BY, ...option);
       expect(phased).toMatchObject({ code: 2, stderr: expect.stringContaining(`${option[0]} is for phased sessions`) });

@@ -9,6 +9,7 @@
  * It starts no further session once the folder has a file `stop`; it then writes `<name>.done`, and ends once there is a
  * file `end`.
  */
+
 import { existsSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,6 +18,7 @@ import { isPhasegateError } from "../../src/errors.js";
 import { createEngine } from "../../src/phased/engine.js";
 import { PostgresStorage } from "../../src/storage/postgres/storage.js";
 import { begin } from "../support/begin.js";
+import { submitTo } from "../support/submit.js";
 import { LEGS, relay } from "./relay-workflow.js";
 
 /** Sessions of the host's own that it works on at once. One more is common to all hosts. */
@@ -87,10 +89,10 @@ async function work(chain: string): Promise<void> {
 async function submit(sessionId: string, phase: number, marker: string, leg: number): Promise<void> {
   await delay(Math.random() * 2 * THINKING_MS);
   const request = { phase, evidence: { leg, marker }, idempotencyKey: marker };
-  const first = await persist(() => engine.session(sessionId).completePhase(request.phase, request.evidence));
+  const first = await persist(() => submitTo(engine.session(sessionId), request));
   acknowledged?.(now(), sessionId, first.version, marker);
   if (Math.random() > 0.25) return;
-  const again = await persist(() => engine.session(sessionId).completePhase(request.phase, request.evidence));
+  const again = await persist(() => submitTo(engine.session(sessionId), request));
   if (!again.replayed || again.version !== first.version) throw new Error(`${marker}: another answer`);
   acknowledged?.(now(), sessionId, again.version, marker);
 }

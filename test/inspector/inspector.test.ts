@@ -93,9 +93,9 @@ describe("a phased session", () => {
 describe("a routed session", () => {
   it("shows the way it went over the graph", async () => {
     const { routed, get } = await makeHouse();
-    const { instanceId } = await routed.start({ workflow: "GARDEN" });
-    await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
-    const detail = await get<SessionDetail>(`sessions/${instanceId}`);
+    const { sessionId } = await routed.start({ workflow: "GARDEN" });
+    await routed.session(sessionId).advance({ report: { status: "success", details: { depth: 20 } } });
+    const detail = await get<SessionDetail>(`sessions/${sessionId}`);
     expect(detail).toMatchObject({
       kind: "routed",
       entries: [{ stepName: "Dig", determinedNextStep: "Sow" }],
@@ -235,12 +235,12 @@ describe("a link in a notification", () => {
     ];
     await engine.session(one.sessionId).completePhase(1, { tests_pass: true });
     await engine.session(other.sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
-    const { instanceId } = await routed.start({ workflow: "GARDEN" });
-    await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
+    const { sessionId } = await routed.start({ workflow: "GARDEN" });
+    await routed.session(sessionId).advance({ report: { status: "success", details: { depth: 20 } } });
     const requests = [
       [one.sessionId, (await engine.session(one.sessionId).approval())?.request],
       [other.sessionId, (await engine.session(other.sessionId).waiver())?.request],
-      [instanceId, (await routed.status(instanceId)).awaiting?.request],
+      [sessionId, (await routed.session(sessionId).state()).awaiting?.request],
     ];
     expect(links).toEqual(requests.map(([id, request]) => `${ORIGIN}/tools/sessions/${id}?answer=${request}`));
     for (const link of links) {

@@ -46,8 +46,8 @@ describe("the stream of changes", () => {
     expect(await page.next()).toMatchObject({ type: "session", session: { sessionId, current: 2 } });
     await house.engine.session(sessionId).delete({});
     expect(await page.next()).toEqual({ type: "gone", sessionId });
-    const { instanceId } = await house.routed.start({ workflow: "GARDEN" });
-    expect(await page.next()).toMatchObject({ type: "session", session: { sessionId: instanceId, kind: "routed" } });
+    const { sessionId: routedId } = await house.routed.start({ workflow: "GARDEN" });
+    expect(await page.next()).toMatchObject({ type: "session", session: { sessionId: routedId, kind: "routed" } });
     house.inspector.close();
     expect(await page.next()).toBeUndefined();
   });

@@ -147,8 +147,8 @@ describe("an answer with a passkey", () => {
   it("denies and approves a step of a routed session, for the request that was seen alone", async () => {
     const { routed, register, answer, get, post, cookie } = await makeDesk();
     await register();
-    const { instanceId: id } = await routed.start({ workflow: "GARDEN" });
-    const dig = (depth: number) => routed.advance(id, { report: { status: "success", details: { depth } } });
+    const { sessionId: id } = await routed.start({ workflow: "GARDEN" });
+    const dig = (depth: number) => routed.session(id).advance({ report: { status: "success", details: { depth } } });
     await dig(20);
     expect(((await get("inbox")) as Inbox).items).toMatchObject([
       { kind: "routed", sessionId: id, phaseName: "Dig", question: "Is it deep enough?", approvers: ["ann"] },
@@ -169,10 +169,10 @@ describe("an answer with a passkey", () => {
     // The same evidence once more: neither the old answer nor the old request counts.
     await dig(20);
     expect(await post(`sessions/${id}/answer`, denied.body, { cookie })).toMatchObject({ status: 409 });
-    expect((await routed.status(id)).awaiting?.request).not.toBe(request);
+    expect((await routed.session(id).state()).awaiting?.request).not.toBe(request);
     expect((await answer(id, "approve")).result).toMatchObject({ status: 200 });
-    expect((await routed.status(id)).awaiting).toBeUndefined();
-    const { approvals } = await routed.audit(id);
+    expect((await routed.session(id).state()).awaiting).toBeUndefined();
+    const { approvals } = await routed.session(id).audit();
     expect(approvals).toMatchObject([{ step: "Dig", by: "ann", authenticated: true, key: { kind: "passkey" } }]);
   });
 

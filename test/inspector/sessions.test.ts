@@ -9,7 +9,7 @@ describe("the list of sessions", () => {
     const ids: string[] = [];
     for (let index = 0; index < 7; index += 1) {
       const phased = await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
-      ids.push(phased.sessionId, (await routed.start({ workflow: "GARDEN" })).instanceId);
+      ids.push(phased.sessionId, (await routed.start({ workflow: "GARDEN" })).sessionId);
     }
     const found: string[] = [];
     let cursor = "";
@@ -30,14 +30,14 @@ describe("the list of sessions", () => {
     await engine.session(paused.sessionId).pause({});
     const asking = await engine.start({ workflowType: "asking", target: "src/asking.ts" });
     await engine.session(asking.sessionId).completePhase(1, { tests_pass: true });
-    const { instanceId } = await routed.start({ workflow: "GARDEN" });
+    const { sessionId } = await routed.start({ workflow: "GARDEN" });
     const list = async (query: string) =>
       (await get<SessionList>(`sessions?${query}`)).items.map(({ sessionId }) => sessionId);
-    expect(await list("kind=routed")).toEqual([instanceId]);
+    expect(await list("kind=routed")).toEqual([sessionId]);
     expect(await list("status=paused")).toEqual([paused.sessionId]);
     expect(await list("workflow=asking")).toEqual([asking.sessionId]);
     expect(await list("phase=2")).toEqual([ready.sessionId]);
-    expect(await list("phase=Dig")).toEqual([instanceId]);
+    expect(await list("phase=Dig")).toEqual([sessionId]);
     expect(await list("waiting=any")).toEqual([asking.sessionId]);
     expect(await list("waiting=host")).toEqual([]);
     expect(await list("text=PAUSED")).toEqual([paused.sessionId]);
@@ -92,7 +92,7 @@ describe("a list that changes while it is read", () => {
       (await house.engine.start({ workflowType: "two_phases", target: `src/${crypto.randomUUID()}.ts` })).sessionId;
     const ids: string[] = [];
     for (let index = 0; index < 12; index += 1) {
-      ids.push(await start(), (await house.routed.start({ workflow: "GARDEN" })).instanceId);
+      ids.push(await start(), (await house.routed.start({ workflow: "GARDEN" })).sessionId);
     }
     return { house, start, ids };
   }

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { LiveMessage, ShownDetail } from "../../src/inspector/wire.js";
 import { failure } from "../support/failure.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
+import { submitTo } from "../support/submit.js";
 import { makeHouse, ORIGIN } from "./house.js";
 
 const CHECKED = {
@@ -56,26 +57,25 @@ describe("what happens without a commit", () => {
     const detail = () => get<ShownDetail>(`sessions/${sessionId}`);
     expect(await detail()).not.toHaveProperty("verifying");
     const request = { phase: 1, evidence: { summary: "done" }, idempotencyKey: "once" };
-    const submitting = engine.session(sessionId).completePhase(request.phase, request.evidence);
+    const submitting = submitTo(engine.session(sessionId), request);
     await begun;
     await expect.poll(async () => (await detail()).verifying).toEqual(["held (summary)"]);
     release();
     await submitting;
     expect(await detail()).not.toHaveProperty("verifying");
     expect(await detail()).not.toHaveProperty("replays");
-    for (let count = 0; count < 2; count += 1)
-      await engine.session(sessionId).completePhase(request.phase, request.evidence);
+    for (let count = 0; count < 2; count += 1) await submitTo(engine.session(sessionId), request);
     expect((await detail()).replays).toEqual({ 2: 2 });
   });
 
   it("is shown of a routed session, too", async () => {
     const { routed, get, begun, release } = await makeHeld();
-    const { instanceId } = await routed.start({ workflow: "GARDEN", idempotencyKey: "start" });
+    const { sessionId } = await routed.start({ workflow: "GARDEN", idempotencyKey: "start" });
     await routed.start({ workflow: "GARDEN", idempotencyKey: "start" });
     const report = { step_id: "Dig", status: "success", details: { depth: 2 } };
-    const advancing = routed.advance(instanceId, { report });
+    const advancing = routed.session(sessionId).advance({ report });
     await begun;
-    const detail = () => get<ShownDetail>(`sessions/${instanceId}`);
+    const detail = () => get<ShownDetail>(`sessions/${sessionId}`);
     expect(await detail()).toMatchObject({ verifying: ["held"], replays: { 1: 1 } });
     release();
     await advancing;
@@ -87,7 +87,7 @@ describe("what happens without a commit", () => {
     const { sessionId } = await engine.start({ workflowType: "checked", target: "src/a.ts" });
     const caller = new AbortController();
     const request = { phase: 1, evidence: { summary: "done" }, signal: caller.signal };
-    const refused = failure(engine.session(sessionId).completePhase(request.phase, request.evidence));
+    const refused = failure(submitTo(engine.session(sessionId), request));
     await begun;
     caller.abort();
     expect(await refused).toMatchObject({ code: "CANCELLED" });

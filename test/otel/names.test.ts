@@ -33,10 +33,10 @@ async function emitted(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const waiting = await asking.waiting();
   await asking.engine.session(waiting.sessionId).approve(await asking.signed(waiting.sessionId));
   const failing = routed(new Script("Sow", new Error("away")), { telemetry });
-  const { instanceId } = await failing.engine.start({ workflow: "GARDEN" });
+  const { sessionId: routedId } = await failing.engine.start({ workflow: "GARDEN" });
   const report = { report: { status: "success" } };
-  await failing.engine.advance(instanceId, report);
-  await expect(failing.engine.advance(instanceId, report)).rejects.toThrow();
+  await failing.engine.session(routedId).advance(report);
+  await expect(failing.engine.session(routedId).advance(report)).rejects.toThrow();
   telemetry.conflicted("phased");
   const storage = telemetry.storage({
     ...asking.storage,

@@ -20,9 +20,10 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "workflow/files": "workflow workflow/infer rules ports",
   runtime: "workflow ports",
   log: "workflow ports",
-  phased: "workflow template plan rules gate routed/decision ports workflow/files runtime log approval",
-  routed: "workflow template plan rules gate routed/decision ports runtime log approval phased",
-  tools: "workflow template plan rules gate routed/decision ports runtime approval phased routed",
+  engine: "workflow ports runtime",
+  phased: "workflow template plan rules gate routed/decision ports workflow/files runtime log approval engine",
+  routed: "workflow template plan rules gate routed/decision ports runtime log approval engine phased",
+  tools: "workflow template plan rules gate routed/decision ports runtime approval engine phased routed",
   sandbox: "workflow",
   "storage/common": "workflow ports",
   "storage/memory": "workflow ports storage/common",
@@ -33,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   search: "workflow workflow/files ports sandbox content",
   deciders: "workflow ports routed/decision",
   verifiers: "workflow plan rules gate ports sandbox",
-  workspace: "workflow workflow/files gate ports runtime log phased tools sandbox",
+  workspace: "workflow workflow/files gate ports runtime log engine phased tools sandbox",
   testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports runtime phased routed tools workspace",
   http: "workflow ports runtime phased routed tools",
@@ -41,11 +42,11 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   otel: "workflow routed/decision ports",
   graph: "workflow",
   inspector:
-    "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed workspace graph",
+    "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval engine phased routed workspace graph",
   // Three files alone: see below.
   "inspector/page": "",
   setup: "workflow sandbox",
-  cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed
+  cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval engine phased routed
     tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http login otel setup graph inspector`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);

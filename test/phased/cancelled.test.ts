@@ -4,6 +4,7 @@ import * as z from "zod";
 import { endless } from "../support/endless.js";
 import { failure } from "../support/failure.js";
 import { makeEngine } from "../support/make-engine.js";
+import { submitTo } from "../support/submit.js";
 
 const EVIDENCE = { summary: "done" };
 
@@ -50,7 +51,7 @@ describe("a call that its caller follows", () => {
     const errors: unknown[] = [];
     engine.on("internalError", (error) => errors.push(error));
     const request = { phase: 1, evidence: EVIDENCE, idempotencyKey: "once", signal: caller.signal };
-    expect(await failure(engine.session(sessionId).completePhase(request.phase, request.evidence))).toMatchObject({
+    expect(await failure(submitTo(engine.session(sessionId), request))).toMatchObject({
       code: "CANCELLED",
     });
     expect(seen).toEqual({ begun: 1, stopped: 1 });
@@ -63,15 +64,15 @@ describe("a call that its caller follows", () => {
     const { engine, sessionId } = await verified({ quick, slow: quick });
     const request = { phase: 1, evidence: EVIDENCE, idempotencyKey: "once" };
     const signal = AbortSignal.abort();
-    expect(
-      await failure(engine.session(sessionId).completePhase(request.phase, request.evidence, { signal })),
-    ).toMatchObject({ code: "CANCELLED" });
-    expect(await engine.session(sessionId).completePhase(request.phase, request.evidence)).toMatchObject({
+    expect(await failure(submitTo(engine.session(sessionId), { ...request, signal }))).toMatchObject({
+      code: "CANCELLED",
+    });
+    expect(await submitTo(engine.session(sessionId), request)).toMatchObject({
       passed: true,
       replayed: false,
     });
     // Once it is written, the signal has no effect.
-    expect(await engine.session(sessionId).completePhase(request.phase, request.evidence, { signal })).toMatchObject({
+    expect(await submitTo(engine.session(sessionId), { ...request, signal })).toMatchObject({
       passed: true,
       replayed: true,
     });

@@ -10,6 +10,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { submitTo } from "../support/submit.js";
 import { built, twoPhases } from "../support/workflows.js";
 
 /** Creates a workflow whose first phase has a schema; the second accepts anything. */
@@ -156,15 +157,15 @@ describe("completePhase", () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const wrong = { phase: 1, evidence: {}, idempotencyKey: "wrong" };
-    const first = await engine.session(sessionId).completePhase(wrong.phase, wrong.evidence);
-    expect(await engine.session(sessionId).completePhase(wrong.phase, wrong.evidence)).toEqual({
+    const first = await submitTo(engine.session(sessionId), wrong);
+    expect(await submitTo(engine.session(sessionId), wrong)).toEqual({
       ...first,
       replayed: true,
     });
     const right = { phase: 1, evidence: built, idempotencyKey: "right" };
-    const passed = await engine.session(sessionId).completePhase(right.phase, right.evidence);
+    const passed = await submitTo(engine.session(sessionId), right);
     await engine.session(sessionId).completePhase(2, {});
-    expect(await engine.session(sessionId).completePhase(right.phase, right.evidence)).toEqual({
+    expect(await submitTo(engine.session(sessionId), right)).toEqual({
       ...passed,
       replayed: true,
     });
@@ -174,10 +175,10 @@ describe("completePhase", () => {
       "completed",
     ]);
     const turned = { ...right, evidence: { tests_pass: true, summary: built.summary } };
-    expect(await engine.session(sessionId).completePhase(turned.phase, turned.evidence)).toMatchObject({
+    expect(await submitTo(engine.session(sessionId), turned)).toMatchObject({
       replayed: true,
     });
-    const reused = await failure(engine.session(sessionId).completePhase(right.phase, {}));
+    const reused = await failure(submitTo(engine.session(sessionId), { ...right, evidence: {} }));
     expect(reused.code).toBe("IDEMPOTENCY_KEY_REUSED");
     const unkeyed = await failure(engine.session(sessionId).completePhase(1, built));
     expect(unkeyed.code).toBe("INVALID_TRANSITION");

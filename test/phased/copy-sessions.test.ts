@@ -11,6 +11,7 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
 import { livedIn, logOf } from "../support/house.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { submitTo } from "../support/submit.js";
 
 async function openFiles(options: FileStorageOptions = {}) {
   const storage = await FileStorage.open(await temporaryFolder(), options);
@@ -69,7 +70,7 @@ describe("copySessions", () => {
     await engine.session(ids.odd).resume();
     expect((await engine.session(ids.odd).state()).head.status).toBe("active");
     const again = { phase: 1, evidence: { summary: "added the parser", tests_pass: true }, idempotencyKey: "once" };
-    expect(await engine.session(ids.done).completePhase(again.phase, again.evidence)).toMatchObject({ passed: true });
+    expect(await submitTo(engine.session(ids.done), again)).toMatchObject({ passed: true });
     expect(await logOf(to, ids.done)).toHaveLength(3);
   });
 

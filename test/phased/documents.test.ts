@@ -57,7 +57,7 @@ describe("documents that a text names", () => {
       "phases/1/notes.md": "n",
       "phases/2/notes.md": "n",
     });
-    const { documents } = await session.currentPhase();
+    const { documents } = await session.phase();
     expect(documents).toEqual([
       { path: "core/guide.md", tokens: 10 },
       { path: "core/template.md", tokens: 0 },
@@ -78,7 +78,7 @@ describe("documents that a text names", () => {
 
   it("do not include the texts of phases and tasks, which have calls of their own", async () => {
     const { session } = await inFolder({ "phases/1/phase.md": "[Task](task-1-dig.md), [next](../2/phase.md)" });
-    expect((await session.currentPhase()).documents).toEqual([]);
+    expect((await session.phase()).documents).toEqual([]);
     expect((await session.document("task-1-dig.md")).content.text).toBe("# Task 1: Dig over\n");
     await expect(session.document("../2/phase.md")).rejects.toMatchObject({ code: "PHASE_LOCKED" });
   });
@@ -102,11 +102,11 @@ describe("documents that a text names", () => {
       "phases/2/notes.md": "of phase 2",
       "core/guide.md": () => "from a function",
     });
-    expect((await session.currentPhase()).documents).toEqual([]);
+    expect((await session.phase()).documents).toEqual([]);
     expect((await session.task(1, 1)).documents).toEqual([{ path: "core/guide.md", tokens: 4 }]);
     await expect(session.document("phases/2/notes.md")).rejects.toMatchObject({ code: "PHASE_LOCKED" });
     await engine.session(id).completePhase(1, {});
-    expect((await session.currentPhase()).documents).toEqual([{ path: "phases/2/notes.md", tokens: 3 }]);
+    expect((await session.phase()).documents).toEqual([{ path: "phases/2/notes.md", tokens: 3 }]);
     await engine.session(id).completePhase(2, {});
     expect(await session.document("phases/2/notes.md")).toMatchObject({ status: "completed" });
     await expect(session.document("phases/3/notes.md")).rejects.toMatchObject({ code: "PATH_REFUSED" });

@@ -87,12 +87,12 @@ describe("a failure of the storage", () => {
   it("is reported by a routed engine too, watches included", async () => {
     const storage = new Failing();
     const { engine } = routed(new Script("Sow"), { storage });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     const heard: unknown[] = [];
     engine.on("internalError", (payload) => void heard.push(payload));
     storage.fails = true;
-    expect((await failure(engine.status(instanceId))).code).toBe("STORAGE_FAILED");
-    expect((await failure(engine.listInstances())).code).toBe("STORAGE_FAILED");
+    expect((await failure(engine.session(sessionId).state())).code).toBe("STORAGE_FAILED");
+    expect((await failure(engine.listSessions())).code).toBe("STORAGE_FAILED");
     class Unwatched extends MemoryStorage {
       override watch(): AsyncIterableIterator<never> {
         const next = async () => {
@@ -104,7 +104,7 @@ describe("a failure of the storage", () => {
     const other = routed(new Script(), { storage: new Unwatched() }).engine;
     other.on("internalError", (payload) => void heard.push(payload));
     expect((await failure(other.watch().next())).code).toBe("STORAGE_FAILED");
-    expect(heard).toMatchObject(["status", "listInstances", "watch"].map(failed));
+    expect(heard).toMatchObject(["status", "listSessions", "watch"].map(failed));
   });
 
   it("is written to the log of a server", async () => {

@@ -2,6 +2,7 @@ import { createEngine, type Engine, MemoryContent, MemoryStorage } from "phasega
 import type { Verifier } from "phasegate/verify";
 import { describe, expect, it, vi } from "vitest";
 import { failure } from "../support/failure.js";
+import { submitTo } from "../support/submit.js";
 import { gatedFiles } from "../support/verified.js";
 
 /** A storage in memory that counts its reads. */
@@ -91,7 +92,7 @@ describe("two hosts on one storage", () => {
       const override = { phase: 1, by: "ann", reason: "it is done" };
       const { code } = await failure(
         operation === "completePhase"
-          ? there.session(sessionId).completePhase(again.phase, again.evidence)
+          ? submitTo(there.session(sessionId), again)
           : there.session(sessionId).overrideGate(override.phase, override),
       );
       expect([code, snapshots() - taken]).toEqual(["PHASE_ALREADY_COMPLETED", 0]);
@@ -101,8 +102,8 @@ describe("two hosts on one storage", () => {
   it("return the same answer for the same key", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
     const request = { phase: 1, evidence: DONE, idempotencyKey: "key-1" };
-    const first = await here.session(sessionId).completePhase(request.phase, request.evidence);
-    expect(await there.session(sessionId).completePhase(request.phase, request.evidence)).toEqual({
+    const first = await submitTo(here.session(sessionId), request);
+    expect(await submitTo(there.session(sessionId), request)).toEqual({
       ...first,
       replayed: true,
     });

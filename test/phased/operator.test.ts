@@ -60,9 +60,9 @@ describe("who asks on behalf of the host", () => {
     const note = await failure(engine.session(id).retryPhase(1, { note: "x".repeat(2001) }));
     expect(note).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
     for (const move of ["skipPhase", "overrideGate"] as const) {
-      const by = await failure(engine[move](id, { phase: 1, by: "x".repeat(201), reason: "known" }));
+      const by = await failure(engine.session(id)[move](1, { by: "x".repeat(201), reason: "known" }));
       expect(by).toMatchObject({ code: "INVALID_INPUT", details: { field: "by" } });
-      const reason = await failure(engine[move](id, { phase: 1, by: "ann", reason: "x".repeat(2001) }));
+      const reason = await failure(engine.session(id)[move](1, { by: "ann", reason: "x".repeat(2001) }));
       expect(reason).toMatchObject({ code: "INVALID_INPUT", details: { field: "reason" } });
     }
     const wrong: { operator: string } = JSON.parse('{"operator": 5}');

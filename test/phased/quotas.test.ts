@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { submitTo } from "../support/submit.js";
 import { gatedFiles } from "../support/verified.js";
 
 const ANN: Actor = { name: "ann" };
@@ -96,12 +97,12 @@ describe("the quota of sessions of routed workflows", () => {
     const ann = engine.as(ANN);
     const { engine: phased } = makeEngine({ storage, quotas });
     await startTwoPhases(phased.as(ANN));
-    const { instanceId } = await ann.start({ workflow: "GARDEN", idempotencyKey: "once" });
+    const { sessionId } = await ann.start({ workflow: "GARDEN", idempotencyKey: "once" });
     expect(await failure(ann.start({ workflow: "GARDEN" }))).toMatchObject({ code: "SESSION_LIMIT" });
     expect(await failure(startTwoPhases(phased.as(ANN), "b.ts"))).toMatchObject({ code: "SESSION_LIMIT" });
-    expect(await ann.start({ workflow: "GARDEN", idempotencyKey: "once" })).toMatchObject({ instanceId });
+    expect(await ann.start({ workflow: "GARDEN", idempotencyKey: "once" })).toMatchObject({ sessionId });
     await engine.as(BOB).start({ workflow: "GARDEN" });
-    await ann.cancel(instanceId);
+    await ann.session(sessionId).cancel();
     await ann.start({ workflow: "GARDEN" });
   });
 });
@@ -113,20 +114,20 @@ describe("the quota of verifiers at once", () => {
     const start = async (by: typeof ann, target: string) =>
       (await by.start({ workflowType: "slow", target })).sessionId;
     const [one, two, other] = [await start(ann, "a.ts"), await start(ann, "b.ts"), await start(bob, "c.ts")];
-    const first = ann.session(one).completePhase(COMPLETE.phase, COMPLETE.evidence);
+    const first = submitTo(ann.session(one), COMPLETE);
     await expect.poll(() => ends.length).toBe(1);
-    expect(await failure(ann.session(two).completePhase(COMPLETE.phase, COMPLETE.evidence))).toMatchObject({
+    expect(await failure(submitTo(ann.session(two), COMPLETE))).toMatchObject({
       code: "BUSY",
       remedy: "Nothing was done: send the same call again in 2 s.",
       details: { running: 1, limit: 1, actor: "ann" },
     });
     expect(await ann.session(two).commits()).toHaveLength(1);
-    const others = bob.session(other).completePhase(COMPLETE.phase, COMPLETE.evidence);
+    const others = submitTo(bob.session(other), COMPLETE);
     await expect.poll(() => ends.length).toBe(2);
     end();
     expect(await first).toMatchObject({ passed: true });
     expect(await others).toMatchObject({ passed: true });
-    const again = ann.session(two).completePhase(COMPLETE.phase, COMPLETE.evidence);
+    const again = submitTo(ann.session(two), COMPLETE);
     await expect.poll(() => ends.length).toBe(1);
     end();
     expect(await again).toMatchObject({ passed: true });
@@ -136,7 +137,7 @@ describe("the quota of verifiers at once", () => {
     const { engine, ends, end, most } = waitingEngine(4, 2);
     const ann = engine.as(ANN);
     const { sessionId } = await ann.start({ workflowType: "slow", target: "a.ts" });
-    const completing = ann.session(sessionId).completePhase(COMPLETE.phase, COMPLETE.evidence);
+    const completing = submitTo(ann.session(sessionId), COMPLETE);
     for (let round = 0; round < 2; round += 1) {
       await expect.poll(() => ends.length).toBe(2);
       end();
@@ -150,14 +151,12 @@ describe("the quota of verifiers at once", () => {
     const ann = engine.as(ANN);
     const { sessionId } = await ann.start({ workflowType: "slow", target: "a.ts" });
     const abort = new AbortController();
-    const completing = failure(
-      ann.session(sessionId).completePhase(COMPLETE.phase, COMPLETE.evidence, { signal: abort.signal }),
-    );
+    const completing = failure(submitTo(ann.session(sessionId), { ...COMPLETE, signal: abort.signal }));
     await expect.poll(() => ends.length).toBe(1);
     abort.abort();
     expect(await completing).toMatchObject({ code: "CANCELLED" });
     end();
-    const again = ann.session(sessionId).completePhase(COMPLETE.phase, COMPLETE.evidence);
+    const again = submitTo(ann.session(sessionId), COMPLETE);
     await expect.poll(() => ends.length).toBe(1);
     end();
     expect(await again).toMatchObject({ passed: true });

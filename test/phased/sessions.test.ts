@@ -83,9 +83,9 @@ describe("reading", () => {
     await garden.start({ workflow: "GARDEN" });
     const sessionId = await startTwoPhases(engine);
     expect((await failure(engine.session("garden_of_peas").state())).code).toBe("SESSION_NOT_FOUND");
-    expect((await failure(garden.status(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(garden.session(sessionId).state())).code).toBe("SESSION_NOT_FOUND");
     expect((await failure(engine.session("garden_of_peas").audit())).code).toBe("SESSION_NOT_FOUND");
-    expect((await failure(garden.audit(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(garden.session(sessionId).audit())).code).toBe("SESSION_NOT_FOUND");
     expect(security).toEqual([]);
   });
 
@@ -170,7 +170,7 @@ describe("lifecycle", () => {
   it("is available through a session object, typed or not", async () => {
     const { engine } = makeEngine();
     const session = engine.session(twoPhases, await startTwoPhases(engine));
-    expect((await session.currentPhase()).phase.name).toBe("Build");
+    expect((await session.phase()).phase.name).toBe("Build");
     expect((await session.phase(1)).phase.name).toBe("Build");
     expect((await session.task(1, 1)).task.name).toBe("write the code");
     await session.pause({ note: "n" });

@@ -73,7 +73,7 @@ describe("a check with `since`", () => {
       const engine = createEngine({ storage, content: new MemoryContent({ workflows: [workflow] }), verifiers });
       const { sessionId } = await engine.start({ workflowType: "left", target: "a" });
       await write("t.txt", "left so");
-      await engine[how](sessionId, { phase: 1, by: "ann", reason: "known" });
+      await engine.session(sessionId)[how](1, { by: "ann", reason: "known" });
       await engine.session(sessionId).completePhase(2, {});
       await write("t.txt", "changed");
       expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({ passed: false });

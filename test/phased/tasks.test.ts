@@ -6,6 +6,7 @@ import * as z from "zod";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { makePlanned, PLAN, PLAN_PATH } from "../support/planned.js";
+import { submitTo } from "../support/submit.js";
 import { built, twoPhases } from "../support/workflows.js";
 
 type Tasks = readonly { readonly number: number; readonly done: boolean }[];
@@ -70,7 +71,7 @@ describe("a task that is done", () => {
     const sessionId = await startTwoPhases(engine);
     for (const task of [1, 2]) await engine.session(sessionId).completeTask(1, task);
     const wrong = { phase: 1, evidence: { summary: "" } };
-    expect(await engine.session(sessionId).completePhase(wrong.phase, wrong.evidence)).toMatchObject({ passed: false });
+    expect(await submitTo(engine.session(sessionId), wrong)).toMatchObject({ passed: false });
     expect(done((await engine.session(sessionId).state()).tasks)).toEqual([1, 2]);
     expect(await engine.session(sessionId).completePhase(1, built)).toMatchObject({ passed: true });
     expect((await engine.session(sessionId).state()).head.tasks).toBeUndefined();

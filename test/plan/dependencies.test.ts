@@ -326,6 +326,7 @@ describe("a line about dependencies", () => {
     ["T003 must wait for T001", ["T003 < T001"]],
     ["T001 is a prerequisite for T002", ["T002 < T001"]],
     ["T001 → T002 → T003", ["T002 < T001", "T003 < T002"]],
+    ["**Task Dependencies:** 2 (T002→T003, T001→T002)", ["T002 < T001", "T003 < T002"]],
     ["T002 does not block T001", []],
     ["T001 and T002 can run in parallel", []],
     ["Or by priority: US1 → US2", []],

@@ -7,9 +7,10 @@
  * - nothing is there more often than it was asked for, and nothing that was refused
  * - every watcher has seen each commit once, in order
  */
+
 import { MemoryStorage } from "phasegate";
-import { watchKind } from "../../src/phased/watch.js";
-import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { watchSessions } from "../../src/engine/watch.js";
+import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import { Recorder, recordedMachine } from "../../src/workspace/session/machine.js";
 import type { Life, Parts } from "./host.js";
@@ -66,7 +67,8 @@ export class RecordedProduct implements Product<Recorder> {
   watch(recorder: Recorder, onReady: () => void) {
     const storage = this.#storages.get(recorder);
     if (storage === undefined) throw new Error("nobody has made this recorder");
-    return watchKind(storage, { kind: recordedMachine.kind }, { onReady }, (next) => next());
+    const guard = (work: (context: undefined) => Promise<Commit | undefined>) => work(undefined);
+    return watchSessions({ storage, kind: recordedMachine.kind, guard, read: (_, commit) => commit }, {}, { onReady });
   }
 
   async act(writer: Writer<Recorder>): Promise<void> {

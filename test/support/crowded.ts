@@ -65,11 +65,9 @@ export async function crowd({ engine }: Inspected, { sessions, waiting, characte
   const large = await begin("long_march", "data/large.json");
   const many = Object.fromEntries(Array.from({ length: fields }, (_, index) => [`field_${index}`, index]));
   await engine.session(large).completePhase(1, { many });
-  await engine
-    .session(large)
-    .completePhase(2, {
-      log: "All work and no play. ".repeat(characters / 22),
-      lines: "one line\n".repeat(characters / 90),
-    });
+  await engine.session(large).completePhase(2, {
+    log: "All work and no play. ".repeat(characters / 22),
+    lines: "one line\n".repeat(characters / 90),
+  });
   return { long, large };
 }

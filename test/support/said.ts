@@ -30,6 +30,5 @@ export function methodsOf({ prototype }: { readonly prototype: object }): string
   for (let at: object = prototype; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
     names.push(...Object.getOwnPropertyNames(at));
   }
-  // `run` is what the methods of a session are made with.
-  return names.filter((name) => name !== "constructor" && name !== "run").sort();
+  return names.filter((name) => name !== "constructor").sort();
 }

@@ -344,12 +344,14 @@ describe("a report", () => {
     await expect(engine.start({ workflow_name: "W" } as Any)).rejects.toMatchObject({
       message: 'start has no option "workflow_name"',
     });
-    const { instanceId } = await engine.start({ workflow: "W" });
+    const { sessionId } = await engine.start({ workflow: "W" });
     const report = { status: "success" };
-    await expect(engine.advance(instanceId, { report, context_updates: { a: 1 } } as Any)).rejects.toMatchObject({
-      ...{ code: "INVALID_INPUT", message: 'advance has no option "context_updates"' },
-      remedy: "Did you mean contextUpdates?",
-    });
+    await expect(engine.session(sessionId).advance({ report, context_updates: { a: 1 } } as Any)).rejects.toMatchObject(
+      {
+        ...{ code: "INVALID_INPUT", message: 'advance has no option "context_updates"' },
+        remedy: "Did you mean contextUpdates?",
+      },
+    );
   });
 
   it.each([
@@ -358,8 +360,8 @@ describe("a report", () => {
     [undefined, "it returned no object"],
   ])("that a decider answers with %j says what is missing", async (answer, message) => {
     const engine = routedEngine(answer);
-    const { instanceId } = await engine.start({ workflow: "W" });
-    await expect(engine.advance(instanceId, { report: { status: "success" } })).rejects.toMatchObject({
+    const { sessionId } = await engine.start({ workflow: "W" });
+    await expect(engine.session(sessionId).advance({ report: { status: "success" } })).rejects.toMatchObject({
       ...{ code: "DECIDER_FAILED", message: `the decider gave no answer: ${message}` },
     });
   });
@@ -376,19 +378,28 @@ describe("a request", () => {
     "on a promise of a session": [(id) => engine.session(Promise.resolve(id) as Any).state(), "session"],
     "with a text as a phase": [
       (id) => engine.session(id).completePhase("1" as Any, {}),
-      'completePhase: phase must be a whole number, not "1"',
+      "completePhase: phase must be a whole number",
     ],
-    "without a phase": [(id) => engine.completePhase(id, { evidence: {} } as Any), "phase must be a whole number"],
+    "without a phase": [
+      (id) => engine.session(id).completePhase(undefined as Any, {}),
+      "completePhase: phase is missing",
+    ],
     "with the key of the wire": [
-      (id) => engine.completePhase(id, { phase: 1, evidence: {}, idempotency_key: "x" } as Any),
-      'completePhase: there is no option "idempotency_key"',
+      (id) => engine.session(id).completePhase(1, {}, { idempotency_key: "x" } as Any),
+      'completePhase has no option "idempotency_key"',
     ],
-    "to roll back to a phase": [(id) => engine.rollback(id, { phase: 1 } as Any), 'rollback has no option "phase"'],
+    "to roll back to a phase": [
+      (id) => engine.session(id).rollback(1, { phase: 1 } as Any),
+      'rollback has no option "phase"',
+    ],
     "to skip without a reason": [
-      (id) => engine.skipPhase(id, { phase: 1, by: "ann" } as Any),
+      (id) => engine.session(id).skipPhase(1, { by: "ann" } as Any),
       "skipPhase: reason is missing",
     ],
-    "to override without a name": [(id) => engine.overrideGate(id, { phase: 1 } as Any), "overrideGate: by is missing"],
+    "to override without a name": [
+      (id) => engine.session(id).overrideGate(1, {} as Any),
+      "overrideGate: by is missing",
+    ],
     "to pause with a note alone": [
       (id) => engine.session(id).pause("lunch" as Any),
       "pause: the options must be an object, not a string",

@@ -4,6 +4,7 @@
  */
 import { type GivenDecision, requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
+import { BROKEN } from "../../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../log/machine.js";
 import { turns } from "../../ports/clock.js";
@@ -15,8 +16,6 @@ import { loadEvidence, readEvents } from "../artifacts.js";
 import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
-import { BROKEN } from "../lists.js";
-import { checkRequest } from "../request-checks.js";
 import type { SessionCommand } from "../state/commands.js";
 import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
 import type { EventOf } from "../state/events.js";
@@ -186,7 +185,6 @@ export async function decide(
   decision: "approve" | "deny",
   request: ApproveRequest,
 ): Promise<ApprovalResult> {
-  checkRequest(decision, request);
   const { by, note, evidenceHash, signature, idempotencyKey } = request;
   requireText("by", by);
   requireNote(decision, note);

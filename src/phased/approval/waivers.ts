@@ -13,7 +13,6 @@ import { type SessionId, shown } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { checkWorkflow, execute, phaseAsked, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
-import { checkRequest } from "../request-checks.js";
 import { isWaiverOpen } from "../state/commands.js";
 import { answerRefusal, approvalOf } from "../state/decide-gate.js";
 import type { EventOf, Waived } from "../state/events.js";
@@ -128,7 +127,6 @@ export async function requestWaiver(
   sessionId: SessionId,
   request: RequestWaiver,
 ): Promise<WaiverRequested> {
-  checkRequest("requestWaiver", request);
   const { phase, fields, reason, idempotencyKey } = request;
   requireNames(fields);
   requireText("reason", reason);
@@ -152,7 +150,6 @@ export async function decideWaiver(
   decision: "approve" | "deny",
   given: WaiveRequest,
 ): Promise<WaiverResult> {
-  checkRequest(decision === "deny" ? "denyWaiver" : "waive", given);
   const { by, note, request, signature, idempotencyKey } = given;
   requireText("by", by);
   requireNote(decision, note);

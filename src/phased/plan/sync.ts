@@ -5,7 +5,6 @@ import type { SessionId } from "../../workflow/names.js";
 import { notAccepted } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
-import { checkRequest } from "../request-checks.js";
 import { invalidTransition, type OperatorNote } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
 import type { PhasedSession } from "../state/machine.js";
@@ -48,7 +47,6 @@ export interface SyncResult extends SessionFacts {
  * completed phases stay, the current phase and those ahead are the plan's.
  */
 export async function syncPlan(context: EngineContext, sessionId: SessionId, asked: SyncRequest): Promise<SyncResult> {
-  checkRequest("syncPlan", asked);
   const { preview = false, by: given, operator, note, idempotencyKey } = asked;
   const called = context.caller && (await context.kernel.find(sessionId));
   const by = speakerOf(context.caller, "syncPlan", called?.summary, given);

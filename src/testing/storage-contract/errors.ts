@@ -168,9 +168,9 @@ export const keyChecks: readonly StageCheck[] = [
       const starts = await Promise.all(engines.map((engine) => engine.start(START)));
       const [{ sessionId } = { sessionId: "" }] = starts;
       assert.deepEqual(new Set(starts.map((start) => start.sessionId)), new Set([sessionId]));
-      const request = { phase: 1, evidence: markedEvidence("once", false), idempotencyKey: "once" };
+      const once = { idempotencyKey: "once" };
       const answers = await Promise.all(
-        engines.map((engine) => engine.session(sessionId).completePhase(request.phase, request.evidence)),
+        engines.map((engine) => engine.session(sessionId).completePhase(1, markedEvidence("once", false), once)),
       );
       assert.equal(answers.filter(({ replayed }) => !replayed).length, 1, "one call must be the first");
       for (const answer of answers) assert.deepEqual({ ...answer, replayed: true }, { ...answers[0], replayed: true });

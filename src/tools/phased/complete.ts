@@ -35,8 +35,8 @@ import { skipNotice } from "./shapes.js";
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
   const { signal, onCheck } = context;
-  const request = { phase, evidence, ...keyed(key), ...(signal && { signal }), ...(onCheck && { onCheck }) };
-  const result = await context.engine.session(sessionId).completePhase(request.phase, request.evidence);
+  const followed = { ...keyed(key), ...(signal && { signal }), ...(onCheck && { onCheck }) };
+  const result = await context.engine.session(sessionId).completePhase(phase, evidence, followed);
   const submitted = Object.keys(evidence);
   if (!result.passed && result.waiverAsked !== undefined) {
     await askForWaiver(context, result.waiverAsked);

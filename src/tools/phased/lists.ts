@@ -1,6 +1,7 @@
 /** The handlers of the listing actions, and of the actions that end or pause a session. */
+
+import type { BrokenSession } from "../../engine/lists.js";
 import { conceal } from "../../gate/check-gate.js";
-import type { BrokenSession } from "../../phased/lists.js";
 import type { RefusedStep } from "../../phased/phased.js";
 import { tooLong } from "../../phased/state/commands.js";
 import { NOTE_MAX } from "../../phased/state/decide-gate.js";

@@ -89,11 +89,7 @@ export const toolChecks: OptionChecks<WorkflowToolOptions> = {
  * may do everything. Throws `INVALID_INPUT`.
  */
 export function engineFor(of: string, host: Engine, options: Pick<WorkflowToolOptions, "actor" | "authorize">): Engine {
-  checkOptions(
-    of,
-    { engine: host },
-    { engine: having("an engine, as createEngine() returns it", "as", "completePhase") },
-  );
+  checkOptions(of, { engine: host }, { engine: having("an engine, as createEngine() returns it", "as", "cleanup") });
   const { actor, authorize } = options;
   if (actor !== undefined) return host.as(actor, authorize);
   if (!("actor" in options) && authorize === undefined) return host;

@@ -2,14 +2,16 @@ import { type EngineNotifications, MemoryStorage } from "phasegate";
 import { createApproverKeys } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { commitHash } from "../../../src/log/commit.js";
+import type { ApproveRequest } from "../../../src/phased/approval/requests.js";
 import { AlteredStorage } from "../../log/altered-storage.js";
 import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";
+import { submitTo } from "../../support/submit.js";
 
 type Asking = Awaited<ReturnType<typeof makeAsking>>;
 
 /** Expects that an approval is refused, that nothing is changed and that the host is notified; returns the reason. */
-async function expectForged(made: Asking, sessionId: string, request: Parameters<Asking["engine"]["approve"]>[1]) {
+async function expectForged(made: Asking, sessionId: string, request: ApproveRequest) {
   const { engine } = made;
   const before = await engine.session(sessionId).state();
   const heard: unknown[] = [];
@@ -216,9 +218,9 @@ describe("of two concurrent decisions", () => {
     const { engine, start, signed } = await makeAsking();
     const sessionId = await start();
     const request = { phase: 1, evidence: { tests_pass: true }, idempotencyKey: "k" };
-    const first = await engine.session(sessionId).completePhase(request.phase, request.evidence);
+    const first = await submitTo(engine.session(sessionId), request);
     await engine.session(sessionId).approve(await signed(sessionId));
-    expect(await engine.session(sessionId).completePhase(request.phase, request.evidence)).toEqual({
+    expect(await submitTo(engine.session(sessionId), request)).toEqual({
       ...first,
       replayed: true,
     });

@@ -88,26 +88,29 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   reportError: NO_READER,
   close: NO_READER,
   as: NO_READER,
-  getPhase: ({ host, id }) => [1, 2, undefined].map((phase) => host.engine.session(id).phase(phase)),
-  getTask: ({ host, id }) => [host.engine.session(id).task(2, 1)],
-  getDocument: ({ host, id }) => [host.engine.session(id).document("core/guide.md")],
+  approvals: ({ host }) => [host.engine.approvals()],
+  waivers: ({ host }) => [host.engine.waivers()],
+};
+
+const SESSION: Record<string, Reader> = {
+  phase: ({ host, id }) => [1, 2, undefined].map((phase) => host.engine.session(id).phase(phase)),
+  task: ({ host, id }) => [host.engine.session(id).task(2, 1)],
+  document: ({ host, id }) => [host.engine.session(id).document("core/guide.md")],
   completeTask: ({ host, id }) => [host.engine.session(id).completeTask(2, 1)],
   completePhase: ({ host, id }) => [host.submit(id, 2)],
-  approvals: ({ host }) => [host.engine.approvals()],
-  getApproval: ({ host, id }) => [host.engine.session(id).approval()],
+  approval: ({ host, id }) => [host.engine.session(id).approval()],
   approve: ({ host, id, word }) => [host.engine.session(id).approve({ ...word, idempotencyKey: KEY })],
   deny: ({ host, id, word }) => [host.engine.session(id).deny({ ...word, note: "no" })],
   requestWaiver: ({ host, id }) => [
     host.engine.session(id).requestWaiver(2, { fields: ["tests_pass"], reason: "there are none" }),
   ],
-  getWaiver: ({ host, id }) => [host.engine.session(id).waiver()],
-  waivers: ({ host }) => [host.engine.waivers()],
+  waiver: ({ host, id }) => [host.engine.session(id).waiver()],
   waive: ({ host, id }) => [host.engine.session(id).waive({ by: "ann", request: "none" })],
   denyWaiver: ({ host, id }) => [host.engine.session(id).denyWaiver({ by: "ann", request: "none", note: "no" })],
-  getState: ({ host, id }) => [host.engine.session(id).state()],
-  getFullState: ({ host, id }) => [host.engine.session(id).fullState()],
+  state: ({ host, id }) => [host.engine.session(id).state()],
+  fullState: ({ host, id }) => [host.engine.session(id).fullState()],
   artifact: ({ host, id }) => [host.engine.session(id).artifact(1), host.engine.session(id).artifact(2)],
-  getOptions: ({ host, id }) => [host.engine.session(id).options()],
+  options: ({ host, id }) => [host.engine.session(id).options()],
   commits: ({ host, id }) => [
     host.engine.session(id).commits(),
     host.engine.session(id).commits({ before: 5, limit: 1 }),
@@ -124,45 +127,9 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   migrate: ({ host, id }) => [host.engine.session(id).migrate({ by: "host" })],
   assign: ({ host, id }) => [host.engine.session(id).assign({ name: "ann" }, { by: "host" })],
   syncPlan: ({ host, id }) => [host.engine.session(id).syncPlan(), host.engine.session(id).syncPlan({ preview: true })],
-  deleteSession: ({ host, id }) => [host.engine.session(id).delete()],
+  delete: ({ host, id }) => [host.engine.session(id).delete()],
   // The audit reports the content of the log: it names the approval, and why it is not accepted.
   audit: ({ host, id }) => [host.engine.session(id).audit()],
-};
-
-/** The session's methods, which call methods of the engine under other names. */
-const SESSION: Record<string, keyof typeof ENGINE> = {
-  currentPhase: "getPhase",
-  phase: "getPhase",
-  task: "getTask",
-  document: "getDocument",
-  completeTask: "completeTask",
-  completePhase: "completePhase",
-  approval: "getApproval",
-  approve: "approve",
-  deny: "deny",
-  requestWaiver: "requestWaiver",
-  waiver: "getWaiver",
-  waive: "waive",
-  denyWaiver: "denyWaiver",
-  state: "getState",
-  fullState: "getFullState",
-  artifact: "artifact",
-  options: "getOptions",
-  commits: "commits",
-  history: "history",
-  refusals: "refusals",
-  errors: "errors",
-  pause: "pause",
-  resume: "resume",
-  retryPhase: "retryPhase",
-  rollback: "rollback",
-  overrideGate: "overrideGate",
-  skipPhase: "skipPhase",
-  migrate: "migrate",
-  assign: "assign",
-  syncPlan: "syncPlan",
-  delete: "deleteSession",
-  audit: "audit",
 };
 
 const TOOL: Record<Action, Record<string, unknown>> = {
@@ -300,13 +267,12 @@ describe("a session that a forged approval completed", () => {
   it("is covered for every method of engine and session", () => {
     expect(Object.keys(ENGINE).sort()).toEqual(methodsOf(Engine));
     expect(Object.keys(SESSION).sort()).toEqual(methodsOf(Session));
-    expect(Object.values(SESSION).every((name) => name in ENGINE)).toBe(true);
   });
 
-  const readers = Object.entries(ENGINE).flatMap(([name, read]) =>
+  const readers = Object.entries({ ...ENGINE, ...SESSION }).flatMap(([name, read]) =>
     typeof read === "string" ? [] : [[name, read] as const],
   );
-  it.each(readers)("is not shown as approved by engine.%s", async (_, read) => {
+  it.each(readers)("is not shown as approved by %s", async (_, read) => {
     const made = await forgedEnd();
     for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
   });

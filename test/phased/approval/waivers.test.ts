@@ -3,6 +3,7 @@ import { signApproval } from "phasegate/approval";
 import type { Verifier } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { WaiveRequest } from "../../../src/phased/approval/waivers.js";
 import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
@@ -164,14 +165,15 @@ describe("a session whose agent can't meet a requirement", () => {
   });
 
   it.each([
-    ["requestWaiver", { phase: 1, fields: ["coverage"], reason: " \u200b" }],
+    ["requestWaiver", 1, { fields: ["coverage"], reason: " \u200b" }],
     ["waive", { by: "", request: "x" }],
     ["waive", { by: "a".repeat(201), request: "x" }],
     ["denyWaiver", { by: "ann", request: "x", note: "" }],
-  ] as const)("refuses %s with a blank text: %j", async (method, request) => {
+  ] as const)("refuses %s with a blank text: %j", async (method, ...request) => {
     const { engine, sessionId } = await makeRelease();
-    const call: (id: string, request: never) => Promise<unknown> = engine[method].bind(engine);
-    expect(await failure(call(sessionId, JSON.parse(JSON.stringify(request)) as never))).toMatchObject({
+    const session = engine.session(sessionId);
+    const call: (...request: never[]) => Promise<unknown> = session[method].bind(session);
+    expect(await failure(call(...(JSON.parse(JSON.stringify(request)) as never[])))).toMatchObject({
       code: "INVALID_INPUT",
     });
   });
@@ -370,7 +372,7 @@ describe("a waiver for a host with approvers", () => {
 
   it("counts only with the signature of an approver whom the gate names", async () => {
     const { engine, sessionId, hash, sign, submit, signed } = await asks();
-    const reason = async (word: Parameters<typeof engine.waive>[1]) => {
+    const reason = async (word: WaiveRequest) => {
       const error = await failure(engine.session(sessionId).waive(word));
       return error.code === "APPROVAL_REFUSED" ? error.details.reason : error.code;
     };

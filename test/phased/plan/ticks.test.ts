@@ -5,6 +5,7 @@ import { builtInParsers } from "../../../src/plan/parse-plan.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
 import { claims, makePlanned, PLAN, PLAN_PATH, tickedIn } from "../../support/planned.js";
+import { submitTo } from "../../support/submit.js";
 
 /** The boxes of a phase's validation gate are ticked with its tasks. */
 const GATE = ["All tests pass", "The docs are read by somebody"];
@@ -362,9 +363,9 @@ describe("a crash between the commit and the write of the file", () => {
     // The process ends after the commit: nothing of the plan is read or written.
     const dying = makeEngine({ storage, content });
     const request = { phase: 1, evidence: claims[1], idempotencyKey: "once" };
-    await dying.engine.session(sessionId).completePhase(request.phase, request.evidence);
+    await submitTo(dying.engine.session(sessionId), request);
     expect(text()).toBe(PLAN);
-    const answer = await again().engine.session(sessionId).completePhase(request.phase, request.evidence);
+    const answer = await submitTo(again().engine.session(sessionId), request);
     expect(answer).toMatchObject({ passed: true, replayed: true, ticks: { ticked: ["1.1", "1.2", "1.3"] } });
     expect(tickedIn(text())).toEqual(ONE);
     expect(plans.reads).toBeGreaterThan(0);

@@ -72,19 +72,15 @@ describe("an append that waits for its synchronous standby", () => {
     const impatient = await PostgresStorage.open({ url: primary.url, schema, retryMs: 0, statementTimeoutMs: 20_000 });
     const content = new MemoryContent({ workflows: [workflow] });
     const { sessionId } = await createEngine({ storage, content }).start({ workflowType: "one", target: "a" });
-    const submission = { phase: 1, evidence: { done: true }, idempotencyKey: "once" };
+    const submission = { idempotencyKey: "once" };
     await standby.halt();
     const failing = failure(
-      createEngine({ storage: impatient, content })
-        .session(sessionId)
-        .completePhase(submission.phase, submission.evidence),
+      createEngine({ storage: impatient, content }).session(sessionId).completePhase(1, { done: true }, submission),
     );
     await endTheWait(primary.url, "pg_terminate_backend");
     expect((await failing).details).toMatchObject({ outcome: "unknown" });
     let answered = false;
-    const again = createEngine({ storage, content })
-      .session(sessionId)
-      .completePhase(submission.phase, submission.evidence);
+    const again = createEngine({ storage, content }).session(sessionId).completePhase(1, { done: true }, submission);
     const answer = again.finally(() => {
       answered = true;
     });

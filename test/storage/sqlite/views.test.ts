@@ -203,7 +203,7 @@ it("an audit misses the last commits of a routed session, which have no rows in 
   database.close();
   const again = await SqliteStorage.open(file);
   const { engine } = routed(new Script(), { storage: again });
-  expect(await engine.audit(id)).toMatchObject({ intact: false });
+  expect(await engine.session(id).audit()).toMatchObject({ intact: false });
   await again.close();
 });
 

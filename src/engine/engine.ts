@@ -1,0 +1,134 @@
+/**
+ * What engines of all kinds of sessions share. The entry file of this folder; what is decided where:
+ * - engine.ts: for whom an engine is, and what such a caller gets to hear
+ * - lists.ts: lists show what a session's log says, not what the storage's summary says
+ * - watch.ts: which commits a watch yields
+ */
+import { type Actor, type Authorize, type Caller, callerOf, maySee } from "../ports/actor.js";
+import type { Commit, SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
+import { type Limitable, limitedFor } from "../runtime/access.js";
+import type { Failures, Listener, Notifier } from "../runtime/notifier.js";
+import type { OperationMetrics, Operations } from "../runtime/operations.js";
+import type { SessionId } from "../workflow/names.js";
+import { type ListedSession, listSessions, type SessionPage } from "./lists.js";
+import { type WatchQuery, watchSessions } from "./watch.js";
+
+/** What an engine is made of. */
+export interface EngineParts<Context, Names extends Failures, Seen extends Shown> {
+  readonly kind: "phased" | "routed";
+  readonly storage: StorageAdapter;
+  readonly notifications: Notifier<Names>;
+  readonly operations: Operations<Context>;
+  /** Returns a session as it is listed; undefined if it is gone. */
+  readonly lookAt: (context: Context, id: SessionId) => Promise<ListedSession | undefined>;
+  /** Checks and reads a watched commit; undefined if it is not shown. */
+  readonly read: (context: Context, commit: Commit) => Promise<Seen | undefined>;
+  /** For whom the engine is; for the host itself if missing. */
+  readonly caller?: Caller;
+}
+
+/** Returns the parts of an engine for one actor. */
+export function partsFor<
+  Kernel extends Limitable<Kernel>,
+  Context extends { readonly kernel: Kernel },
+  Names extends Failures,
+  Seen extends Shown,
+>(parts: EngineParts<Context, Names, Seen>, actor: Actor, authorize: Authorize): EngineParts<Context, Names, Seen> {
+  const report = (error: unknown) => parts.notifications.notify("internalError", { operation: "authorize", error });
+  const caller = callerOf(actor, authorize, report);
+  const operations = parts.operations.within((context, operation) => limitedFor(context, caller, operation));
+  return { ...parts, operations, caller };
+}
+
+type Shown = { readonly summary: SessionSummary };
+let storageIn: <C, N extends Failures, S extends Shown>(engine: SessionEngine<C, N, S>) => StorageAdapter;
+
+/** Returns the storage of an engine: for the inspector, which watches it once for all engines on it. Not for hosts. */
+export function storageOf<C, N extends Failures, S extends Shown>(engine: SessionEngine<C, N, S>): StorageAdapter {
+  return storageIn(engine);
+}
+
+/** What engines of all kinds of sessions have. */
+export class SessionEngine<Context, Names extends Failures, Seen extends Shown> {
+  static {
+    storageIn = (engine) => engine.#parts.storage;
+  }
+
+  readonly #parts: EngineParts<Context, Names, Seen>;
+
+  /** @internal */
+  constructor(parts: EngineParts<Context, Names, Seen>) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Adds a listener for a notification; returns a function that removes it.
+   * @throws {PhasegateError} `INVALID_INPUT` when there is no notification of that name.
+   */
+  on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void {
+    const { notifications, caller, kind } = this.#parts;
+    if (caller === undefined) return notifications.on(name, listener);
+    // Those about no session, such as of internal errors, are the host's.
+    return notifications.on(name, (notification) => {
+      if (isOfSession(notification) && maySee(caller, "on", { target: "", ...notification, kind }))
+        listener(notification);
+    });
+  }
+
+  /**
+   * Lists sessions by creation time, newest first, in pages. Each is read from its log. One that can't be read, or that
+   * passed a gate with an approval that this host does not accept, is listed in `broken` and reported to `security` listeners.
+   * @throws {PhasegateError} `CURSOR_INVALID` when `query.cursor` is not a cursor of this storage.
+   */
+  listSessions(query: SessionQuery = {}): Promise<SessionPage> {
+    const { operations, notifications, ...parts } = this.#parts;
+    return operations.run("listSessions", (context) => {
+      const lookAt = (id: SessionId) => parts.lookAt(context, id);
+      const onBroken = (error: unknown) => notifications.report("listSessions", error);
+      return listSessions({ ...parts, lookAt, onBroken }, query);
+    });
+  }
+
+  /**
+   * Yields commits of sessions as any process appends them, from the call on: each at least once, those of one session
+   * in order, each checked against its hash. Ends when the signal aborts, or with `break`. Omits commits of a session
+   * that passed a gate with an approval that this host does not accept; these are reported to `security` listeners.
+   * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
+   * @throws {PhasegateError} `TAMPERED` when a commit is not what was written.
+   */
+  watch(query: WatchQuery = {}, options: WatchOptions = {}): AsyncIterableIterator<Seen, undefined> {
+    const { operations, ...parts } = this.#parts;
+    const guard = (work: (context: Context) => Promise<Seen | undefined>) => operations.guard("watch", work);
+    return watchSessions({ ...parts, guard }, query, options);
+  }
+
+  /**
+   * Returns numbers of calls and durations in milliseconds of every operation that was called, by its name: in this process,
+   * since the engine was created.
+   */
+  metrics(): Record<string, OperationMetrics> {
+    return this.#parts.operations.metrics.report();
+  }
+
+  /** Reports a failed call outside the engine, such as of a tool, to the listeners of `refused` or `internalError`. */
+  reportError(operation: string, error: unknown, sessionId?: string): void {
+    this.#parts.notifications.failed(operation, error, sessionId === undefined ? {} : { sessionId });
+  }
+
+  /** Closes the storage; the engine of an actor leaves it open for the others. */
+  async close(): Promise<void> {
+    if (this.#parts.caller === undefined) await this.#parts.storage.close?.();
+  }
+}
+
+/** What a notification about a session says of it. */
+interface OfSession {
+  readonly sessionId: SessionId;
+  readonly workflowType: string;
+  readonly owner?: string;
+  readonly team?: string;
+}
+
+function isOfSession<T>(notification: T): notification is T & OfSession {
+  return typeof notification === "object" && notification !== null && "workflowType" in notification;
+}
