@@ -85,11 +85,6 @@ export function throwDamage(error: unknown, sessionId: SessionId, version: numbe
   throw reason === undefined ? error : tampered(sessionId, version, reason);
 }
 
-/** Treats a damaged file as missing; rethrows any other failure. */
-export function orDamaged(error: unknown): undefined {
-  if (!isPhasegateError(error, "TAMPERED")) throw error;
-}
-
 /** Builds `TAMPERED`: a file is not what was written. */
 export function tampered(sessionId: SessionId, version: number, reason: string): PhasegateError {
   return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {

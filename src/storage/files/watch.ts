@@ -5,9 +5,9 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
+import { orDamaged } from "../common/failures.js";
 import { matchesQuery } from "../common/session-query.js";
 import { ignore } from "./disk.js";
-import { orDamaged } from "./failures.js";
 import { folderState } from "./layout.js";
 import { SessionLog } from "./list.js";
 import type { MarkerEntry } from "./markers.js";

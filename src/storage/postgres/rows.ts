@@ -6,9 +6,9 @@
  * all output of `JSON.stringify`, is stored unchanged.
  */
 import { PhasegateError } from "../../errors.js";
-import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
+import type { Commit } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
-import { isSummary } from "../common/session-query.js";
+import { readSummary } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
 
 /** A row with a commit. Numbers that may be large are texts. */
@@ -28,7 +28,7 @@ export const COMMIT_COLUMNS = "c.session_id, c.version, c.at, c.schema, c.previo
 
 /** Returns the commit in a row. Throws `TAMPERED` if its summary is unreadable. */
 export function commitOf(row: CommitRow): Commit {
-  const summary = readSummary(row.session_id, row.summary);
+  const summary = readSummary(row.summary, row.session_id);
   if (summary === undefined) throw damaged(row.session_id, row.version);
   return {
     sessionId: summary.sessionId,
@@ -70,25 +70,11 @@ export function valuesOf(commit: Commit): ColumnValue[] {
   ];
 }
 
-/** Parses a summary; undefined if it is not one of this session. */
-export function readSummary(sessionId: string, json: string): SessionSummary | undefined {
-  const value = parse(json);
-  return isSummary(value) && value.sessionId === sessionId ? value : undefined;
-}
-
 function damaged(sessionId: string, version: string): PhasegateError<"TAMPERED"> {
   return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: its summary is none`, {
     remedy: "Restore the session from a backup, or remove it.",
     details: { sessionId, version: Number(version), reason: "its summary is none" },
   });
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 const MARK = "\u001a";
