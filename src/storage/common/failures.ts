@@ -101,11 +101,11 @@ export class Pause {
     this.#end?.();
   }
 
-  /** Waits for so many milliseconds, or until it is woken. */
-  async wait(milliseconds: number): Promise<void> {
+  /** Waits until it is woken, or for so many milliseconds. */
+  async wait(milliseconds?: number): Promise<void> {
     if (!this.#isWoken) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds);
+        const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds);
         this.#end = () => {
           clearTimeout(timer);
           resolve();

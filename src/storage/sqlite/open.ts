@@ -11,7 +11,7 @@ import { tooNew } from "../common/failures.js";
 import { Connection, knownFile, OpenFile } from "./connection.js";
 import { asStorageFailure, isLocked, storageFailed } from "./failures.js";
 import { logTables, numberIn, type TableNames, textIn } from "./rows.js";
-import { createViews, eventsView } from "./views.js";
+import { createViews } from "./views.js";
 
 const IN_MEMORY = ":memory:";
 /** The write-ahead log is truncated to this size after a burst, in bytes. */
@@ -198,13 +198,7 @@ function withoutWarning<T>(load: () => T): T {
  */
 const MIGRATIONS: readonly ((connection: Connection, names: TableNames) => void)[] = [
   ({ database }, names) => database.exec(logTables(names)),
-  // Fails if the host has tables of these names.
-  ({ database }, names) =>
-    database.exec(`
-      ${eventsView(names)}
-      CREATE TABLE ${names.instances} (instance_id TEXT PRIMARY KEY);
-      CREATE TABLE ${names.history} (instance_id TEXT);
-    `),
+  () => undefined,
   ({ database }, { sessions }) =>
     alterTables(
       database,
@@ -233,8 +227,8 @@ function viewsForTables(connection: Connection, names: TableNames): void {
     `ALTER TABLE ${sessions} ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
     UPDATE ${sessions} SET version =
       coalesce(${counted}, (SELECT max(version) FROM ${commits} WHERE session = number), 0);
-    DROP TABLE ${history};
-    DROP TABLE ${instances};
+    DROP TABLE IF EXISTS ${history};
+    DROP TABLE IF EXISTS ${instances};
     DROP VIEW IF EXISTS ${events};
     ${createViews(names)}`,
   );
