@@ -147,7 +147,10 @@ export class SqliteStorage implements StorageAdapter {
   }
 
   /** Yields a session's commits in order, starting after version `after`. */
-  async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
+  async *log(
+    id: SessionId,
+    options: { readonly after?: number; readonly limit?: number } = {},
+  ): AsyncGenerator<Commit> {
     const connection = this.#connection;
     let { after = 0, limit: left = Number.POSITIVE_INFINITY } = options;
     while (left > 0) {
