@@ -34,7 +34,6 @@ const FIXED: readonly (readonly [part: string, row: PgRow])[] = [
   ["server_version_num", { version: 170_000, encoding: "UTF8", synced: true }],
   ["FROM pg_tables", { tables: 1 }],
   ["max(number)", { found: MIGRATIONS.length }],
-  ["FROM pg_trigger", { found: false }],
   ["xid >= pg_snapshot_xmax(pg_current_snapshot())) AS found", { found: false }],
 ];
 
@@ -86,14 +85,12 @@ export class SimPostgres {
         return newest === undefined ? [] : [newest];
       case "log":
         return own.filter(({ version }) => Number(version) > Number(values[1])).slice(0, Number(values[2]));
-      case "has":
-        return isThere() ? [{ found: 1 }] : [];
       case "state":
         return newest === undefined ? [] : [{ version: newest.version, hash: newest.hash, removed: false }];
       case "makeDurable":
         return newest === undefined ? [] : [{ session_id: id }];
       case "confirm":
-        return isThere() ? [{ session_id: id }] : [];
+        return isThere() ? [{ done: true }] : [];
       case "payload": {
         const body = this.#payloads.get(`${id} ${values[1]}`);
         return body === undefined ? [] : [{ body }];
@@ -102,14 +99,10 @@ export class SimPostgres {
         return [{ found: [...this.#sessions.values()].filter(({ status }) => status === "active").length }];
       case "wake":
         return [];
-      case "begin":
-      case "beginWithPayloads":
-        return this.#begin(values);
-      case "follow":
-      case "followWithPayloads":
-        return this.#follow(values);
+      case "append":
+        return this.#write(values);
       case "appendAll":
-        return transposed(values).flatMap((row) => (row[1] === 1 ? this.#begin(row) : this.#follow(row)));
+        return transposed(values).flatMap((row) => this.#write(row));
       case "list":
         return this.#list(text, values);
       case "news":
@@ -125,14 +118,10 @@ export class SimPostgres {
     return this.#commits.get(id) ?? [];
   }
 
-  /** Writes a first commit if there is none. */
-  #begin(values: readonly unknown[]): PgRow[] {
-    return this.#rows(String(values[0])).length === 0 ? this.#append(values) : [];
-  }
-
-  /** Writes a commit if it follows the newest one. */
-  #follow(values: readonly unknown[]): PgRow[] {
+  /** Writes a commit if it follows the newest one, or is the first one. */
+  #write(values: readonly unknown[]): PgRow[] {
     const newest = this.#rows(String(values[0])).at(-1);
+    if (values[1] === 1) return newest === undefined ? this.#append(values) : [];
     return Number(newest?.version) === Number(values[1]) - 1 && newest?.hash === values[4] ? this.#append(values) : [];
   }
 
@@ -211,21 +200,8 @@ function baseOf({ name = "" }: PgQuery): string {
 
 /** Returns the rows of columns, or the columns of rows. */
 function transposed(lists: readonly unknown[]): unknown[][] {
-  const all = lists.map((list): readonly unknown[] =>
-    Buffer.isBuffer(list) ? textsIn(list) : Array.isArray(list) ? list : [],
-  );
+  const all = lists.map((list): readonly unknown[] => (Array.isArray(list) ? list : []));
   return (all[0] ?? []).map((_, index) => all.map((list) => list[index]));
-}
-
-/** Decodes an array of texts in PostgreSQL's binary format. */
-function textsIn(array: Buffer): (string | null)[] {
-  let at = 20;
-  return Array.from({ length: array.readInt32BE(12) }, () => {
-    const length = array.readInt32BE(at);
-    const start = at + 4;
-    at = start + Math.max(length, 0);
-    return length < 0 ? null : array.toString("utf8", start, at);
-  });
 }
 
 function endOf(snapshot: string): bigint {

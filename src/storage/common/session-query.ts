@@ -143,8 +143,24 @@ export function foreignPosition(
   });
 }
 
-/** Returns true if a stored value has the fields of a summary that lists use. */
-export function isSummary(value: unknown): value is SessionSummary {
+/** Returns a stored summary with fields that are stored elsewhere; undefined if it is not one of this session. */
+export function readSummary(
+  json: string,
+  sessionId: unknown,
+  others: Partial<SessionSummary> = {},
+): SessionSummary | undefined {
+  let stored: unknown;
+  try {
+    stored = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  const summary = typeof stored === "object" && { sessionId, ...others, ...stored };
+  return isSummary(summary) && summary.sessionId === sessionId ? summary : undefined;
+}
+
+/** Returns true if a value has the fields of a summary that lists use. */
+function isSummary(value: unknown): value is SessionSummary {
   if (typeof value !== "object" || value === null) return false;
   const summary: Record<string, unknown> = { ...value };
   const { sessionId, status, current, createdAt, activeSince } = summary;
@@ -203,4 +219,32 @@ function tooLarge(bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
     remedy: "Submit less at once, or raise the storage's maxCommitBytes.",
     details: { bytes, limit },
   });
+}
+
+/** A commit that waits to be written together with others. */
+interface Waiting {
+  readonly sessionId: SessionId;
+  /** The number of characters of its body. */
+  readonly characters: number;
+}
+
+/** Takes the commits of the next transaction, at most one of a session: the next one follows it. Returns the others, too. */
+export function takeGroup<Item extends Waiting>(
+  waiting: readonly Item[],
+  maxCommits: number,
+  maxCharacters: number,
+): readonly [group: Item[], left: Item[]] {
+  const group = new Map<string, Item>();
+  const left: Item[] = [];
+  let total = 0;
+  let isFull = false;
+  for (const item of waiting) {
+    isFull ||= group.size === maxCommits || (group.size > 0 && total + item.characters > maxCharacters);
+    if (isFull || group.has(item.sessionId)) left.push(item);
+    else {
+      group.set(item.sessionId, item);
+      total += item.characters;
+    }
+  }
+  return [[...group.values()], left];
 }

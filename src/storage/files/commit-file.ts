@@ -3,6 +3,7 @@
  * commits in one file with an index at the end.
  */
 import { kMaxLength } from "node:buffer";
+import type { Stats } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { constants, gunzip, gzip } from "node:zlib";
@@ -10,9 +11,9 @@ import { type Commit, type Payload, SESSION_STATUSES } from "../../ports/storage
 import { isJsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import { isIsoTime } from "../common/session-query.js";
-import { type Disk, type ReadRange, temporaryName } from "./disk.js";
+import { type Disk, type ReadRange, temporaryIn } from "./disk.js";
 import { tampered, throwDamage } from "./failures.js";
-import type { Folders, SessionPlace, StoreLayout } from "./layout.js";
+import type { Base, SessionPlace } from "./layout.js";
 
 /** A commit without its body: enough for lists and compare-and-set. */
 export type CommitHeader = Omit<Commit, "body" | "payloads">;
@@ -74,11 +75,9 @@ function isHeader(value: unknown): value is CommitHeader {
     // It becomes part of a marker's path: any other text could lead out of the store.
     isIsoTime(summary.createdAt) &&
     Number.isSafeInteger(summary.activeSince) &&
-    STATUSES.has(summary.status)
+    SESSION_STATUSES.some((status) => status === summary.status)
   );
 }
-
-const STATUSES: ReadonlySet<unknown> = new Set(SESSION_STATUSES);
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -101,72 +100,66 @@ export function payloadFolder({ folder }: Pick<SessionPlace, "folder">): string 
  * cannot represent a lone surrogate.
  */
 export class PayloadFiles {
-  readonly #disk: Disk;
-  readonly #layout: StoreLayout;
-  readonly #folders: Folders;
+  readonly #base: Base;
   readonly #maxOutputLength: number;
 
-  constructor(disk: Disk, layout: StoreLayout, folders: Folders, maxCommitBytes: number) {
-    this.#disk = disk;
-    this.#layout = layout;
-    this.#folders = folders;
+  constructor(base: Base, maxCommitBytes: number) {
+    this.#base = base;
     this.#maxOutputLength = Math.min(MAX_JSON_GROWTH * maxCommitBytes + 2, kMaxLength);
   }
 
   /** Writes and syncs payloads. Called before the commit that references them is written. */
   async store(at: SessionPlace, payloads: readonly Payload[]): Promise<void> {
-    if (payloads.length === 0) return;
+    const { disk, folders } = this.#base;
     const folder = payloadFolder(at);
-    await this.#folders.within(folder, async () => {
-      for (const payload of payloads) await this.#storeOne(folder, payload);
+    await folders.within(folder, async () => {
+      for (const payload of payloads) await storeOne(disk, folder, payload);
       // Also for existing files: their writer may have died before its sync.
-      await this.#disk.syncFolder(folder);
+      await disk.syncFolder(folder);
     });
-  }
-
-  async #storeOne(folder: string, { hash, body }: Payload): Promise<void> {
-    const path = join(folder, `${hash}.gz`);
-    if (await this.#disk.exists(path)) return;
-    const staged = join(folder, temporaryName());
-    // The caller waits: the fastest level takes a tenth of the time of the best one, for a quarter more space.
-    await this.#disk.writeNew(staged, await compress(JSON.stringify(body), { level: constants.Z_BEST_SPEED }));
-    try {
-      await this.#disk.replace(staged, path);
-    } catch (error) {
-      await this.#disk.drop(staged);
-      throw error;
-    }
   }
 
   /** Returns the time of the session's newest payload, in milliseconds; undefined if it has none. */
   async newest(at: SessionPlace): Promise<number | undefined> {
+    const { disk } = this.#base;
     const folder = payloadFolder(at);
-    const names = await this.#disk.names(folder);
-    const stats = await Promise.all(names.map((name) => this.#disk.stat(join(folder, name))));
-    const times = stats.filter((stat) => stat !== undefined).map(({ mtimeMs }) => mtimeMs);
-    return times.length === 0 ? undefined : times.reduce((one, other) => Math.max(one, other));
+    const stats = await Promise.all((await disk.names(folder)).map((name) => disk.stat(join(folder, name))));
+    return stats.reduce<number | undefined>(
+      (newest, stat) => (stat === undefined ? newest : Math.max(stat.mtimeMs, newest ?? 0)),
+      undefined,
+    );
   }
 
   /** Returns a payload's text; undefined if the session has none with this hash. Throws `TAMPERED`. */
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;
-    const path = join(payloadFolder(this.#layout.place(id)), `${hash}.gz`);
-    const data = await this.#disk.read(path).catch((error) => throwDamage(error, id, 0));
-    return data && this.#unpack(data, id, hash);
-  }
-
-  async #unpack(data: Buffer, id: SessionId, hash: string): Promise<string> {
-    const text = await decompress(data, { maxOutputLength: this.#maxOutputLength }).then(parse).catch(ignoreDamage);
-    if (typeof text === "string") return text;
+    const path = join(payloadFolder(this.#base.layout.place(id)), `${hash}.gz`);
+    const data = await this.#base.disk.read(path).catch((error) => throwDamage(error, id, 0));
+    if (data === undefined) return undefined;
+    try {
+      const json = await decompress(data, { maxOutputLength: this.#maxOutputLength });
+      const text: unknown = JSON.parse(json.toString("utf8"));
+      if (typeof text === "string") return text;
+    } catch {
+      // Reported below.
+    }
     throw tampered(id, 0, `payload ${hash.slice(0, 12)} is damaged, or larger than maxCommitBytes lets it be`);
   }
 }
 
-function parse(json: Buffer): unknown {
-  return JSON.parse(json.toString("utf8"));
+async function storeOne(disk: Disk, folder: string, { hash, body }: Payload): Promise<void> {
+  const path = join(folder, `${hash}.gz`);
+  if (await disk.exists(path)) return;
+  const staged = temporaryIn(folder);
+  // The caller waits: the fastest level takes a tenth of the time of the best one, for a quarter more space.
+  await disk.writeNew(staged, await compress(JSON.stringify(body), { level: constants.Z_BEST_SPEED }));
+  try {
+    await disk.replace(staged, path);
+  } catch (error) {
+    await disk.drop(staged);
+    throw error;
+  }
 }
-
-function ignoreDamage(): void {}
 
 const DIGITS = 16;
 /** An index line: the offset of a version, or the end of the last one. */
@@ -269,7 +262,7 @@ export class Packs {
     return read ?? 0;
   }
 
-  async #packIn(path: string, read: ReadRange, stat: FileState): Promise<Pack> {
+  async #packIn(path: string, read: ReadRange, stat: Stats): Promise<Pack> {
     const identity = identityOf(stat);
     const known = this.#known.get(path);
     if (known?.identity === identity) return known;
@@ -280,14 +273,7 @@ export class Packs {
   }
 }
 
-/** Identifies a file and one state of it. */
-interface FileState {
-  readonly ino: number;
-  readonly size: number;
-  readonly mtimeMs: number;
-}
-
-function identityOf({ ino, size, mtimeMs }: FileState): string {
+function identityOf({ ino, size, mtimeMs }: Stats): string {
   return `${ino}:${size}:${mtimeMs}`;
 }
 

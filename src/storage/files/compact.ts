@@ -5,14 +5,15 @@
  */
 import { dirname, join } from "node:path";
 import { isPhasegateError } from "../../errors.js";
-import type { RepairReport, SessionSummary } from "../../ports/storage-adapter.js";
+import type { RepairReport } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
+import { orDamaged } from "../common/failures.js";
 import { PackIndex, parseCommit } from "./commit-file.js";
-import { ignoreMissing, type NewFile, TEMPORARY, temporaryName } from "./disk.js";
-import { isMissing, tampered } from "./failures.js";
+import { type NewFile, TEMPORARY, temporaryIn } from "./disk.js";
+import { ignoreMissing, isMissing, tampered } from "./failures.js";
 import { type SessionPlace, sessionOf } from "./layout.js";
-import { activeMarker, allMarker, type Marker } from "./markers.js";
-import type { StoreParts } from "./parts.js";
+import { allMarker, BATCH, type Marker, markersOf } from "./markers.js";
+import type { Store } from "./parts.js";
 
 /** Prefix of packs that are being written. */
 const STAGED = `${TEMPORARY}pack-`;
@@ -33,132 +34,116 @@ const STAGED = `${TEMPORARY}pack-`;
  * Nor may it lose anything to a suspended writer that finds the name of its version free again: the writer checks the
  * pack afterwards.
  */
-export class SessionCompactor {
-  readonly #parts: StoreParts;
-  readonly #copyWindowMs: number;
-
-  constructor(parts: StoreParts, copyWindowMs: number) {
-    this.#parts = parts;
-    this.#copyWindowMs = copyWindowMs;
-  }
-
-  /** Packs new versions and deletes files that were packed long ago. */
-  async compact(id: SessionId): Promise<void> {
-    const { layout, newest, reader } = this.#parts;
-    const at = layout.place(id);
-    await this.deletePacked(at);
-    for (;;) {
-      const last = await newest.header(id);
-      if (last === undefined) return;
-      const { count: packed } = await reader.pack(at);
-      const version = await this.#packable(at, packed, last.version);
-      if (version - packed < 2 || (await this.#pack(at, version))) return;
-    }
-  }
-
-  /** Returns the last version that may be packed now: all, or those older than the copy window. */
-  async #packable(at: SessionPlace, packed: number, newest: number): Promise<number> {
-    const { disk, payloads, publisher } = this.#parts;
-    const last = await payloads.newest(at);
-    if (last === undefined) return newest;
-    const now = await disk.now(at.folder).catch(ignoreMissing);
-    if (now === undefined) return 0;
-    const before = now - this.#copyWindowMs;
-    if (last <= before) return newest;
-    for (let version = packed + 1; version <= newest; version++) {
-      const stat = await disk.stat(publisher.path(at.folder, version));
-      if (stat !== undefined && stat.mtimeMs > before) return version - 1;
-    }
-    return newest;
-  }
-
-  /** Deletes the files of packed versions if the pack is old enough. Returns true if none are left. */
-  async deletePacked(at: SessionPlace): Promise<boolean> {
-    const { disk, publisher, reader } = this.#parts;
-    const pack = await reader.pack(at);
-    if (pack.count === 0) return true;
-    const packed = (await reader.versions(at)).filter((version) => version > 1 && version <= pack.count);
-    if (packed.length === 0) return true;
-    const now = await disk.now(at.folder).catch(ignoreMissing);
-    if (now === undefined || now - pack.mtimeMs < this.#copyWindowMs) return now === undefined;
-    for (const name of await disk.names(at.folder)) {
-      if (name.startsWith(STAGED)) await disk.fs.unlink(join(at.folder, name)).catch(ignoreMissing);
-    }
-    if ((await reader.pack(at)).identity !== pack.identity) return false;
-    // The process that packed them may have died before it synced the pack's name.
-    await this.#sync(at);
-    // In order, so that the remaining ones have no gaps.
-    for (const version of packed) await publisher.remove(at.folder, version);
-    return true;
-  }
-
-  /** Deletes the files of packed versions in all sessions. */
-  async deleteAllPacked(): Promise<void> {
-    const { disk, layout } = this.#parts;
-    for (const name of await disk.names(layout.top("packed"))) {
-      const id = sessionOf(name);
-      if (id !== undefined && (await this.deletePacked(layout.place(id)))) await disk.drop(layout.packed(id));
-    }
-  }
-
-  /** Writes the pack. Returns false if another compaction was faster, or the session was removed. */
-  async #pack(at: SessionPlace, version: number): Promise<boolean> {
-    const { disk, layout, publisher } = this.#parts;
-    const staged = join(at.folder, temporaryName(STAGED));
-    let isGone = false;
-    try {
-      await disk.fill(staged, async (file) => {
-        try {
-          await this.#write(file, at, version);
-        } catch (error) {
-          // A compaction that deletes versions first deletes the staged packs of others.
-          isGone = !(await disk.exists(staged));
-          throw error;
-        }
-      });
-      await disk.touch(layout.packed(at.id));
-      await disk.replace(staged, publisher.path(at.folder, 1));
-    } catch (error) {
-      // The staged pack was deleted by another compaction, or moved to the trash with the session's folder.
-      if (isGone || (isMissing(error) && !(await disk.exists(staged)))) return false;
-      throw error;
-    } finally {
-      await disk.drop(staged);
-    }
-    await this.#sync(at);
-    return true;
-  }
-
-  async #write(file: NewFile, at: SessionPlace, version: number): Promise<void> {
-    const { reader } = this.#parts;
-    const index = new PackIndex();
-    let [next, hash] = [1, ""];
-    const take = async (data: Buffer) => {
-      const commit = parseCommit(data, at.id, next);
-      if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
-      [next, hash] = [next + 1, commit.hash];
-      index.add(data);
-      await file.writeFile(data);
-    };
-    await reader.eachPacked(at, take);
-    while (next <= version) {
-      const { data } = await reader.file(at, next);
-      if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
-      await take(data);
-    }
-    await file.writeFile(index.text());
-  }
-
-  async #sync(at: SessionPlace): Promise<void> {
-    const { disk, publisher } = this.#parts;
-    const around = new Set([dirname(publisher.path(at.folder, 1)), at.folder]);
-    // If they no longer exist, the session was removed.
-    for (const folder of around) await disk.syncFolder(folder).catch(ignoreMissing);
+export async function compactSession(store: Store, id: SessionId): Promise<void> {
+  const { layout, newest, reader } = store;
+  const at = layout.place(id);
+  await deletePacked(store, at);
+  for (;;) {
+    const last = await newest.header(id);
+    if (last === undefined) return;
+    const { count: packed } = await reader.pack(at);
+    const version = await packable(store, at, packed, last.version);
+    if (version - packed < 2 || (await pack(store, at, version))) return;
   }
 }
 
-/** Sessions read in parallel. */
-const BATCH = 64;
+/** Returns the last version that may be packed now: all, or those older than the copy window. */
+async function packable(store: Store, at: SessionPlace, packed: number, newest: number): Promise<number> {
+  const { disk, payloads, publisher, limits } = store;
+  const last = await payloads.newest(at);
+  if (last === undefined) return newest;
+  const now = await disk.now(at.folder).catch(ignoreMissing);
+  if (now === undefined) return 0;
+  const before = now - limits.copyWindowMs;
+  if (last <= before) return newest;
+  for (let version = packed + 1; version <= newest; version++) {
+    const stat = await disk.stat(publisher.path(at.folder, version));
+    if (stat !== undefined && stat.mtimeMs > before) return version - 1;
+  }
+  return newest;
+}
+
+/** Deletes the files of packed versions if the pack is old enough. Returns true if none are left. */
+export async function deletePacked(store: Store, at: SessionPlace): Promise<boolean> {
+  const { disk, publisher, reader, limits } = store;
+  const pack = await reader.pack(at);
+  if (pack.count === 0) return true;
+  const packed = (await reader.versions(at)).filter((version) => version > 1 && version <= pack.count);
+  if (packed.length === 0) return true;
+  const now = await disk.now(at.folder).catch(ignoreMissing);
+  if (now === undefined || now - pack.mtimeMs < limits.copyWindowMs) return now === undefined;
+  for (const name of await disk.names(at.folder)) {
+    if (name.startsWith(STAGED)) await disk.fs.unlink(join(at.folder, name)).catch(ignoreMissing);
+  }
+  if ((await reader.pack(at)).identity !== pack.identity) return false;
+  // The process that packed them may have died before it synced the pack's name.
+  await syncPack(store, at);
+  // In order, so that the remaining ones have no gaps.
+  for (const version of packed) await publisher.remove(at.folder, version);
+  return true;
+}
+
+/** Deletes the files of packed versions in all sessions. */
+export async function deleteAllPacked(store: Store): Promise<void> {
+  const { disk, layout } = store;
+  for (const name of await disk.names(layout.top("packed"))) {
+    const id = sessionOf(name);
+    if (id !== undefined && (await deletePacked(store, layout.place(id)))) await disk.drop(layout.packed(id));
+  }
+}
+
+/** Writes the pack. Returns false if another compaction was faster, or the session was removed. */
+async function pack(store: Store, at: SessionPlace, version: number): Promise<boolean> {
+  const { disk, layout, publisher } = store;
+  const staged = temporaryIn(at.folder, STAGED);
+  let isGone = false;
+  try {
+    await disk.fill(staged, async (file) => {
+      try {
+        await writePack(store, file, at, version);
+      } catch (error) {
+        // A compaction that deletes versions first deletes the staged packs of others.
+        isGone = !(await disk.exists(staged));
+        throw error;
+      }
+    });
+    await disk.touch(layout.packed(at.id));
+    await disk.replace(staged, publisher.path(at.folder, 1));
+  } catch (error) {
+    // The staged pack was deleted by another compaction, or moved to the trash with the session's folder.
+    if (isGone || (isMissing(error) && !(await disk.exists(staged)))) return false;
+    throw error;
+  } finally {
+    await disk.drop(staged);
+  }
+  await syncPack(store, at);
+  return true;
+}
+
+async function writePack({ reader }: Store, file: NewFile, at: SessionPlace, version: number): Promise<void> {
+  const index = new PackIndex();
+  let [next, hash] = [1, ""];
+  const take = async (data: Buffer) => {
+    const commit = parseCommit(data, at.id, next);
+    if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
+    [next, hash] = [next + 1, commit.hash];
+    index.add(data);
+    await file.writeFile(data);
+  };
+  await reader.eachPacked(at, take);
+  while (next <= version) {
+    const { data } = await reader.file(at, next);
+    if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
+    await take(data);
+  }
+  await file.writeFile(index.text());
+}
+
+async function syncPack({ disk, publisher }: Store, at: SessionPlace): Promise<void> {
+  const around = new Set([dirname(publisher.path(at.folder, 1)), at.folder]);
+  // If they no longer exist, the session was removed.
+  for (const folder of around) await disk.syncFolder(folder).catch(ignoreMissing);
+}
 
 /** The repairs over all sessions. */
 interface Repaired {
@@ -170,129 +155,98 @@ interface Repaired {
 }
 
 /**
- * Rebuilds markers and heads. A copy that was made while the store was in use needs it, since its parts are from
- * different times: a session may lack markers, or exist although its removal was copied too.
+ * Creates missing markers and completes removals. A copy that was made while the store was in use needs it, since its parts
+ * are from different times: a session may lack markers, or exist although its removal was copied too.
  */
-export class StoreRepair {
-  readonly #parts: StoreParts;
-  readonly #compactor: SessionCompactor;
+export async function rebuild(store: Store): Promise<Repaired> {
+  const { markers } = store;
+  const sum: Repaired = { sessions: 0, removed: 0, heads: 0, missing: [], damaged: [] };
+  for await (const ids of sessionFolders(store)) await Promise.all(ids.map((id) => repairOne(store, id, sum)));
+  await markers.place(sum.missing.map(({ marker }) => marker));
+  // A session may have ended since its newest commit was read.
+  for (const { id, marker } of sum.missing) if (marker.tree === "active") await markers.removeUnneeded(id, marker);
+  return sum;
+}
 
-  constructor(parts: StoreParts, compactor: SessionCompactor) {
-    this.#parts = parts;
-    this.#compactor = compactor;
+/** Does the same, removes superfluous markers, and reports damage. */
+export async function repairStore(store: Store): Promise<RepairReport> {
+  const { background, markers } = store;
+  // Wait for heads that are about to be written. Not for all that follows: this process may go on committing.
+  await background.current();
+  const { sessions, removed, heads, missing, damaged } = await rebuild(store);
+  const count = async () => (await markers.all("all")).length + (await markers.all("active")).length;
+  const before = await count();
+  for (const tree of ["all", "active"] as const) for await (const _ of markers.checkAll(tree));
+  await deleteAllPacked(store);
+  await background.current();
+  const found = {
+    "list markers made": missing.length,
+    "list markers taken away": Math.max(0, before - (await count())),
+    "heads written": heads,
+    "removals finished": removed,
+  };
+  const repaired = Object.entries(found).map(([what, count]) => ({ what, count }));
+  return { sessions, repaired: repaired.filter(({ count }) => count > 0), damaged };
+}
+
+async function repairOne(store: Store, id: SessionId, sum: Repaired): Promise<void> {
+  const { disk, heads, layout, markers, newest, trash } = store;
+  const at = layout.place(id);
+  if (await disk.exists(layout.removed(id))) {
+    const folder = await trash.put(at);
+    if (folder !== undefined) await disk.dropFolder(folder);
+    sum.removed += 1;
+    return;
   }
+  const found = await lookAt(store, at);
+  // A folder without a commit belongs to a session that is about to begin, or never did.
+  if (found === undefined) return;
+  sum.sessions += 1;
+  for (const marker of found.markers) if (!(await markers.has(marker))) sum.missing.push({ id, marker });
+  const hinted = found.damage === undefined ? await newest.hint(id) : 0;
+  // This head was written in this folder (a copy's may be ahead), so commits are missing. It stays as the evidence.
+  const isAhead = hinted > found.version;
+  const gone = `Commits are gone: there was a version ${hinted}, and the newest one is ${found.version}`;
+  const reason = found.damage ?? (isAhead ? gone : undefined);
+  if (reason !== undefined) sum.damaged.push({ sessionId: id, reason });
+  if (reason !== undefined || hinted === found.version) return;
+  heads.point(at, found.version);
+  sum.heads += 1;
+}
 
-  /** Creates missing markers and completes removals. */
-  async rebuild(): Promise<Repaired> {
-    const { markerCheck, trees } = this.#parts;
-    const sum: Repaired = { sessions: 0, removed: 0, heads: 0, missing: [], damaged: [] };
-    for await (const ids of this.#sessions()) await Promise.all(ids.map((id) => this.#repairOne(id, sum)));
-    await trees.placeAll(sum.missing.map(({ marker }) => marker));
-    // A session may have ended since its newest commit was read.
-    for (const { id, marker } of sum.missing) if (marker.tree === "active") await markerCheck.remove(id, marker);
-    return sum;
-  }
-
-  /** Does the same, removes superfluous markers, and reports damage. */
-  async repair(): Promise<RepairReport> {
-    const { background, trees } = this.#parts;
-    // Wait for heads that are about to be written. Not for all that follows: this process may go on committing.
-    await background.current();
-    const { sessions, removed, heads, missing, damaged } = await this.rebuild();
-    const before = await this.#count();
-    for (const tree of ["all", "active"] as const) {
-      for await (const batch of trees.walk(tree, undefined, BATCH)) {
-        const headers = await Promise.all(batch.map(({ sessionId }) => this.#parts.markerCheck.header(sessionId)));
-        for (const [index, entry] of batch.entries()) {
-          const newest = headers[index];
-          if (newest !== "damaged") this.#parts.markerCheck.check(entry, newest);
-        }
-      }
-    }
-    await this.#compactor.deleteAllPacked();
-    await background.current();
-    const found = {
-      "list markers made": missing.length,
-      "list markers taken away": Math.max(0, before - (await this.#count())),
-      "heads written": heads,
-      "removals finished": removed,
-    };
-    const repaired = Object.entries(found).map(([what, count]) => ({ what, count }));
-    return { sessions, repaired: repaired.filter(({ count }) => count > 0), damaged };
-  }
-
-  async #count(): Promise<number> {
-    const { trees } = this.#parts;
-    return (await trees.all("all")).length + (await trees.all("active")).length;
-  }
-
-  async #repairOne(id: SessionId, sum: Repaired): Promise<void> {
-    const { disk, heads, layout, newest, trash } = this.#parts;
-    const at = layout.place(id);
-    if (await disk.exists(layout.removed(id))) {
-      const folder = await trash.put(at);
-      if (folder !== undefined) await disk.dropFolder(folder);
-      sum.removed += 1;
-      return;
-    }
-    const found = await this.#newest(at);
-    // A folder without a commit belongs to a session that is about to begin, or never did.
-    if (found === undefined) return;
-    sum.sessions += 1;
-    if (found.damage !== undefined) sum.damaged.push({ sessionId: id, reason: found.damage });
-    for (const marker of found.summary === undefined ? [] : markersOf(found.summary, found.damage !== undefined)) {
-      if (!(await this.#parts.trees.has(marker))) sum.missing.push({ id, marker });
-    }
-    if (found.damage !== undefined) return;
-    const hinted = await newest.hint(id);
-    // This head was written in this folder (a copy's may be ahead), so commits are missing. It stays as the evidence.
-    if (hinted > found.version) {
-      const reason = `Commits are gone: there was a version ${hinted}, and the newest one is ${found.version}`;
-      sum.damaged.push({ sessionId: id, reason });
-    }
-    if (hinted >= found.version) return;
-    heads.point(at, found.version);
-    sum.heads += 1;
-  }
-
-  /** Returns the newest commit or, if it is unreadable, the first commit's summary. */
-  async #newest(at: SessionPlace) {
-    const { newest, reader } = this.#parts;
-    try {
-      const header = await newest.header(at.id);
-      if (header === undefined) return undefined;
-      return { summary: header.summary, version: header.version, damage: await this.#gap(at, header.version) };
-    } catch (error) {
-      if (!isPhasegateError(error, "TAMPERED")) throw error;
-      const first = await reader.header(at, 1).catch(() => undefined); // the damage of this session is reported already
-      return { summary: first?.summary, version: 0, damage: error.message };
-    }
-  }
-
-  /** Returns the damage of a log that lacks a version. */
-  async #gap(at: SessionPlace, newest: number): Promise<string | undefined> {
-    const { reader } = this.#parts;
-    const { count: packed } = await reader.pack(at);
-    const versions = new Set(await reader.versions(at));
-    for (let version = packed + 1; version <= newest; version++) {
-      if (!versions.has(version) && !(await reader.has(at, version))) return `Version ${version} is missing`;
-    }
-    return undefined;
-  }
-
-  /** Yields the ids of all sessions that have a folder, in batches. */
-  async *#sessions(): AsyncGenerator<SessionId[]> {
-    const { disk, layout } = this.#parts;
-    const top = layout.top("sessions");
-    for (const shelf of await disk.names(top)) {
-      if (!/^[0-9a-f]{2}$/.test(shelf)) continue;
-      const ids = (await disk.names(join(top, shelf))).map(sessionOf).filter((id) => id !== undefined);
-      for (let from = 0; from < ids.length; from += BATCH) yield ids.slice(from, from + BATCH);
-    }
+/** Returns the version of the newest commit, the markers that it needs, and what is wrong with the log. */
+async function lookAt(store: Store, at: SessionPlace) {
+  const { newest, reader } = store;
+  try {
+    const header = await newest.header(at.id);
+    if (header === undefined) return undefined;
+    const damage = await gapIn(store, at, header.version);
+    const markers = damage === undefined ? markersOf(header.summary) : [allMarker(header.summary)];
+    return { version: header.version, markers, damage };
+  } catch (error) {
+    if (!isPhasegateError(error, "TAMPERED")) throw error;
+    // If the first commit can't be read either, its damage is reported already.
+    const first = await reader.header(at, 1).catch(orDamaged);
+    return { version: 0, markers: first === undefined ? [] : [allMarker(first.summary)], damage: error.message };
   }
 }
 
-function markersOf(summary: SessionSummary, isDamaged: boolean): Marker[] {
-  const isActive = summary.status === "active" && !isDamaged;
-  return [allMarker(summary), ...(isActive ? [activeMarker(summary)] : [])];
+/** Returns the damage of a log that lacks a version. */
+async function gapIn({ reader }: Store, at: SessionPlace, newest: number): Promise<string | undefined> {
+  const { count: packed } = await reader.pack(at);
+  const versions = new Set(await reader.versions(at));
+  for (let version = packed + 1; version <= newest; version++) {
+    if (!versions.has(version) && !(await reader.has(at, version))) return `Version ${version} is missing`;
+  }
+  return undefined;
+}
+
+/** Yields the ids of all sessions that have a folder, in batches. */
+async function* sessionFolders({ disk, layout }: Store): AsyncGenerator<SessionId[]> {
+  const top = layout.top("sessions");
+  for (const shelf of await disk.names(top)) {
+    if (!/^[0-9a-f]{2}$/.test(shelf)) continue;
+    const ids = (await disk.names(join(top, shelf))).map(sessionOf).filter((id) => id !== undefined);
+    for (let from = 0; from < ids.length; from += BATCH) yield ids.slice(from, from + BATCH);
+  }
 }

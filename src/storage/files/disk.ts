@@ -8,15 +8,15 @@ import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../../errors.js";
-import { OddFile } from "./failures.js";
-import { type FileSystem, localFileSystem, MISSING, type OpenFile } from "./file-system.js";
+import { ignore, ignoreMissing, OddFile } from "./failures.js";
+import { type FileSystem, localFileSystem, type OpenFile } from "./file-system.js";
 
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
 
-/** Returns a new unique name for a temp file. */
-export function temporaryName(prefix = TEMPORARY): string {
-  return `${prefix}${randomUUID()}`;
+/** Returns a new unique path for a temp file in a folder. */
+export function temporaryIn(folder: string, prefix = TEMPORARY): string {
+  return join(folder, `${prefix}${randomUUID()}`);
 }
 
 /** Reads a range of bytes from a file; fewer at its end. */
@@ -63,16 +63,10 @@ export class Disk {
     return (await this.fs.stat(path).catch(ignoreMissing)) !== undefined;
   }
 
-  /** Returns device and inode of a path; undefined if it does not exist. */
-  async identity(path: string): Promise<string | undefined> {
+  /** Returns the device and the inode of a path; undefined if it does not exist. A copy has another inode. */
+  async identity(path: string): Promise<{ readonly device: string; readonly number: string } | undefined> {
     const stat = await this.fs.stat(path, { bigint: true }).catch(ignoreMissing);
-    return stat && `${stat.dev}:${stat.ino}`;
-  }
-
-  /** Returns the inode of a file or folder: a copy has another one. */
-  async fileNumber(path: string): Promise<string | undefined> {
-    const stat = await this.fs.stat(path, { bigint: true }).catch(ignoreMissing);
-    return stat && String(stat.ino);
+    return stat && { device: String(stat.dev), number: String(stat.ino) };
   }
 
   /** Returns the names in a folder; empty if it does not exist. All names are ASCII, and latin1 decodes faster. */
@@ -80,24 +74,19 @@ export class Disk {
     return (await this.fs.readdir(path, { encoding: "latin1" }).catch(ignoreMissing)) ?? [];
   }
 
-  /** Opens a file for {@link readAndClose}; undefined if it does not exist. */
-  open(path: string): Promise<OpenFile | undefined> {
-    return this.fs.open(path, READ).catch(ignoreMissing);
-  }
-
-  /** Reads a file; undefined if it does not exist. */
-  async read(path: string): Promise<Buffer | undefined> {
-    const file = await this.open(path);
-    return file && readAndClose(file);
+  /** Reads a file, or its first `most` bytes; undefined if it does not exist. */
+  async read(path: string, most?: number): Promise<Buffer | undefined> {
+    const file = await this.fs.open(path, READ).catch(ignoreMissing);
+    return file && readAndClose(file, most);
   }
 
   /** Reads several parts of one file, even if its name points to another file meanwhile. */
   async readParts<T>(path: string, use: (read: ReadRange, stat: fs.Stats) => Promise<T>): Promise<T | undefined> {
-    const file = await this.open(path);
+    const file = await this.fs.open(path, READ).catch(ignoreMissing);
     if (file === undefined) return undefined;
     try {
       const stat = await file.stat();
-      if (!stat.isFile()) throw notRegular();
+      if (!stat.isFile()) throw new OddFile(NOT_REGULAR);
       return await use((position, bytes) => readRange(file, position, bytes), stat);
     } finally {
       await file.close();
@@ -140,7 +129,7 @@ export class Disk {
    * how old other files are: this process's clock may differ or be wrong.
    */
   async now(folder: string): Promise<number> {
-    const probe = join(folder, temporaryName());
+    const probe = temporaryIn(folder);
     await this.touch(probe);
     try {
       const { mtimeMs } = await this.fs.stat(probe);
@@ -157,26 +146,14 @@ export class Disk {
   }
 
   /** Creates an empty file; returns false if it exists already. */
-  async create(path: string): Promise<boolean> {
-    try {
-      const handle = await this.fs.open(path, CREATE, FILE_MODE);
-      await handle.close();
-      return true;
-    } catch (error) {
-      if (errnoOf(error) === "EEXIST") return false;
-      throw error;
-    }
+  create(path: string): Promise<boolean> {
+    return isNew(this.fs.open(path, CREATE, FILE_MODE).then((file) => file.close()));
   }
 
   /** Creates an empty file unless it exists. */
   async touch(path: string): Promise<void> {
-    const handle = await this.fs.open(path, TOUCH, FILE_MODE);
-    await handle.close();
-  }
-
-  /** Creates a file or updates its modification time. */
-  async stamp(path: string): Promise<void> {
-    await this.write(path, ".");
+    const file = await this.fs.open(path, TOUCH, FILE_MODE);
+    await file.close();
   }
 
   /** Syncs a folder's entries to the disk. */
@@ -196,14 +173,8 @@ export class Disk {
   }
 
   /** Makes a folder; returns false if it exists already. */
-  async makeFolder(path: string): Promise<boolean> {
-    try {
-      await this.fs.mkdir(path, { mode: FOLDER_MODE });
-      return true;
-    } catch (error) {
-      if (errnoOf(error) === "EEXIST") return false;
-      throw error;
-    }
+  makeFolder(path: string): Promise<boolean> {
+    return isNew(this.fs.mkdir(path, { mode: FOLDER_MODE }));
   }
 
   /** Makes a folder and its parents, and syncs each new entry. */
@@ -236,47 +207,45 @@ export class Disk {
   }
 }
 
-/** Most commits are shorter, in bytes. */
-const SHORT = 8192;
+/** Returns false if something could not be made because it exists. */
+async function isNew(making: Promise<unknown>): Promise<boolean> {
+  try {
+    await making;
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
 
 /** The maximum length of a string: every file that is read completely becomes one. */
 const LONGEST = bufferConstants.MAX_STRING_LENGTH;
+const TOO_LONG = `it has a part of more than ${LONGEST} bytes`;
+/** A link may lead to a device, which has no end. */
+const NOT_REGULAR = "it is not a regular file";
 
-/**
- * Reads an open file, or its first `most` bytes, and closes it. Stat and read run in parallel, and the close is not awaited:
- * where these go to the pool of threads, a round trip costs more than the call itself.
- */
-export async function readAndClose(file: OpenFile, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
+/** What is longer is read by Node itself, in the pool of threads. In bytes. */
+const LONG = 64 * 1024;
+
+/** Reads an open file, or its first `most` bytes, and closes it. */
+async function readAndClose(file: OpenFile, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {
-    const start = Buffer.allocUnsafe(Math.min(most, SHORT));
-    const looking = file.stat();
-    looking.catch(ignore);
-    const { bytesRead } = await file.read(start, 0, start.length, 0);
-    const stat = await looking;
-    if (!stat.isFile()) throw notRegular();
-    if (bytesRead === stat.size || most <= SHORT) return start.subarray(0, bytesRead);
-    if (stat.size > LONGEST) throw tooLong();
-    return await file.readFile();
+    const stat = await file.stat();
+    if (!stat.isFile()) throw new OddFile(NOT_REGULAR);
+    const length = Math.min(most, stat.size);
+    if (length > LONGEST) throw new OddFile(TOO_LONG);
+    return await (length > LONG ? file.readFile() : readRange(file, 0, length));
   } finally {
-    void file.close().catch(ignore);
+    await file.close();
   }
 }
 
 async function readRange(file: OpenFile, position: number, bytes: number): Promise<Buffer> {
   // The range comes from the file, which may be damaged, and Node aborts the process for 2 GiB.
-  if (bytes > LONGEST) throw tooLong();
+  if (bytes > LONGEST) throw new OddFile(TOO_LONG);
   const buffer = Buffer.allocUnsafe(bytes);
   const { bytesRead } = await file.read(buffer, 0, bytes, position);
   return buffer.subarray(0, bytesRead);
-}
-
-/** Builds the error for anything but a regular file: a link may lead to a device, which has no end. */
-function notRegular(): OddFile {
-  return new OddFile("it is not a regular file");
-}
-
-function tooLong(): OddFile {
-  return new OddFile(`it has a part of more than ${LONGEST} bytes`);
 }
 
 /** Windows has no call that syncs a folder, and does it by itself: failures to open or sync one are ignored. */
@@ -288,11 +257,3 @@ async function openOnWindows(opening: Promise<OpenFolder>): Promise<OpenFolder> 
 function ignoreNoSync(error: unknown): undefined {
   if (!NO_FOLDER_SYNC.has(errnoOf(error))) throw error;
 }
-
-/** Ignores the failure of a call because its file or folder does not exist; rethrows any other. */
-export function ignoreMissing(error: unknown): undefined {
-  if (error !== MISSING && errnoOf(error) !== "ENOENT") throw error;
-}
-
-/** Ignores failures that do no harm. */
-export function ignore(): void {}

@@ -1,6 +1,7 @@
 /** The errors of the file store, and the mapping of system errors to them. */
 import { errnoOf, isPhasegateError, PhasegateError } from "../../errors.js";
 import type { SessionId } from "../../workflow/names.js";
+import { tampered as isTampered, storageFailure, unknownOutcome } from "../common/failures.js";
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: "Free disk space where the sessions are kept, then repeat the call.",
@@ -39,6 +40,14 @@ export function isMissing(error: unknown): boolean {
   return errnoOf(error) === "ENOENT";
 }
 
+/** Ignores the failure of a call because its file or folder does not exist; rethrows any other. */
+export function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+/** Ignores failures that do no harm. */
+export function ignore(): void {}
+
 /**
  * Throws the failure of an operation: a `PhasegateError` as it is, everything else as `STORAGE_FAILED`. Paths appear in
  * `cause` only.
@@ -48,30 +57,17 @@ export function throwFailure(operation: string, error: unknown): never {
   const code = errnoOf(error);
   const cause =
     error instanceof OddFile ? error.message : (code ?? (error instanceof Error ? error.name : typeof error));
-  throw storageFailed(operation, cause, (code && REMEDIES[code]) ?? OTHER, error);
+  throw storageFailure({ operation, cause, remedy: (code && REMEDIES[code]) ?? OTHER, error });
 }
 
-/** Builds `STORAGE_FAILED` with a specific remedy. */
-export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
-  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
-    remedy,
-    details: { operation, cause },
-    cause: error,
-  });
+/** Builds `STORAGE_FAILED` for a store that can't be opened. */
+export function notOpened(cause: string, remedy: string): PhasegateError {
+  return storageFailure({ operation: "open", cause, remedy });
 }
 
 /** Builds `STORAGE_FAILED` for a failure after a commit got its version: it may exist, complete, or not. */
 export function outcomeUnknown(error: unknown): PhasegateError {
-  const cause = errnoOf(error) ?? "unknown";
-  return new PhasegateError(
-    "STORAGE_FAILED",
-    `The session storage failed to append: ${cause}; it may have been written`,
-    {
-      remedy: "Look at the session's state before you repeat the call, or repeat it with its idempotency key.",
-      details: { operation: "append", cause, outcome: "unknown" },
-      cause: error,
-    },
-  );
+  return unknownOutcome({ operation: "append", cause: errnoOf(error) ?? "unknown", error });
 }
 
 /** Returns true if a commit may exist although its append failed. */
@@ -85,28 +81,17 @@ export function throwDamage(error: unknown, sessionId: SessionId, version: numbe
   throw reason === undefined ? error : tampered(sessionId, version, reason);
 }
 
-/** Treats a damaged file as missing; rethrows any other failure. */
-export function orDamaged(error: unknown): undefined {
-  if (!isPhasegateError(error, "TAMPERED")) throw error;
-}
-
 /** Builds `TAMPERED`: a file is not what was written. */
 export function tampered(sessionId: SessionId, version: number, reason: string): PhasegateError {
-  return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {
-    remedy: "Restore the session's folder from a backup, or remove the session.",
-    details: { sessionId, version, reason },
-  });
+  const remedy = "Restore the session's folder from a backup, or remove the session.";
+  return isTampered(sessionId, version, reason, remedy);
 }
 
 /** Passes on the items of an iteration, and reports its failures as those of an operation. */
 export async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
-    for (;;) {
-      const next = await items.next().catch((error) => throwFailure(operation, error));
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    await items.return(undefined);
+    yield* items;
+  } catch (error) {
+    throwFailure(operation, error);
   }
 }

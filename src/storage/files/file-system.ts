@@ -1,7 +1,6 @@
 /** The file system as the store uses it. `node:fs/promises` has all of it; the one for a local disk below is quicker. */
 import * as fs from "node:fs";
 import * as pooled from "node:fs/promises";
-import { dirname, sep } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 
@@ -51,33 +50,15 @@ const AT_ONCE_MAX = 64 * 1024;
 /** A larger folder is read in the pool, in bytes: this is one of some hundred names, or of some thousand where names are counted. */
 const FOLDER_AT_ONCE_MAX = 8 * 1024;
 
-/** How long calls may go on before the rest of the process has its turn, in milliseconds. */
+/** How long calls may go on before the rest of the process has its turn, in milliseconds, and when it has its turn next. */
 const CALLS_MS = 5;
-
-/** When it is the turn of the rest of the process. */
 let callsEnd = 0;
 
 function stat(path: string): Promise<fs.Stats>;
 function stat(path: string, options: { readonly bigint: true }): Promise<fs.BigIntStats>;
 async function stat(path: string, options?: { readonly bigint: true }): Promise<fs.Stats | fs.BigIntStats> {
   if (performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
-  const found = fs.statSync(path, { ...options, throwIfNoEntry: false });
-  if (found === undefined) throw whyMissing(path);
-  return found;
-}
-
-/** One error for all paths, since most looks find nothing: to make an error takes longer than the look. */
-export const MISSING = Object.freeze(Object.assign(new Error("ENOENT: no such file or directory"), { code: "ENOENT" }));
-
-/** Nothing is found below a file either, but then something is wrong with the store. Windows doesn't tell them apart. */
-function whyMissing(path: string): Error {
-  const above = dirname(path);
-  // Only a folder has this name. To look for it takes half as long as for the folder's status.
-  if (process.platform === "win32" || fs.existsSync(`${above}${sep}.`)) return MISSING;
-  const folder = fs.statSync(above, { throwIfNoEntry: false });
-  if (folder === undefined && above !== path) return whyMissing(above);
-  if (folder === undefined || folder.isDirectory()) return MISSING;
-  return Object.assign(new Error(`ENOTDIR: not a directory, stat '${path}'`), { code: "ENOTDIR", path });
+  return options === undefined ? fs.statSync(path) : fs.statSync(path, options);
 }
 
 async function readdir(path: string, options: { readonly encoding: "latin1" }): Promise<string[]> {
@@ -105,22 +86,22 @@ const inPool = {
 async function open(path: string, flags: number, mode?: number): Promise<OpenFile> {
   const isWritten = (flags & WRITES) !== 0;
   if (!isWritten && performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
-  const descriptor = isWritten ? await inPool.open(path, flags, mode) : fs.openSync(path, flags);
+  const file = isWritten ? await inPool.open(path, flags, mode) : fs.openSync(path, flags);
   return {
-    stat: async () => fs.fstatSync(descriptor),
+    stat: async () => fs.fstatSync(file),
     read: async (buffer, offset, length, position) => {
+      if (length > AT_ONCE_MAX) return inPool.read(file, buffer, offset, length, position);
       if (performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
-      if (length > AT_ONCE_MAX) return inPool.read(descriptor, buffer, offset, length, position);
-      return { bytesRead: fs.readSync(descriptor, buffer, offset, length, position) };
+      return { bytesRead: fs.readSync(file, buffer, offset, length, position) };
     },
-    readFile: () => inPool.readFile(descriptor),
+    readFile: () => inPool.readFile(file),
     writeFile: async (data) => {
+      if (data.length > AT_ONCE_MAX) return inPool.writeFile(file, data);
       if (performance.now() > callsEnd) callsEnd = await nextTurn(performance.now() + CALLS_MS);
-      if (data.length > AT_ONCE_MAX) return inPool.writeFile(descriptor, data);
-      fs.writeFileSync(descriptor, data);
+      fs.writeFileSync(file, data);
     },
-    sync: () => inPool.sync(descriptor),
+    sync: () => inPool.sync(file),
     // Where a virus scanner looks at a file that was written, even to close it takes long.
-    close: isWritten ? () => inPool.close(descriptor) : async () => fs.closeSync(descriptor),
+    close: isWritten ? () => inPool.close(file) : async () => fs.closeSync(file),
   };
 }

@@ -1,22 +1,15 @@
-/**
- * The paths of a file store, and small helpers for folders: change detection, cached folder listings, folders made on
- * first use, ordered marker names, background work.
- */
+/** The paths of a file store, and what all its parts use: folders made on first use, and tasks that no caller waits for. */
 import { hash } from "node:crypto";
 import { dirname, join } from "node:path";
-import { RecentMap } from "../../workflow/cache.js";
 import { isSessionId, parseSessionId, type SessionId } from "../../workflow/names.js";
-import { type Disk, ignore } from "./disk.js";
-import { isMissing, oddityOf } from "./failures.js";
+import type { Disk } from "./disk.js";
+import { ignore, isMissing } from "./failures.js";
 
 /** Device names that Windows reserves. A session id never begins with `_`, so the escaped name is free. */
 const DEVICES = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
 /** The folders directly below the root. */
 export const TOP_FOLDERS = ["sessions", "all", "active", "removed", "packed", "trash", "watching"] as const;
-
-/** How many sessions' places are kept: to find one takes as long as several looks at the disk. */
-const PLACES_MAX = 1024;
 
 /** A session and its folder; for a removed session, its folder in the trash. */
 export interface SessionPlace {
@@ -48,7 +41,6 @@ export interface SessionPlace {
  */
 export class StoreLayout {
   readonly root: string;
-  readonly #places = new RecentMap<SessionId, SessionPlace>(PLACES_MAX);
 
   constructor(root: string) {
     this.root = root;
@@ -56,11 +48,7 @@ export class StoreLayout {
 
   /** Returns the place of a session. */
   place(id: SessionId): SessionPlace {
-    const known = this.#places.get(id);
-    if (known !== undefined) return known;
-    const place = { id, folder: this.#spread("sessions", id) };
-    this.#places.set(id, place);
-    return place;
+    return { id, folder: this.#spread("sessions", id) };
   }
 
   /** Returns the folder that contains the session's folder. */
@@ -74,12 +62,17 @@ export class StoreLayout {
   }
 
   #spread(top: "sessions" | "removed", id: SessionId): string {
-    return join(this.root, top, hash("sha256", id, "hex").slice(0, 2), folderName(id));
+    return join(this.root, top, hash("sha256", id, "hex").slice(0, 2), this.#name(id));
   }
 
   /** Returns the note that a session was packed and has files to delete. */
   packed(id: SessionId): string {
-    return join(this.root, "packed", folderName(id));
+    return join(this.root, "packed", this.#name(id));
+  }
+
+  // The id was checked by the caller. It is checked again because it becomes a path, and callers may be untyped.
+  #name(id: SessionId): string {
+    return DEVICES.test(parseSessionId(id)) ? `_${id}` : id;
   }
 
   top(name: (typeof TOP_FOLDERS)[number]): string {
@@ -97,76 +90,37 @@ export function sessionOf(name: string): SessionId | undefined {
   return isSessionId(id) ? id : undefined;
 }
 
-// The id was checked by the caller. It is checked again because it becomes a path, and callers may be untyped.
-function folderName(id: SessionId): string {
-  return DEVICES.test(parseSessionId(id)) ? `_${id}` : id;
-}
-
 /**
- * A folder that changed less than this ago may change again within the same tick of the file system's clock, unnoticed.
+ * Gives a commit its version: complete, synced, and only if the version is free. A commit is staged in the session's
+ * own folder, so a writer that was overtaken by a removal finds its folder gone.
  */
-const STABLE_MS = 100;
-/** The same for file systems with a resolution of one or two seconds. */
-const STABLE_COARSE_MS = 2500;
-
-/** The state of a folder. `stamp` changes whenever its entries change. */
-interface FolderState {
-  /** Undefined while a further change could not yet be told from the last one. */
-  readonly stamp: string | undefined;
+export interface Publisher {
+  /** The system call that publishes. */
+  readonly way: "link" | "rename";
+  /** Returns the path of a version. The pack is at that of version 1: it replaces this file, so no copy lacks it. */
+  path(folder: string, version: number): string;
+  /** Returns the version to which a name in a session's folder belongs; 0 if it is not a version's. */
+  versionOf(name: string): number;
+  /** Writes a commit to a temp file and returns its path. */
+  stage(folder: string, data: string | Uint8Array): Promise<string>;
+  /**
+   * Gives a staged commit its version. Returns false if the version is taken or the folder is gone. Any error except
+   * `outcomeUnknown` means that the commit was not published.
+   */
+  publish(folder: string, staged: string, version: number): Promise<boolean>;
+  /** Deletes a version's file because the version is in the pack or lost a race. */
+  remove(folder: string, version: number): Promise<void>;
+  /** Deletes what staging has left, whether the commit was published or not. */
+  discard(staged: string): Promise<void>;
 }
 
-/** Returns the state of a folder; undefined if there is none. Call it before reading the folder. */
-export async function folderState(disk: Disk, path: string): Promise<FolderState | undefined> {
-  const stat = await disk.stat(path).catch(orNone);
-  if (stat === undefined) return undefined;
-  const stableMs = Number.isInteger(stat.mtimeMs) ? STABLE_COARSE_MS : STABLE_MS;
-  const isStable = Math.abs(disk.about() - stat.mtimeMs) >= stableMs;
-  return { stamp: isStable ? `${stat.ino}:${stat.mtimeMs}` : undefined };
-}
-
-/** Ignores paths that are not folders: reading them reports the error. */
-function orNone(error: unknown): undefined {
-  if (oddityOf(error) === undefined) throw error;
-}
-
-/** Smaller folders are not cached: reading them is as fast as reading their state. */
-const MIN_NAMES = 256;
-const MAX_FOLDERS = 16;
-/** Limits the effect of clocks that are set back, and of file servers with another clock. */
-const MAX_AGE_MS = 10_000;
-
-/** A cached listing. */
-interface Seen {
-  readonly stamp: string;
-  readonly at: number;
-  readonly names: readonly string[];
-}
-
-/** Reads the names in folders and caches large folders until they change. */
-export class FolderNames {
-  readonly #disk: Disk;
-  readonly #seen = new Map<string, Seen>();
-
-  constructor(disk: Disk) {
-    this.#disk = disk;
-  }
-
-  async read(path: string): Promise<readonly string[]> {
-    const seen = this.#seen.get(path);
-    const isFresh = seen !== undefined && Date.now() - seen.at < MAX_AGE_MS;
-    if (isFresh && seen.stamp === (await folderState(this.#disk, path))?.stamp) return seen.names;
-    this.#seen.delete(path);
-    const at = Date.now();
-    const stamp = (await folderState(this.#disk, path))?.stamp;
-    const names = await this.#disk.names(path);
-    if (stamp !== undefined && names.length >= MIN_NAMES) this.#keep(path, { stamp, at, names });
-    return names;
-  }
-
-  #keep(path: string, seen: Seen): void {
-    if (this.#seen.size >= MAX_FOLDERS) this.#seen.clear();
-    this.#seen.set(path, seen);
-  }
+/** What all parts of a store use. */
+export interface Base {
+  readonly disk: Disk;
+  readonly layout: StoreLayout;
+  readonly publisher: Publisher;
+  readonly folders: Folders;
+  readonly background: Background;
 }
 
 const MAX_KNOWN = 4096;
@@ -209,54 +163,6 @@ export class Folders {
   }
 }
 
-/** Length of the time in a marker's name, `HHMMSSmmm`. */
-const TIME_LENGTH = 9;
-
-/**
- * Yields the names of a day that come after `after`, newest first, then by id. The first `count` are found in one
- * pass. For more, all are sorted once: one pass per page would take quadratic time.
- */
-export function* inOrder(names: readonly string[], after: string | undefined, count: number): Generator<string> {
-  const first = firstNames(names, after, count);
-  yield* first;
-  const last = first.at(-1);
-  if (last === undefined || first.length < count) return;
-  yield* names.filter((name) => compareNames(name, last) > 0).sort(compareNames);
-}
-
-/**
- * Returns the first `count` names of a day that come after `after`, newest first, then by id. One pass without a full
- * sort: a page is 50 of maybe 10,000 names.
- */
-export function firstNames(names: readonly string[], after: string | undefined, count: number): string[] {
-  let first: string[] = [];
-  let last: string | undefined;
-  // Folder listings are mostly sorted, so the newest names are at the end, and few candidates are discarded.
-  for (const name of names.toReversed()) {
-    if (after !== undefined && compareNames(name, after) <= 0) continue;
-    if (last !== undefined && compareNames(name, last) > 0) continue;
-    first.push(name);
-    if (first.length < 4 * count) continue;
-    first = first.sort(compareNames).slice(0, count);
-    last = first.at(-1);
-  }
-  return first.sort(compareNames).slice(0, count);
-}
-
-function compareNames(a: string, b: string): number {
-  for (let index = 0; index < TIME_LENGTH; index++) {
-    const difference = (b.charCodeAt(index) || 0) - (a.charCodeAt(index) || 0);
-    if (difference !== 0) return difference;
-  }
-  const [idA, idB] = [idIn(a), idIn(b)];
-  return idA < idB ? -1 : idA > idB ? 1 : 0;
-}
-
-function idIn(name: string): string {
-  const end = name.indexOf("~", TIME_LENGTH + 1);
-  return name.slice(TIME_LENGTH + 1, end < 0 ? undefined : end);
-}
-
 /** Runs tasks that no caller waits for and that may fail: in order for each key. `idle` waits for all. */
 export class Background {
   readonly #tails = new Map<string, Promise<void>>();
@@ -285,6 +191,8 @@ export class Background {
         resolve();
       };
       const timer = setTimeout(end, ms);
+      // What waits for its time, such as a hint, must not keep the process alive.
+      timer.unref();
       this.#paused.add(end);
     });
   }

@@ -4,13 +4,12 @@
  * Readers compare each marker with the session and remove false ones.
  */
 import { join } from "node:path";
-import { isPhasegateError } from "../../errors.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
-import { isIsoTime, type ListPosition } from "../common/session-query.js";
+import { orDamaged } from "../common/failures.js";
+import { comparePositions, isIsoTime, type ListPosition } from "../common/session-query.js";
 import type { CommitHeader } from "./commit-file.js";
-import type { Disk } from "./disk.js";
-import { type Background, FolderNames, type Folders, inOrder, type StoreLayout } from "./layout.js";
+import type { Base } from "./layout.js";
 import type { CommitReader, NewestVersion } from "./read.js";
 
 /** The two indexes: all sessions, and the active ones. */
@@ -45,9 +44,9 @@ export function activeMarker(summary: Pick<SessionSummary, "createdAt" | "sessio
   return { tree: "active", day, name: `${name}~${summary.activeSince}` };
 }
 
-/** Returns true if a name is a valid day. */
-function isDay(name: string): boolean {
-  return isIsoTime(`${name}T00:00:00.000Z`);
+/** Returns the markers that a session needs. */
+export function markersOf(summary: SessionSummary): Marker[] {
+  return [allMarker(summary), ...(summary.status === "active" ? [activeMarker(summary)] : [])];
 }
 
 /** Parses a marker's name; undefined if it is not a marker. */
@@ -58,40 +57,37 @@ export function parseMarker(tree: Tree, day: string, name: string): MarkerEntry 
   return { sessionId, createdAt, version: Number(version), marker: { tree, day, name } };
 }
 
-const DAY_MS = 86_400_000;
 /** Empty days older than this are deleted, so that lists do not read years of empty folders. */
-const KEEP_EMPTY_MS = 30 * DAY_MS;
+const KEEP_EMPTY_MS = 30 * 86_400_000;
+
+// Only old days are deleted when empty, so writers may remember the folders of newer days only.
+function isOld(day: string): boolean {
+  return Date.now() - Date.parse(day) > KEEP_EMPTY_MS;
+}
+
+/** A writer creates its marker right before its commit. A marker without a commit after this time was left by a crash. */
+const ORPHAN_MS = 3_600_000;
+/** Sessions read in parallel. */
+export const BATCH = 64;
+
+/** The header of a session's newest commit, if it can be read. */
+type FoundHeader = CommitHeader | "damaged" | undefined;
 
 /** The two indexes on the disk. */
-export class MarkerTrees {
-  readonly #disk: Disk;
-  readonly #layout: StoreLayout;
-  readonly #folders: Folders;
-  readonly #background: Background;
-  readonly #names: FolderNames;
-  /** Parsed names of large folders, whose cached listing is the same array until something changes. */
-  readonly #parsed = new WeakMap<readonly string[], readonly MarkerEntry[]>();
+export class Markers {
+  readonly #base: Base;
+  readonly #reader: CommitReader;
+  readonly #newest: NewestVersion;
 
-  constructor(disk: Disk, layout: StoreLayout, folders: Folders, background: Background) {
-    this.#disk = disk;
-    this.#layout = layout;
-    this.#folders = folders;
-    this.#background = background;
-    this.#names = new FolderNames(disk);
+  constructor(base: Base, reader: CommitReader, newest: NewestVersion) {
+    this.#base = base;
+    this.#reader = reader;
+    this.#newest = newest;
   }
 
-  /** Creates a marker and syncs it. Calls `onMade` as soon as it is created, but not if it existed already. */
-  async place(marker: Marker, onMade: () => void = () => {}): Promise<void> {
-    const folder = this.#day(marker.tree, marker.day);
-    const place = async () => {
-      if (await this.#disk.create(join(folder, marker.name))) onMade();
-      await this.#disk.syncFolder(folder);
-    };
-    await this.#folders.within(folder, place, isOld(marker.day));
-  }
-
-  /** Creates the missing ones of several markers, with one sync per day. */
-  async placeAll(markers: readonly Marker[]): Promise<void> {
+  /** Creates markers and syncs them, with one sync per day. Calls `onMade` for each that did not exist. */
+  async place(markers: readonly Marker[], onMade: (marker: Marker) => void = () => {}): Promise<void> {
+    const { disk, folders } = this.#base;
     const days = new Map<string, Marker[]>();
     for (const marker of markers) {
       const folder = this.#day(marker.tree, marker.day);
@@ -99,51 +95,30 @@ export class MarkerTrees {
     }
     for (const [folder, ofDay] of days) {
       const place = async () => {
-        for (const { name } of ofDay) await this.#disk.create(join(folder, name));
-        await this.#disk.syncFolder(folder);
+        for (const marker of ofDay) if (await disk.create(join(folder, marker.name))) onMade(marker);
+        await disk.syncFolder(folder);
       };
-      await this.#folders.within(
-        folder,
-        place,
-        ofDay.some(({ day }) => isOld(day)),
-      );
+      const isTransient = ofDay.some(({ day }) => isOld(day));
+      await folders.within(folder, place, isTransient);
     }
   }
 
   /** Removes a marker. A failure does no harm, since lists compare with the session. */
   async remove(marker: Marker): Promise<void> {
-    await this.#disk.drop(this.path(marker));
+    await this.#base.disk.drop(this.#path(marker));
   }
 
   async has(marker: Marker): Promise<boolean> {
-    return this.#disk.exists(this.path(marker));
-  }
-
-  path(marker: Marker): string {
-    return join(this.#day(marker.tree, marker.day), marker.name);
-  }
-
-  /** Counts the markers of active sessions up to `upTo`. */
-  async countActive(upTo: number): Promise<number> {
-    let count = 0;
-    for (const day of await this.#days("active")) {
-      for (const name of await this.#dayNames("active", day)) {
-        if (count >= upTo) return count;
-        if (parseMarker("active", day, name) !== undefined) count++;
-      }
-    }
-    return count;
+    return this.#base.disk.exists(this.#path(marker));
   }
 
   /** Yields the markers after `after` (or all), newest first, then by id, in batches. */
-  async *walk(tree: Tree, after: Marker | undefined, size: number): AsyncGenerator<readonly MarkerEntry[]> {
+  async *walk(tree: Tree, after?: ListPosition, size = BATCH): AsyncGenerator<readonly MarkerEntry[]> {
     let batch: MarkerEntry[] = [];
     for (const day of await this.#days(tree)) {
-      if (after !== undefined && day > after.day) continue;
-      const names = await this.#dayNames(tree, day);
-      for (const name of inOrder(names, day === after?.day ? after.name : undefined, size)) {
-        const entry = parseMarker(tree, day, name);
-        if (entry === undefined) continue;
+      if (after !== undefined && day > after.createdAt.slice(0, 10)) continue;
+      for (const entry of (await this.#entries(tree, day)).sort(comparePositions)) {
+        if (after !== undefined && comparePositions(entry, after) <= 0) continue;
         batch.push(entry);
         if (batch.length < size) continue;
         yield batch;
@@ -153,129 +128,69 @@ export class MarkerTrees {
     yield batch;
   }
 
-  /** Returns all markers of an index, unordered. */
-  async all(tree: Tree): Promise<MarkerEntry[]> {
-    return this.#entries(tree, await this.#days(tree));
+  /** Returns all markers of an index, unordered; with `upTo`, not many more than these. */
+  async all(tree: Tree, upTo = Number.POSITIVE_INFINITY): Promise<MarkerEntry[]> {
+    const found: MarkerEntry[] = [];
+    for (const day of await this.#days(tree)) {
+      if (found.length >= upTo) break;
+      found.push(...(await this.#entries(tree, day)));
+    }
+    return found;
   }
 
   /** Returns the markers of the newest days and of one older day. The older days take turns. */
   async someDays(tree: Tree, newest: number, turn: number): Promise<MarkerEntry[]> {
     const days = await this.#days(tree);
-    const [one] = days.length > newest ? days.slice(newest + (turn % (days.length - newest))) : [];
-    return this.#entries(tree, [...days.slice(0, newest), ...(one === undefined ? [] : [one])]);
+    const older = days.slice(newest);
+    const chosen = [...days.slice(0, newest), ...older.slice(turn % Math.max(older.length, 1)).slice(0, 1)];
+    return (await Promise.all(chosen.map((day) => this.#entries(tree, day)))).flat();
   }
 
-  async #entries(tree: Tree, days: readonly string[]): Promise<MarkerEntry[]> {
-    const found: (readonly MarkerEntry[])[] = [];
-    for (const day of days) {
-      const names = await this.#dayNames(tree, day);
-      const parsed = () => names.map((name) => parseMarker(tree, day, name)).filter((entry) => entry !== undefined);
-      const entries = this.#parsed.get(names) ?? parsed();
-      this.#parsed.set(names, entries);
-      found.push(entries);
-    }
-    return found.flat();
-  }
-
-  async #days(tree: Tree): Promise<readonly string[]> {
-    const names = await this.#disk.names(this.#layout.top(tree));
-    return names.filter(isDay).sort().reverse();
-  }
-
-  async #dayNames(tree: Tree, day: string): Promise<readonly string[]> {
-    const folder = this.#day(tree, day);
-    const names = await this.#names.read(folder);
-    if (names.length === 0 && isOld(day)) this.#background.run(folder, () => this.#disk.fs.rmdir(folder));
-    return names;
-  }
-
-  #day(tree: Tree, day: string): string {
-    return join(this.#layout.top(tree), day);
-  }
-}
-
-// Only old days are deleted when empty, so writers may cache the folders of newer days only.
-function isOld(day: string): boolean {
-  return Date.now() - Date.parse(day) > KEEP_EMPTY_MS;
-}
-
-/**
- * A writer creates its marker right before its commit. A marker without a commit after this time was left by a crash.
- */
-const ORPHAN_MS = 3_600_000;
-/** Sessions read in parallel. */
-const BATCH = 64;
-
-/** The header of a session's newest commit, if it can be read. */
-type FoundHeader = CommitHeader | "damaged" | undefined;
-
-/** Compares markers with sessions and removes false markers. */
-export class MarkerCheck {
-  readonly #disk: Disk;
-  readonly #layout: StoreLayout;
-  readonly #reader: CommitReader;
-  readonly #trees: MarkerTrees;
-  readonly #newest: NewestVersion;
-  readonly #background: Background;
-
-  constructor(
-    { disk, layout, background }: { disk: Disk; layout: StoreLayout; background: Background },
-    reader: CommitReader,
-    trees: MarkerTrees,
-    newest: NewestVersion,
-  ) {
-    this.#disk = disk;
-    this.#layout = layout;
-    this.#reader = reader;
-    this.#trees = trees;
-    this.#newest = newest;
-    this.#background = background;
-  }
-
-  /**
-   * Returns the header of a session's newest commit. Lists skip a damaged session; reading that session reports the
-   * damage.
-   */
+  /** Returns the header of a session's newest commit. Reading a damaged session reports the damage. */
   async header(id: SessionId): Promise<FoundHeader> {
-    try {
-      return await this.#newest.header(id);
-    } catch (error) {
-      if (isPhasegateError(error, "TAMPERED")) return "damaged";
-      throw error;
-    }
+    return this.#newest.header(id).catch((error) => orDamaged(error) ?? "damaged");
   }
 
   /** Compares a marker with the session's newest commit, and removes it in the background if it is false. */
-  check(entry: MarkerEntry, newest: CommitHeader | undefined): void {
+  check(entry: MarkerEntry, newest: FoundHeader): void {
     const { marker, sessionId: id } = entry;
-    if (newest === undefined) this.#background.run(id, () => this.#removeOrphan(entry));
-    else if (isFalse(entry, newest)) this.#background.run(id, () => this.remove(id, marker));
+    if (newest === "damaged") return;
+    if (newest === undefined) this.#base.background.run(id, () => this.#removeOrphan(entry));
+    else if (isFalse(entry, newest)) this.#base.background.run(id, () => this.removeUnneeded(id, marker));
+  }
+
+  /** Yields all markers of an index with their sessions, and checks each. */
+  async *checkAll(tree: Tree): AsyncGenerator<{ readonly entry: MarkerEntry; readonly newest: FoundHeader }> {
+    for await (const batch of this.walk(tree)) {
+      const headers = await Promise.all(batch.map(({ sessionId }) => this.header(sessionId)));
+      for (const [index, entry] of batch.entries()) {
+        this.check(entry, headers[index]);
+        yield { entry, newest: headers[index] };
+      }
+    }
   }
 
   /**
-   * Counts the sessions whose newest commit is active, up to `upTo`. False markers, left by a crash or a suspended
-   * process, are not counted and are removed.
+   * Counts active sessions up to `upTo`. Reads sessions only if their markers reach it: false markers, left by a crash or a
+   * suspended process, are then not counted, and removed.
    */
   async countActive(upTo: number): Promise<number> {
+    const markers = await this.all("active", upTo);
+    if (markers.length < upTo) return markers.length;
     const active = new Set<SessionId>();
-    for await (const batch of this.#trees.walk("active", undefined, BATCH)) {
-      const headers = await Promise.all(batch.map(({ sessionId }) => this.header(sessionId)));
-      for (const [index, entry] of batch.entries()) {
-        const newest = headers[index];
-        if (newest === "damaged" || newest === undefined || !isFalse(entry, newest)) active.add(entry.sessionId);
-        if (newest !== "damaged") this.check(entry, newest);
-      }
+    for await (const { entry, newest } of this.checkAll("active")) {
+      if (newest === "damaged" || newest === undefined || !isFalse(entry, newest)) active.add(entry.sessionId);
       if (active.size >= upTo) return upTo;
     }
     return active.size;
   }
 
   /** Removes a marker unless the session's newest commit needs it. */
-  async remove(id: SessionId, marker: Marker): Promise<void> {
+  async removeUnneeded(id: SessionId, marker: Marker): Promise<void> {
     if (await this.#isNeeded(id, marker)) return;
     // Sync the commit that made the marker false: it must not be lost once the marker is gone.
-    await this.#reader.sync(this.#layout.place(id));
-    await this.#trees.remove(marker);
+    await this.#reader.sync(this.#base.layout.place(id));
+    await this.remove(marker);
     // The commit that needs it may have been published just now.
     if (await this.#isNeeded(id, marker)) await this.restore(id, marker);
   }
@@ -285,10 +200,10 @@ export class MarkerCheck {
    * writer found no marker to remove.
    */
   async restore(id: SessionId, marker: Marker): Promise<void> {
-    await this.#trees.place(marker);
+    await this.place([marker]);
     if (await this.#isNeeded(id, marker)) return;
-    await this.#reader.sync(this.#layout.place(id));
-    await this.#trees.remove(marker);
+    await this.#reader.sync(this.#base.layout.place(id));
+    await this.remove(marker);
   }
 
   async #isNeeded(id: SessionId, marker: Marker): Promise<boolean> {
@@ -297,9 +212,36 @@ export class MarkerCheck {
   }
 
   async #removeOrphan({ sessionId: id, marker }: MarkerEntry): Promise<void> {
-    const stat = await this.#disk.stat(this.#trees.path(marker));
+    const { disk, layout } = this.#base;
+    const stat = await disk.stat(this.#path(marker));
     if (stat === undefined || Date.now() - stat.mtimeMs < ORPHAN_MS) return;
-    if ((await this.#disk.now(this.#layout.top("trash"))) - stat.mtimeMs >= ORPHAN_MS) await this.remove(id, marker);
+    const now = await disk.now(layout.top("trash"));
+    if (now - stat.mtimeMs >= ORPHAN_MS) await this.removeUnneeded(id, marker);
+  }
+
+  /** Returns the days of an index, newest first. */
+  async #days(tree: Tree): Promise<readonly string[]> {
+    const names = await this.#base.disk.names(this.#base.layout.top(tree));
+    return names
+      .filter((name) => isIsoTime(`${name}T00:00:00.000Z`))
+      .sort()
+      .reverse();
+  }
+
+  async #entries(tree: Tree, day: string): Promise<MarkerEntry[]> {
+    const { background, disk } = this.#base;
+    const folder = this.#day(tree, day);
+    const names = await disk.names(folder);
+    if (names.length === 0 && isOld(day)) background.run(folder, () => disk.fs.rmdir(folder));
+    return names.map((name) => parseMarker(tree, day, name)).filter((entry) => entry !== undefined);
+  }
+
+  #day(tree: Tree, day: string): string {
+    return join(this.#base.layout.top(tree), day);
+  }
+
+  #path({ tree, day, name }: Marker): string {
+    return join(this.#day(tree, day), name);
   }
 }
 
@@ -310,7 +252,7 @@ function isFalse({ marker, version }: MarkerEntry, newest: CommitHeader): boolea
 
 /** Returns true if the session's newest commit needs the marker. */
 function isTrue(marker: Marker, { summary }: Pick<CommitHeader, "summary">): boolean {
-  if (marker.tree === "active" && summary.status !== "active") return false;
-  const { day, name } = marker.tree === "active" ? activeMarker(summary) : allMarker(summary);
-  return marker.day === day && marker.name === name;
+  return markersOf(summary).some(
+    ({ tree, day, name }) => tree === marker.tree && day === marker.day && name === marker.name,
+  );
 }

@@ -1,192 +1,64 @@
-/** The objects that the operations of one store share, the heartbeats of its watchers, and what is swept away. */
-import { randomUUID } from "node:crypto";
-import { dirname, join } from "node:path";
-import type { Commit } from "../../ports/storage-adapter.js";
-import { isSessionId, type SessionId } from "../../workflow/names.js";
+/** The objects that the operations of one store share, and the removal of a session. */
+import { dirname } from "node:path";
+import type { SessionId } from "../../workflow/names.js";
+import { orDamaged } from "../common/failures.js";
 import { PayloadFiles } from "./commit-file.js";
-import { type Disk, ignore, ignoreMissing, TEMPORARY } from "./disk.js";
-import { Background, Folders, type SessionPlace, type StoreLayout } from "./layout.js";
-import { MarkerCheck, MarkerTrees } from "./markers.js";
-import type { Publisher } from "./publish.js";
-import { CommitReader, Heads, KnownVersions, NewestVersion } from "./read.js";
+import type { Disk } from "./disk.js";
+import type { Publisher, StoreLayout } from "./layout.js";
+import { Background, type Base, Folders } from "./layout.js";
+import { activeMarker, allMarker, Markers } from "./markers.js";
+import { CommitReader, Heads, NewestVersion } from "./read.js";
+import { Trash, Watchers } from "./trash.js";
 
-/** Interval of a watcher's heartbeat, and the age from which it counts as dead. */
-const HEARTBEAT_MS = 10_000;
-const DEAD_AFTER_MS = 60_000;
-
-/** Names of heartbeat files. Other files in the folder are not touched. */
-const HEARTBEAT_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** Called with each version that this process may have written. */
-type AppendListener = (id: SessionId, version: number) => void;
-
-/**
- * The watchers of this store. Those in this process are told of its appends. All of them keep a heartbeat file, so
- * that a removed session stays in the trash until they have read its last commits.
- */
-class Watchers {
-  readonly #disk: Disk;
-  readonly #layout: StoreLayout;
-  readonly #listeners = new Set<AppendListener>();
-
-  constructor(disk: Disk, layout: StoreLayout) {
-    this.#disk = disk;
-    this.#layout = layout;
-  }
-
-  /** Registers a watcher immediately. `isIn` resolves when other processes can see it; `leave` unregisters it. */
-  enter(listener: AppendListener): { readonly isIn: Promise<void>; leave(): Promise<void> } {
-    const path = join(this.#layout.top("watching"), randomUUID());
-    this.#listeners.add(listener);
-    const heartbeat = setInterval(() => void this.#disk.stamp(path).catch(ignore), HEARTBEAT_MS);
-    // A watch that is never ended must not keep the process alive.
-    heartbeat.unref();
-    const isIn = this.#disk.stamp(path);
-    return {
-      isIn,
-      leave: async () => {
-        clearInterval(heartbeat);
-        this.#listeners.delete(listener);
-        await isIn.catch(ignore);
-        await this.#disk.drop(path);
-      },
-    };
-  }
-
-  tell({ sessionId, version }: Commit): void {
-    for (const listener of this.#listeners) listener(sessionId, version);
-  }
-
-  /** Returns true if anybody watches. Deletes the heartbeats of dead processes. */
-  async any(): Promise<boolean> {
-    if (this.#listeners.size > 0) return true;
-    const folder = this.#layout.top("watching");
-    const names = (await this.#disk.names(folder)).filter((name) => HEARTBEAT_NAME.test(name));
-    if (names.length === 0) return false;
-    const now = await this.#disk.now(this.#layout.top("trash"));
-    const alive = await Promise.all(names.map((name) => this.#isAlive(join(folder, name), now)));
-    return alive.includes(true);
-  }
-
-  async #isAlive(path: string, now: number): Promise<boolean> {
-    const stat = await this.#disk.stat(path);
-    if (stat === undefined) return false;
-    if (now - stat.mtimeMs < DEAD_AFTER_MS) return true;
-    await this.#disk.drop(path);
-    return false;
-  }
+/** The numbers among the options of a store. */
+export interface Limits {
+  readonly maxCommitBytes: number;
+  readonly watchIntervalMs: number;
+  readonly copyWindowMs: number;
 }
 
 /** The shared objects of a store. */
-export type StoreParts = ReturnType<typeof createStoreParts>;
+export type Store = ReturnType<typeof createStore>;
 
 /** Creates the shared objects of a store. */
-export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Publisher, maxCommitBytes: number) {
-  const background = new Background();
-  const folders = new Folders(disk);
-  const known = new KnownVersions();
-  const reader = new CommitReader(disk, publisher);
-  const heads = new Heads(disk, background, reader);
-  const newest = new NewestVersion(disk, layout, reader, known);
-  const payloads = new PayloadFiles(disk, layout, folders, maxCommitBytes);
-  const trees = new MarkerTrees(disk, layout, folders, background);
-  const markerCheck = new MarkerCheck({ disk, layout, background }, reader, trees, newest);
-  const trash = new Trash(disk, layout);
-  const watchers = new Watchers(disk, layout);
-  const stored = { heads, known, newest, payloads, reader };
-  return { ...stored, background, disk, folders, layout, markerCheck, publisher, trash, trees, watchers };
-}
-
-/** No call takes this long: older temp files were left by a crash. */
-const LEFT_MS = 3_600_000;
-
-/** Deletes temp files that crashes left in a session's folder and among its payloads. */
-export async function sweepTemporary(disk: Disk, folder: string): Promise<void> {
-  for (const place of [folder, join(folder, "payloads")]) await sweepOld(disk, place);
+export function createStore(disk: Disk, layout: StoreLayout, publisher: Publisher, limits: Limits) {
+  const base: Base = { disk, layout, publisher, folders: new Folders(disk), background: new Background() };
+  const reader = new CommitReader(base);
+  const newest = new NewestVersion(base, reader);
+  return {
+    ...base,
+    limits,
+    reader,
+    newest,
+    heads: new Heads(base, reader),
+    markers: new Markers(base, reader, newest),
+    payloads: new PayloadFiles(base, limits.maxCommitBytes),
+    trash: new Trash(base),
+    watchers: new Watchers(base),
+  };
 }
 
 /**
- * Deletes the old temp files in a folder. Their age is measured by the file system's clock, which stamped them: this
- * process's clock may be hours ahead, and calls of others may be running.
+ * Removes a session, if it exists: the id is marked as used, the folder is moved to the trash in one step, then it is
+ * deleted. The next removal completes one that died in between; lists remove its markers.
  */
-async function sweepOld(disk: Disk, folder: string): Promise<void> {
-  const paths = (await disk.names(folder))
-    .filter((name) => name.startsWith(TEMPORARY))
-    .map((name) => join(folder, name));
-  const times = await Promise.all(paths.map(async (path) => (await disk.stat(path))?.mtimeMs));
-  // If nothing is old by this process's clock, skip the file that asks for the other clock.
-  if (!times.some((time) => time !== undefined && isOld(time, Date.now()))) return;
-  const now = await disk.now(folder);
-  for (const [index, path] of paths.entries()) {
-    const time = times[index];
-    if (time !== undefined && isOld(time, now)) await disk.dropFolder(path);
-  }
-}
-
-function isOld(time: number, now: number): boolean {
-  return now - time > LEFT_MS;
-}
-
-/** A removed session's folder in the trash. */
-export interface TrashEntry {
-  readonly name: string;
-  readonly path: string;
-  readonly id: SessionId;
-  /** The time of removal in milliseconds, by the file system's clock. */
-  readonly at: number;
-}
-
-/** Names of trash folders. Other files there are not touched. */
-const NAME = /^removed~([^~]+)~(\d{1,15})~[0-9a-f-]{36}$/;
-
-/** A removed session is kept this long for watchers to read its last commits. */
-const GRACE_MS = 60_000;
-
-/** The folders of removed sessions: moved here by one rename, deleted afterwards. */
-class Trash {
-  readonly #disk: Disk;
-  readonly #layout: StoreLayout;
-
-  constructor(disk: Disk, layout: StoreLayout) {
-    this.#disk = disk;
-    this.#layout = layout;
-  }
-
-  /** Moves a session's folder here and returns its new path; undefined if another process was faster. */
-  async put({ id, folder }: SessionPlace): Promise<string | undefined> {
-    const trash = this.#layout.top("trash");
-    const now = Math.floor(await this.#disk.now(trash));
-    const to = join(trash, `removed~${id}~${now}~${randomUUID()}`);
-    const isMoved = await this.#disk
-      .replace(folder, to)
-      .then(() => true)
-      .catch(ignoreMissing);
-    if (!isMoved) return undefined;
-    // Without the sync, a power failure could bring the folder back with some of its files deleted.
-    await this.#disk.syncFolder(dirname(folder)).catch(ignoreMissing);
-    return to;
-  }
-
-  /** Returns the removed sessions. */
-  async entries(): Promise<TrashEntry[]> {
-    const folder = this.#layout.top("trash");
-    return (await this.#disk.names(folder)).flatMap((name) => {
-      const [, id, at] = NAME.exec(name) ?? [];
-      return isSessionId(id) ? [{ name, path: join(folder, name), id, at: Number(at) }] : [];
-    });
-  }
-
-  /** Deletes what dead processes left and what watchers have had time to read. */
-  async empty(isWatched: boolean): Promise<void> {
-    const folder = this.#layout.top("trash");
-    const entries = await this.entries();
-    const now = isWatched && entries.length > 0 ? await this.#disk.now(folder) : 0;
-    for (const { path, id, at } of entries) {
-      if (isWatched && now - at < GRACE_MS) continue;
-      // The process that moved a folder may have died before its sync.
-      await this.#disk.syncFolder(this.#layout.shelf(id)).catch(ignoreMissing);
-      await this.#disk.dropFolder(path);
-    }
-    await sweepOld(this.#disk, folder);
-  }
+export async function removeSession(store: Store, id: SessionId): Promise<void> {
+  const { background, disk, folders, layout, markers, newest, trash, watchers } = store;
+  const at = layout.place(id);
+  if (!(await disk.exists(at.folder))) return;
+  // A damaged session must be removable too. Lists remove its markers later.
+  const header = await newest.header(id).catch(orDamaged);
+  // Synced before the folder disappears: no session can begin under the id again.
+  const mark = layout.removed(id);
+  await folders.within(dirname(mark), async () => {
+    await disk.touch(mark);
+    await disk.syncFolder(dirname(mark));
+  });
+  const folder = await trash.put(at);
+  newest.forget(id);
+  if (header !== undefined)
+    await Promise.all([allMarker, activeMarker].map((of) => markers.remove(of(header.summary))));
+  // Watchers read the last commits from the trash.
+  if (await watchers.any()) return;
+  if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
 }

@@ -7,46 +7,9 @@ import type { Commit } from "../../ports/storage-adapter.js";
 import { RecentMap } from "../../workflow/cache.js";
 import type { SessionId } from "../../workflow/names.js";
 import { type CommitHeader, type Pack, Packs, parseCommit, parseHeader } from "./commit-file.js";
-import { type Disk, ignore, ignoreMissing, readAndClose, temporaryName } from "./disk.js";
-import { throwDamage } from "./failures.js";
-import type { Background, SessionPlace, StoreLayout } from "./layout.js";
-import type { Publisher } from "./publish.js";
-
-/** A version that was seen on the disk. Versions never change, so this stays true. */
-interface KnownVersion {
-  readonly version: number;
-  readonly hash: string;
-}
-
-const MAX_KNOWN = 1024;
-
-/** The newest version that this process has seen of each recently used session. */
-export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
-  constructor() {
-    super(MAX_KNOWN);
-  }
-
-  /** Records a version unless a newer one is known. */
-  note(id: SessionId, { version, hash }: KnownVersion): void {
-    const before = this.get(id);
-    if (before !== undefined && (before.version > version || before.hash === hash)) return;
-    this.set(id, { version, hash });
-  }
-
-  forget(id: SessionId): void {
-    this.delete(id);
-  }
-}
-
-/** How much of a commit's file is read, and how it is parsed; undefined if the bytes do not suffice. */
-interface Part<T> {
-  readonly bytes: number;
-  parse(data: Buffer, id: SessionId, version: number): T | undefined;
-}
-
-const COMMIT: Part<Commit> = { bytes: Number.POSITIVE_INFINITY, parse: parseCommit };
-/** Most headers are shorter. A longer one costs a second read. */
-const HEADER: Part<CommitHeader> = { bytes: 2048, parse: parseHeader };
+import { temporaryIn } from "./disk.js";
+import { ignoreMissing, throwDamage } from "./failures.js";
+import type { Base, SessionPlace } from "./layout.js";
 
 /** The file of a version. */
 interface Found {
@@ -55,6 +18,9 @@ interface Found {
   /** The number of versions that are in the pack, looked at once the file was open. */
   readonly packed: number;
 }
+
+/** Most headers are shorter. A longer one costs a second read. In bytes. */
+const HEADER_BYTES = 2048;
 
 /** The maximum size of a hint. */
 const HINT_BYTES = 256;
@@ -77,14 +43,12 @@ interface Hint {
  * contain the version after the file had been opened.
  */
 export class CommitReader {
-  readonly #disk: Disk;
-  readonly #publisher: Publisher;
+  readonly #base: Base;
   readonly #packs: Packs;
 
-  constructor(disk: Disk, publisher: Publisher) {
-    this.#disk = disk;
-    this.#publisher = publisher;
-    this.#packs = new Packs(disk);
+  constructor(base: Base) {
+    this.#base = base;
+    this.#packs = new Packs(base.disk);
   }
 
   /** Returns a commit. */
@@ -95,28 +59,32 @@ export class CommitReader {
 
   /** Returns a commit without its body, reading no more than necessary. */
   async header(at: SessionPlace, version: number): Promise<CommitHeader | undefined> {
-    const { data } = await this.file(at, version, HEADER.bytes);
-    return data && (parseHeader(data, at.id, version) ?? this.commit(at, version));
+    const { data } = await this.file(at, version, HEADER_BYTES);
+    return data && this.headerIn(data, at, version);
   }
 
-  /** Returns a version's file or its first bytes, unparsed. Looks at the pack after `before`. */
-  async file(at: SessionPlace, version: number, bytes?: number, before?: Promise<unknown>): Promise<Found> {
+  /** Returns the header in the first bytes of a version's file. */
+  async headerIn(start: Buffer, at: SessionPlace, version: number): Promise<CommitHeader | undefined> {
+    return parseHeader(start, at.id, version) ?? this.commit(at, version);
+  }
+
+  /** Returns a version's file or its first bytes, unparsed. */
+  async file(at: SessionPlace, version: number, bytes?: number): Promise<Found> {
     try {
-      const pack = this.#publisher.path(at.folder, 1);
+      const pack = this.#base.publisher.path(at.folder, 1);
       if (this.#packs.isKnown(pack, version)) {
-        await before;
         const found = await this.#packs.read(pack, version, bytes);
         if (found !== undefined) return found;
       }
-      const file = await this.#disk.open(this.#publisher.path(at.folder, version));
-      const look = () => this.#packs.look(pack).catch((error) => throwDamage(error, at.id, 1));
-      const looking = before === undefined ? look() : before.then(look);
-      const reading = Promise.resolve(file && readAndClose(file, bytes));
-      reading.catch(ignore);
-      const { count: packed } = await looking;
+      const [own] = await Promise.allSettled([
+        this.#base.disk.read(this.#base.publisher.path(at.folder, version), bytes),
+      ]);
+      const { count: packed } = await this.pack(at);
       const found = version <= packed ? await this.#packs.read(pack, version, bytes) : undefined;
+      if (found !== undefined) return found;
       // If the version is in the pack, its own file does not count, not even if it can't be read.
-      return found ?? { data: await reading, packed };
+      if (own.status === "rejected") throw own.reason;
+      return { data: own.value, packed };
     } catch (error) {
       return throwDamage(error, at.id, version);
     }
@@ -124,14 +92,11 @@ export class CommitReader {
 
   /** Reads `head`. Nothing else in the file is used. */
   async hint({ id, folder }: SessionPlace): Promise<Hint> {
-    try {
-      const file = await this.#disk.open(join(folder, "head"));
-      const start = file && (await readAndClose(file, HINT_BYTES));
-      const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
-      return { version: owner === id ? Number(version) : 0, folder: place };
-    } catch (error) {
-      return throwDamage(error, id, 0);
-    }
+    const start = await this.#base.disk
+      .read(join(folder, "head"), HINT_BYTES)
+      .catch((error) => throwDamage(error, id, 0));
+    const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
+    return { version: owner === id ? Number(version) : 0, folder: place };
   }
 
   /** Returns the highest version in a session's folder without reading it; 0 if there is none. */
@@ -142,24 +107,26 @@ export class CommitReader {
 
   /** Returns the versions that have a file of their own, in order. Version 1 is the first commit or the pack. */
   async versions({ id, folder }: SessionPlace): Promise<number[]> {
-    const names = await this.#disk.names(folder).catch((error) => throwDamage(error, id, 0));
-    const versions = names.map((name) => this.#publisher.versionOf(name));
+    const names = await this.#base.disk.names(folder).catch((error) => throwDamage(error, id, 0));
+    const versions = names.map((name) => this.#base.publisher.versionOf(name));
     return versions.filter((version) => version > 0).sort((one, other) => one - other);
   }
 
   /** Returns the state of a session's pack. */
-  async pack({ id, folder }: SessionPlace): Promise<Pack> {
-    return this.#packs.look(this.#publisher.path(folder, 1)).catch((error) => throwDamage(error, id, 1));
+  async pack(at: SessionPlace): Promise<Pack> {
+    return this.#packs.look(this.#base.publisher.path(at.folder, 1)).catch((error) => throwDamage(error, at.id, 1));
   }
 
   /** Passes the files of a session's packed versions to `use`, in order. Returns their number. */
-  async eachPacked({ id, folder }: SessionPlace, use: (data: Buffer) => Promise<void>): Promise<number> {
-    return this.#packs.each(this.#publisher.path(folder, 1), use).catch((error) => throwDamage(error, id, 1));
+  async eachPacked(at: SessionPlace, use: (data: Buffer) => Promise<void>): Promise<number> {
+    return this.#packs
+      .each(this.#base.publisher.path(at.folder, 1), use)
+      .catch((error) => throwDamage(error, at.id, 1));
   }
 
   /** Syncs the versions in a session's folder; returns false if there is no such folder. */
   async sync({ folder }: SessionPlace): Promise<boolean> {
-    const synced = this.#disk.syncFolder(folder).then(() => true);
+    const synced = this.#base.disk.syncFolder(folder).then(() => true);
     return (await synced.catch(ignoreMissing)) ?? false;
   }
 
@@ -168,29 +135,49 @@ export class CommitReader {
   }
 
   /** Returns true if a version has a file of its own. */
-  async hasFile({ id, folder }: SessionPlace, version: number): Promise<boolean> {
-    const path = this.#publisher.path(folder, version);
-    return this.#disk.exists(path).catch((error) => throwDamage(error, id, version));
+  async hasFile(at: SessionPlace, version: number): Promise<boolean> {
+    return this.#base.disk
+      .exists(this.#base.publisher.path(at.folder, version))
+      .catch((error) => throwDamage(error, at.id, version));
   }
 }
 
-/** Sessions whose versions are remembered from lists; beyond it, all are forgotten. */
-const MAX_LISTED = 4096;
+/** A version that was seen on the disk. Versions never change, so this stays true unless a backup is restored. */
+interface Known {
+  readonly version: number;
+  /** Its hash, if it is synced: lists sync nothing. */
+  readonly hash: string | undefined;
+}
+
+/** How many sessions' newest versions are kept: with one, a read looks at two files and not at three, and syncs nothing. */
+const MAX_KNOWN = 4096;
 
 /** Finds the newest version of a session from the best available hint. */
 export class NewestVersion {
+  readonly #base: Base;
   readonly #reader: CommitReader;
-  readonly #known: KnownVersions;
-  readonly #disk: Disk;
-  readonly #layout: StoreLayout;
-  /** The version that a list found last. */
-  readonly #listed = new Map<SessionId, number>();
+  readonly #known = new RecentMap<SessionId, Known>(MAX_KNOWN);
 
-  constructor(disk: Disk, layout: StoreLayout, reader: CommitReader, known: KnownVersions) {
+  constructor(base: Base, reader: CommitReader) {
+    this.#base = base;
     this.#reader = reader;
-    this.#known = known;
-    this.#disk = disk;
-    this.#layout = layout;
+  }
+
+  /** Returns the newest version that this process has seen. */
+  known(id: SessionId): Known | undefined {
+    return this.#known.get(id);
+  }
+
+  /** Records a version unless a newer one is known. */
+  note(id: SessionId, version: number, hash?: string): void {
+    const before = this.#known.get(id);
+    if (before === undefined || before.version < version || (before.version === version && hash !== undefined)) {
+      this.#known.set(id, { version, hash });
+    }
+  }
+
+  forget(id: SessionId): void {
+    this.#known.delete(id);
   }
 
   /**
@@ -198,30 +185,27 @@ export class NewestVersion {
    * was read must survive a power failure.
    */
   async commit(id: SessionId): Promise<Commit | undefined> {
-    const at = this.#layout.place(id);
+    const at = this.#base.layout.place(id);
     const known = this.#known.get(id);
-    const seen = Math.max(known?.version ?? 0, this.#listed.get(id) ?? 0);
-    const commit = await this.#find(at, seen, COMMIT);
+    const found = await this.#find(at);
+    const commit = found && parseCommit(found.data, id, found.version);
     // What this process knows was synced.
     if (commit !== undefined && commit.hash === known?.hash) return commit;
     if (commit === undefined || !(await this.#reader.sync(at))) {
-      this.#known.forget(id);
+      this.forget(id);
       return undefined;
     }
-    this.#known.note(id, commit);
+    this.note(id, commit.version, commit.hash);
     return commit;
   }
 
-  /**
-   * Returns the newest header. It is not recorded as known: a list would evict the sessions in use, and the commit
-   * may not be synced.
-   */
+  /** Returns the newest header. The commit may not be synced. */
   async header(id: SessionId): Promise<CommitHeader | undefined> {
-    const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
-    const header = await this.#find(this.#layout.place(id), seen, HEADER);
-    if (this.#listed.size >= MAX_LISTED) this.#listed.clear();
-    if (header !== undefined) this.#listed.set(id, header.version);
-    return header;
+    const at = this.#base.layout.place(id);
+    const found = await this.#find(at, HEADER_BYTES);
+    if (found === undefined) return undefined;
+    this.note(id, found.version);
+    return this.#reader.headerIn(found.data, at, found.version);
   }
 
   /**
@@ -229,34 +213,33 @@ export class NewestVersion {
    * the folder's names, so a higher version does not mean that commits are missing.
    */
   async hint(id: SessionId): Promise<number> {
-    const at = this.#layout.place(id);
+    const at = this.#base.layout.place(id);
     const { version, folder } = await this.#reader.hint(at);
-    return folder === undefined || folder === (await this.#disk.fileNumber(at.folder)) ? version : 0;
+    return folder === undefined || folder === (await this.#base.disk.identity(at.folder))?.number ? version : 0;
   }
 
   // This process's memory is a better hint than `head`, which is written after the answer. Both are only hints: a backup
   // may have been restored, and `head` may be wrong.
-  async #find<T extends CommitHeader>(at: SessionPlace, seen: number, part: Part<T>): Promise<T | Commit | undefined> {
-    const newest = await this.#from(at, seen, part);
+  async #find(at: SessionPlace, bytes?: number) {
+    const newest = await this.#from(at, this.#known.get(at.id)?.version ?? 0, bytes);
     if (newest !== undefined) return newest;
-    this.#known.forget(at.id);
-    this.#listed.delete(at.id);
-    const hinted = await this.#from(at, (await this.#reader.hint(at)).version, part);
-    return hinted ?? this.#from(at, await this.#reader.highest(at), part);
+    this.forget(at.id);
+    const hinted = await this.#from(at, (await this.#reader.hint(at)).version, bytes);
+    return hinted ?? this.#from(at, await this.#reader.highest(at), bytes);
   }
 
-  /** Returns the newest version, if the given version or a later one exists. */
-  async #from<T>(at: SessionPlace, version: number, part: Part<T>): Promise<T | Commit | undefined> {
+  /** Returns the newest version, if the given version or a later one exists. The given one nearly always is the newest. */
+  async #from(
+    at: SessionPlace,
+    version: number,
+    bytes?: number,
+  ): Promise<{ readonly version: number; readonly data: Buffer } | undefined> {
     if (version === 0) return undefined;
-    // The given version is nearly always the newest: read it while looking for the next one. Look at the pack last: a
-    // version whose file is gone was packed before.
-    const next = this.#reader.hasFile(at, version + 1);
-    const reading = this.#reader.file(at, version, part.bytes, next);
-    reading.catch(ignore);
-    if (await next) return this.#from(at, await this.#gallop(at, version + 1), part);
-    const { data, packed } = await reading;
-    if (packed > version) return this.#from(at, packed, part);
-    return data && (part.parse(data, at.id, version) ?? this.#from(at, version, COMMIT));
+    if (await this.#reader.hasFile(at, version + 1)) return this.#from(at, await this.#gallop(at, version + 1), bytes);
+    // The pack is looked at last: a version whose file is gone was packed before.
+    const { data, packed } = await this.#reader.file(at, version, bytes);
+    if (packed > version) return this.#from(at, packed, bytes);
+    return data && { version, data };
   }
 
   // After the pack, versions have no gaps: search with doubling steps, then by bisection.
@@ -272,34 +255,28 @@ export class NewestVersion {
   }
 }
 
-const MAX_HEADS = 4096;
 /**
- * The time between two writes of a session's head, in milliseconds. To replace one takes as long as the rest of a
- * commit without its syncs. A reader whose head is some versions behind looks for these, which takes microseconds.
+ * The time between a commit and the write of its session's head, in milliseconds. To replace a head takes as long as the rest
+ * of a commit without its syncs. A reader whose head is some versions behind looks for these, which takes microseconds.
  */
 const PAUSE_MS = 1000;
 
 /**
- * Writes each session's `head`, a small file with the newest version. It is written up to a second after the
- * answer and not synced: readers treat it as a hint and check the versions after it.
+ * Writes each session's `head`, a small file with the newest version. It is written a second after the answer and not
+ * synced: readers treat it as a hint and check the versions after it.
  *
  * It is not a hard link to the commit: backup tools that preserve hard links would confuse later contents of the two
  * names. It contains the inode of its folder, which differs in a copy: there it may be ahead of the log.
  */
 export class Heads {
-  readonly #disk: Disk;
+  readonly #base: Base;
   readonly #reader: CommitReader;
-  readonly #background: Background;
   /** The versions to be written. */
   readonly #next = new Map<SessionId, number>();
-  readonly #folders = new Map<string, string>();
-  /** The time at which the head in a folder was last written. */
-  readonly #written = new Map<string, number>();
 
-  constructor(disk: Disk, background: Background, reader: CommitReader) {
-    this.#disk = disk;
+  constructor(base: Base, reader: CommitReader) {
+    this.#base = base;
     this.#reader = reader;
-    this.#background = background;
   }
 
   /** Records a version as the newest in the background. Of several, only the highest is written. */
@@ -307,34 +284,29 @@ export class Heads {
     const planned = this.#next.get(at.id);
     this.#next.set(at.id, Math.max(version, planned ?? 0));
     if (planned !== undefined) return;
-    this.#background.run(`${at.id} head`, async () => {
-      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
-      if (pause > 0) await this.#background.pause(pause);
+    this.#base.background.run(`${at.id} head`, async () => {
+      await this.#base.background.pause(PAUSE_MS);
       await this.#write(at);
     });
   }
 
   async #write(at: SessionPlace): Promise<void> {
     const { id, folder } = at;
+    const { disk } = this.#base;
     const version = this.#next.get(id) ?? 0;
     this.#next.delete(id);
-    const number = this.#folders.get(folder) ?? (await this.#disk.fileNumber(folder));
-    if (number === undefined) return;
-    if (this.#folders.size >= MAX_HEADS) this.#folders.clear();
-    if (this.#written.size >= MAX_HEADS) this.#written.clear();
-    this.#written.set(folder, performance.now());
-    this.#folders.set(folder, number);
+    const number = (await disk.identity(folder))?.number;
     // Another process may have written a later version meanwhile. An older one would hide that commits are gone.
     const current = await this.#reader.hint(at);
-    if (current.folder === number && current.version >= version) return;
-    const staged = join(folder, temporaryName());
+    if (number === undefined || (current.folder === number && current.version >= version)) return;
+    const staged = temporaryIn(folder);
     try {
-      await this.#disk.write(staged, `{"sessionId":"${id}","version":${version},"folder":"${number}"}\n`);
-      await this.#disk.replace(staged, join(folder, "head"));
+      await disk.write(staged, `{"sessionId":"${id}","version":${version},"folder":"${number}"}\n`);
+      await disk.replace(staged, join(folder, "head"));
       // It may have written it between the check and the replacement: its commit is there then.
       if (await this.#reader.hasFile(at, version + 1)) this.point(at, version + 1);
     } catch (error) {
-      await this.#disk.drop(staged);
+      await disk.drop(staged);
       throw error;
     }
   }

@@ -2,21 +2,35 @@
  * Watches sessions by polling. Sessions that can change are polled in every round, the others in turns; commits of
  * this process wake the watch immediately.
  */
-import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
+import { orDamaged, Pause } from "../common/failures.js";
 import { matchesQuery } from "../common/session-query.js";
-import { ignore } from "./disk.js";
-import { orDamaged } from "./failures.js";
-import { folderState } from "./layout.js";
-import { SessionLog } from "./list.js";
-import type { MarkerEntry } from "./markers.js";
-import type { StoreParts, TrashEntry } from "./parts.js";
+import type { Disk } from "./disk.js";
+import { ignore, oddityOf } from "./failures.js";
+import { readLog } from "./list.js";
+import { BATCH } from "./markers.js";
+import type { Store } from "./parts.js";
+import type { TrashEntry } from "./trash.js";
 
-/** Sessions read in parallel, and inactive sessions polled per round. */
-const BATCH = 64;
 /** Sessions that began in the newest days are polled in every round; of the older days, one per round. */
 const NEWEST_DAYS = 2;
+
+/** A folder that changed less than this ago may change again within the same tick of the file system's clock, unnoticed. */
+const STABLE_MS = 100;
+/** The same for file systems with a resolution of one or two seconds. */
+const STABLE_COARSE_MS = 2500;
+
+/** Returns a text that changes whenever a folder's entries change; undefined if there is none, or a change may be hidden. */
+async function folderStamp(disk: Disk, path: string): Promise<string | undefined> {
+  const stat = await disk.stat(path).catch((error) => {
+    // Reading a path that is no folder reports the error.
+    if (oddityOf(error) === undefined) throw error;
+  });
+  if (stat === undefined) return undefined;
+  const stableMs = Number.isInteger(stat.mtimeMs) ? STABLE_COARSE_MS : STABLE_MS;
+  return Math.abs(disk.about() - stat.mtimeMs) >= stableMs ? `${stat.ino}:${stat.mtimeMs}` : undefined;
+}
 
 /** The last known state of a session. */
 interface Watched {
@@ -26,175 +40,39 @@ interface Watched {
   stamp: string | undefined;
 }
 
-/**
- * The watched sessions, and which of them to poll in a round: those that have, or had in the last round, a marker of
- * an active session; those that begin; those to which this process appended; and some of the others, in turns.
- */
-class WatchedSessions {
-  readonly #parts: StoreParts;
-  readonly #idPrefix: string;
-  readonly #sessions = new Map<SessionId, Watched>();
-  #active: ReadonlySet<SessionId> = new Set();
-  #turn = 0;
-  #day = 0;
-
-  constructor(parts: StoreParts, idPrefix: string) {
-    this.#parts = parts;
-    this.#idPrefix = idPrefix;
-  }
-
-  get(id: SessionId): Watched | undefined {
-    return this.#sessions.get(id);
-  }
-
-  /** Adds a session from a version on; from its first one if none is given. */
-  add(id: SessionId, version = 0): Watched {
-    const watched = { version, stamp: undefined };
-    this.#sessions.set(id, watched);
-    return watched;
-  }
-
-  forget(id: SessionId): void {
-    this.#sessions.delete(id);
-  }
-
-  /** Records the newest version of all sessions. */
-  async begin(): Promise<void> {
-    for await (const batch of this.#parts.trees.walk("all", undefined, BATCH)) {
-      await Promise.all(this.#own(batch).map(async (id) => this.add(id, await this.#newest(id))));
-    }
-  }
-
-  /** Returns the sessions to poll now. `heard` are those to which this process appended. */
-  async round(heard: Iterable<SessionId>): Promise<SessionId[]> {
-    const { trees } = this.#parts;
-    const active = new Set(this.#own(await trees.all("active")));
-    const begun = this.#own(await trees.someDays("all", NEWEST_DAYS, this.#day++)).filter(
-      (id) => !this.#sessions.has(id),
-    );
-    const changing = new Set([...heard, ...active, ...this.#active, ...begun]);
-    this.#active = active;
-    const all = [...(await this.#changed(changing)), ...this.#nextInTurn()];
-    return [...new Set(all)].filter((id) => id.startsWith(this.#idPrefix));
-  }
-
-  /** Returns the sessions whose folder has changed or is gone, with one system call each. */
-  async #changed(ids: Iterable<SessionId>): Promise<SessionId[]> {
-    const { disk, layout } = this.#parts;
-    const found = await Promise.all(
-      [...ids].map(async (id) => {
-        const watched = this.#sessions.get(id) ?? this.add(id);
-        const state = await folderState(disk, layout.place(id).folder);
-        const isSame = state?.stamp !== undefined && state.stamp === watched.stamp;
-        watched.stamp = state?.stamp;
-        return isSame ? [] : [id];
-      }),
-    );
-    return found.flat();
-  }
-
-  /** Returns the next sessions in turn, whatever their folders' times are. */
-  #nextInTurn(): SessionId[] {
-    const from = this.#turn >= this.#sessions.size ? 0 : this.#turn;
-    this.#turn = from + BATCH;
-    return [...this.#sessions.keys()].slice(from, this.#turn);
-  }
-
-  #own(entries: readonly MarkerEntry[]): SessionId[] {
-    return entries.map(({ sessionId }) => sessionId).filter((id) => id.startsWith(this.#idPrefix));
-  }
-
-  async #newest(id: SessionId): Promise<number> {
-    const { layout, newest, reader } = this.#parts;
-    try {
-      return (await newest.header(id).catch(orDamaged))?.version ?? (await reader.highest(layout.place(id)));
-    } catch (error) {
-      // The path of its folder is not a folder.
-      orDamaged(error);
-      return 0;
-    }
-  }
-}
-
-/** Yields the last commits of sessions that are removed during the watch, from the trash. */
-class RemovedSessions {
-  readonly #parts: StoreParts;
-  readonly #sessions: WatchedSessions;
-  readonly #idPrefix: string;
-  readonly #seen = new Set<string>();
-
-  constructor(parts: StoreParts, sessions: WatchedSessions, idPrefix: string) {
-    this.#parts = parts;
-    this.#sessions = sessions;
-    this.#idPrefix = idPrefix;
-  }
-
-  /** Ignores what was removed before the watch. */
-  async begin(): Promise<void> {
-    for (const { name } of await this.#parts.trash.entries()) this.#seen.add(name);
-  }
-
-  /** Yields the commits of sessions removed since the last round. */
-  async *round(): AsyncGenerator<Commit> {
-    const entries = await this.#parts.trash.entries();
-    for (const entry of entries) if (!this.#seen.has(entry.name)) yield* this.#last(entry);
-    const there = new Set(entries.map(({ name }) => name));
-    for (const name of this.#seen) if (!there.has(name)) this.#forget(name);
-  }
-
-  async *#last({ name, path, id }: TrashEntry): AsyncGenerator<Commit> {
-    this.#seen.add(name);
-    if (!id.startsWith(this.#idPrefix)) return;
-    const watched = this.#sessions.get(id) ?? this.#sessions.add(id);
-    const at = { id, folder: path };
-    for (;;) {
-      const commit = await this.#parts.reader.commit(at, watched.version + 1).catch(orDamaged);
-      if (commit === undefined) return;
-      watched.version = commit.version;
-      yield commit;
-    }
-  }
-
-  #forget(name: string): void {
-    this.#seen.delete(name);
-    const [, id] = name.split("~");
-    if (isSessionId(id)) this.#sessions.forget(id);
-  }
-}
-
 /** Rounds after which the trash is emptied. */
 const EMPTY_EVERY = 50;
 
 /** Yields commits as they are appended, found by polling. */
 export class SessionWatch {
-  readonly #parts: StoreParts;
+  readonly #store: Store;
   readonly #query: SessionQuery;
   readonly #signal: AbortSignal;
-  readonly #intervalMs: number;
-  readonly #log: SessionLog;
-  readonly #sessions: WatchedSessions;
+  readonly #sessions = new Map<SessionId, Watched>();
+  /** The sessions that had a marker of an active one in the last round. */
+  #active: ReadonlySet<SessionId> = new Set();
+  /** Where the turns of the other sessions, and of the older days, stand. */
+  #turn = 0;
+  #day = 0;
+  /** The removed sessions whose last commits were yielded, by their names in the trash. */
+  readonly #removed = new Set<string>();
   /** The first version that this process appended to each session since the last round. */
   #heard = new Map<SessionId, number>();
-  #wake: () => void = ignore;
+  readonly #pause = new Pause();
   readonly #aborted = () => void this.#end();
   readonly #leave: () => Promise<void>;
-  readonly #removed: RemovedSessions;
   /** Resolves when the commits of other processes are seen, too. */
   readonly ready: Promise<void>;
   #ended: Promise<void> | undefined;
 
   /** Begins to watch immediately: all later appends of this process are seen. */
-  constructor(parts: StoreParts, query: SessionQuery, signal: AbortSignal, intervalMs: number) {
-    this.#parts = parts;
+  constructor(store: Store, query: SessionQuery, signal: AbortSignal) {
+    this.#store = store;
     this.#query = query;
     this.#signal = signal;
-    this.#intervalMs = intervalMs;
-    this.#log = new SessionLog(parts);
-    this.#sessions = new WatchedSessions(parts, query.idPrefix ?? "");
-    this.#removed = new RemovedSessions(parts, this.#sessions, query.idPrefix ?? "");
-    const { isIn, leave } = parts.watchers.enter((id, version) => {
+    const { isIn, leave } = store.watchers.enter((id, version) => {
       this.#heard.set(id, Math.min(version, this.#heard.get(id) ?? version));
-      this.#wake();
+      this.#pause.wake();
     });
     this.#leave = leave;
     this.ready = this.#begin(isIn);
@@ -205,6 +83,7 @@ export class SessionWatch {
   }
 
   async *commits(): AsyncGenerator<Commit> {
+    const { trash, limits } = this.#store;
     try {
       await this.ready;
       for (let round = 1; !this.#signal.aborted; round++) {
@@ -212,65 +91,122 @@ export class SessionWatch {
           if (!this.#signal.aborted && matchesQuery(commit.summary, this.#query)) yield commit;
           if (this.#signal.aborted) return;
         }
-        if (round % EMPTY_EVERY === 0) await this.#parts.trash.empty(true);
-        await this.#pause();
+        if (round % EMPTY_EVERY === 0) await trash.empty(true);
+        if (!this.#signal.aborted) await this.#pause.wait(limits.watchIntervalMs);
       }
     } finally {
       await this.#end();
     }
   }
 
+  /** Records the newest version of all sessions, and what was removed before the watch. */
   async #begin(isIn: Promise<void>): Promise<void> {
+    const { markers, trash } = this.#store;
     await isIn;
-    await this.#removed.begin();
-    await this.#sessions.begin();
+    for (const { name } of await trash.entries()) this.#removed.add(name);
+    for await (const batch of markers.walk("all")) {
+      const own = this.#own(batch.map(({ sessionId }) => sessionId));
+      await Promise.all(own.map(async (id) => this.#watched(id, await this.#newest(id))));
+    }
     // Some of these may be older than the version just recorded.
     for (const [id, version] of this.#heard) {
-      const watched = this.#sessions.get(id) ?? this.#sessions.add(id);
+      const watched = this.#watched(id);
       watched.version = Math.min(watched.version, version - 1);
     }
   }
 
+  async #newest(id: SessionId): Promise<number> {
+    const { layout, newest, reader } = this.#store;
+    const header = await newest.header(id).catch(orDamaged);
+    // The path of its folder may not be a folder.
+    return header?.version ?? (await reader.highest(layout.place(id)).catch(orDamaged)) ?? 0;
+  }
+
+  /** Returns a session's state. One that is new is watched from a version on. */
+  #watched(id: SessionId, version = 0): Watched {
+    const watched = this.#sessions.get(id) ?? { version, stamp: undefined };
+    this.#sessions.set(id, watched);
+    return watched;
+  }
+
   async *#round(): AsyncGenerator<Commit> {
+    for (const id of await this.#toPoll()) yield* this.#newCommits(id);
+    const entries = await this.#store.trash.entries();
+    for (const entry of entries) if (!this.#removed.has(entry.name)) yield* this.#lastCommits(entry);
+    const there = new Set(entries.map(({ name }) => name));
+    for (const name of this.#removed) if (!there.has(name)) this.#forget(name);
+  }
+
+  /**
+   * Returns the sessions to poll in this round: of those that have, or had in the last round, a marker of an active session,
+   * those that begin, and those to which this process appended, the ones whose folder has changed or is gone; and some of the
+   * others, in turns, whatever their folders' times are.
+   */
+  async #toPoll(): Promise<SessionId[]> {
+    const { disk, layout, markers } = this.#store;
     const heard = [...this.#heard.keys()];
     this.#heard = new Map();
-    for (const id of await this.#sessions.round(heard)) yield* this.#newCommits(id);
-    yield* this.#removed.round();
+    const active = new Set((await markers.all("active")).map(({ sessionId }) => sessionId));
+    const recent = (await markers.someDays("all", NEWEST_DAYS, this.#day++)).map(({ sessionId }) => sessionId);
+    const begun = recent.filter((id) => !this.#sessions.has(id));
+    const changing = this.#own([...new Set([...heard, ...active, ...this.#active, ...begun])]);
+    this.#active = active;
+    const changed = await Promise.all(
+      changing.map(async (id) => {
+        const watched = this.#watched(id);
+        const before = watched.stamp;
+        watched.stamp = await folderStamp(disk, layout.place(id).folder);
+        return watched.stamp === undefined || watched.stamp !== before ? [id] : [];
+      }),
+    );
+    const from = this.#turn >= this.#sessions.size ? 0 : this.#turn;
+    this.#turn = from + BATCH;
+    return [...new Set([...changed.flat(), ...[...this.#sessions.keys()].slice(from, this.#turn)])];
+  }
+
+  #own(ids: readonly SessionId[]): SessionId[] {
+    return ids.filter((id) => id.startsWith(this.#query.idPrefix ?? ""));
   }
 
   // A damaged session is skipped, as in a list, and polled again later.
   async *#newCommits(id: SessionId): AsyncGenerator<Commit> {
-    const { layout, reader } = this.#parts;
+    const { layout, reader } = this.#store;
     const at = layout.place(id);
-    const watched = this.#sessions.get(id);
-    if (watched === undefined) return;
+    const watched = this.#watched(id);
     try {
       if (!(await reader.has(at, watched.version + 1))) return;
       // A commit that a watch has yielded must survive a power failure.
       if (!(await reader.sync(at))) return;
-      for await (const commit of this.#log.read(id, watched.version, Number.POSITIVE_INFINITY)) {
+      for await (const commit of readLog(this.#store, id, watched.version)) {
         watched.version = commit.version;
         yield commit;
       }
     } catch (error) {
-      if (!isPhasegateError(error, "TAMPERED")) throw error;
+      orDamaged(error);
     }
   }
 
-  async #pause(): Promise<void> {
-    if (this.#signal.aborted || this.#heard.size > 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.#intervalMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = ignore;
+  /** Yields the last commits of a session that was removed during the watch, from the trash. */
+  async *#lastCommits({ name, path, id }: TrashEntry): AsyncGenerator<Commit> {
+    this.#removed.add(name);
+    if (this.#own([id]).length === 0) return;
+    const watched = this.#watched(id);
+    for (;;) {
+      const commit = await this.#store.reader.commit({ id, folder: path }, watched.version + 1).catch(orDamaged);
+      if (commit === undefined) return;
+      watched.version = commit.version;
+      yield commit;
+    }
+  }
+
+  #forget(name: string): void {
+    this.#removed.delete(name);
+    const [, id] = name.split("~");
+    if (isSessionId(id)) this.#sessions.delete(id);
   }
 
   #end(): Promise<void> {
-    this.#wake();
+    this.#pause.wake();
     this.#ended ??= this.#finish();
     return this.#ended;
   }
@@ -278,7 +214,7 @@ export class SessionWatch {
   async #finish(): Promise<void> {
     this.#signal.removeEventListener("abort", this.#aborted);
     await this.#leave();
-    const { trash, watchers } = this.#parts;
+    const { trash, watchers } = this.#store;
     const emptied = watchers.any().then((isWatched) => trash.empty(isWatched));
     // What is left in the trash is deleted when the store is next opened.
     await emptied.catch(ignore);

@@ -102,7 +102,7 @@ export class PoolConnections implements Connections {
 function handlePoolErrors(pool: PgPool): void {
   if (knownPools.has(pool)) return;
   knownPools.add(pool);
-  pool.on("error", ignoreError);
+  pool.on("error", ignore);
   pool.on("acquire", handleClientErrors);
 }
 
@@ -112,8 +112,6 @@ function listeningOptions(options: object): object {
   if (!("password" in options)) return copy;
   return Object.defineProperty(copy, "password", { value: options.password, enumerable: false });
 }
-
-function ignoreError(): void {}
 
 /** The host's single connection: calls wait for each other. */
 export class ClientConnections implements Connections {
@@ -143,11 +141,8 @@ export class ClientConnections implements Connections {
 
 function ignore(): void {}
 
-/** The type of the module. */
-type PgModule = typeof import("pg");
-
 /** Loads `pg`, an optional dependency. Throws `INTERNAL` if it is not installed. */
-export async function loadPg(load: () => Promise<PgModule> = () => import("pg")): Promise<PgModule> {
+export async function loadPg(load: () => Promise<typeof import("pg")> = () => import("pg")) {
   try {
     return await load();
   } catch (error) {
@@ -176,7 +171,7 @@ const unreplicated = new WeakSet<PgClient>();
 function handleClientErrors(client: PgClient): void {
   if (knownClients.has(client)) return;
   knownClients.add(client);
-  client.on("error", ignoreClientError);
+  client.on("error", ignore);
   client.on("notice", ({ routine }: PgNotice) => {
     if (routine === WAITS_FOR_STANDBY) unreplicated.add(client);
   });
@@ -195,29 +190,8 @@ export async function withStandby<T>(
   return { result, waited: !unreplicated.has(client) };
 }
 
-function ignoreClientError(): void {}
-
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
-
-/** The remaining time for retries of a call. */
-class Backoff {
-  readonly #until: number;
-  #pause = FIRST_PAUSE_MS;
-
-  constructor(milliseconds: number) {
-    this.#until = performance.now() + milliseconds;
-  }
-
-  /** Waits before the next attempt, with exponential backoff and jitter. Returns false if the time is up. */
-  async wait(): Promise<boolean> {
-    const pause = this.#pause * (0.5 + Math.random());
-    if (performance.now() + pause > this.#until) return false;
-    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS);
-    await delay(pause);
-    return true;
-  }
-}
 
 /** Runs idempotent work and retries it while the server cannot be reached or rolled it back. */
 export class Retrier {
@@ -241,14 +215,22 @@ export class Retrier {
       try {
         return await this.#connections.use(work);
       } catch (error) {
-        if (!this.mayRepeat(error) || !(await backoff.wait())) throw asStorageFailure(operation, error);
+        if (!this.mayRepeat(error) || !(await backoff())) throw asStorageFailure(operation, error);
       }
     }
   }
 
-  /** Returns the backoff for a call that controls its retries itself. */
-  backoff(): Backoff {
-    return new Backoff(this.#retryMs);
+  /** Returns the wait before each further attempt of a call: false if its time is up. It grows, with jitter. */
+  backoff(): () => Promise<boolean> {
+    const until = performance.now() + this.#retryMs;
+    let longest = FIRST_PAUSE_MS;
+    return async () => {
+      const pause = longest * (0.5 + Math.random());
+      if (performance.now() + pause > until) return false;
+      longest = Math.min(longest * 2, LONGEST_PAUSE_MS);
+      await delay(pause);
+      return true;
+    };
   }
 
   /** Returns true if another attempt may succeed after this error. */

@@ -3,6 +3,7 @@
  * told.
  */
 import { errnoOf, PhasegateError } from "../../errors.js";
+import { storageFailure, unknownOutcome } from "../common/failures.js";
 import { NOT_WRITTEN } from "./rows.js";
 
 /** Thrown when no connection could be made: nothing was sent. */
@@ -150,32 +151,14 @@ export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
-/**
- * Returns a `PhasegateError` unchanged and maps everything else to `STORAGE_FAILED`. No text contains a password or
- * URL.
- */
+/** Returns a `PhasegateError` unchanged, and all else as `STORAGE_FAILED`. No text contains a password or URL. */
 export function asStorageFailure(operation: string, error: unknown): unknown {
-  if (error instanceof PhasegateError) return error;
-  const { cause, remedy } = explain(error);
-  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
-    remedy,
-    details: { operation, cause },
-    cause: error instanceof NotConnected ? error.cause : error,
-  });
+  return error instanceof PhasegateError ? error : storageFailure({ operation, ...explain(error) });
 }
 
 /** Builds `STORAGE_FAILED` for a failure after a commit was sent: it may exist, complete, or not. */
 export function outcomeUnknown(error: unknown): PhasegateError {
-  const { cause } = explain(error);
-  return new PhasegateError(
-    "STORAGE_FAILED",
-    `The session storage failed to append: ${cause}; it may have been written`,
-    {
-      remedy: "Look at the session's state before you repeat the call, or repeat it with its idempotency key.",
-      details: { operation: "append", cause, outcome: "unknown" },
-      cause: error instanceof NotConnected ? error.cause : error,
-    },
-  );
+  return unknownOutcome({ operation: "append", ...explain(error) });
 }
 
 /** Builds `STORAGE_FAILED` for a statement that succeeded without writing its rows. It was rolled back. */
@@ -183,31 +166,28 @@ export function notWritten(operation: string): PhasegateError {
   const cause = "a row was not written, though the server reported no error";
   const remedy =
     "Look for a trigger or a rule on the tables of phasegate's schema (\\d in psql shows them), drop it, then repeat the call.";
-  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
-    remedy,
-    details: { operation, cause },
-  });
+  return storageFailure({ operation, cause, remedy });
 }
 
 /** Builds `STORAGE_FAILED` for a server that cannot be used. */
 export function unusable(cause: string, remedy: string): PhasegateError {
-  return new PhasegateError("STORAGE_FAILED", `The session storage failed to open: ${cause}`, {
-    remedy,
-    details: { operation: "open", cause },
-  });
+  return storageFailure({ operation: "open", cause, remedy });
 }
 
-function explain(failed: unknown): { readonly cause: string; readonly remedy: string } {
-  if (failed instanceof NotReplicated) return { cause: "no standby has confirmed it", remedy: OTHER_REMEDY };
+function explain(failed: unknown): { readonly cause: string; readonly remedy: string; readonly error: unknown } {
+  if (failed instanceof NotReplicated) {
+    return { cause: "no standby has confirmed it", remedy: OTHER_REMEDY, error: failed };
+  }
   const error = failed instanceof NotConnected ? failed.cause : failed;
-  if (error instanceof WrongRole) return { cause: `${error.message} among those of the address`, remedy: ROLE_REMEDY };
+  if (error instanceof WrongRole) {
+    return { cause: `${error.message} among those of the address`, remedy: ROLE_REMEDY, error };
+  }
   const code = codeOf(error);
-  const [what, remedy] = KNOWN[code ?? ""] ?? inWords(error);
-  if (what !== undefined)
-    return { cause: code === undefined ? what : `${what} (${code})`, remedy: remedy ?? OTHER_REMEDY };
+  const [what, remedy = OTHER_REMEDY] = KNOWN[code ?? ""] ?? inWords(error);
+  if (what !== undefined) return { cause: code === undefined ? what : `${what} (${code})`, remedy, error };
   const name = code ?? (error instanceof Error ? error.name : typeof error);
-  if (isLost(error)) return { cause: `the connection is lost (${name})`, remedy: LOST_REMEDY };
-  return { cause: name, remedy: OTHER_REMEDY };
+  if (isLost(error)) return { cause: `the connection is lost (${name})`, remedy: LOST_REMEDY, error };
+  return { cause: name, remedy, error };
 }
 
 function inWords(error: unknown): readonly [what?: string, remedy?: string] {

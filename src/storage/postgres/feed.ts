@@ -2,9 +2,9 @@
  * Reads commits of all sessions in the order in which they became visible, and one session's log. What is new is found by
  * comparing transaction snapshots, because the ids of concurrent transactions are not in the order of their commits.
  */
-import { isPhasegateError } from "../../errors.js";
 import type { Changes, Commit } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
+import { ifSound } from "../common/failures.js";
 import { foreignPosition } from "../common/session-query.js";
 import type { Retrier } from "./connections.js";
 import type { PgQuery } from "./options.js";
@@ -16,9 +16,8 @@ interface FeedRow extends CommitRow {
   readonly xid: string;
 }
 
-type FoundRow =
-  | FeedRow
-  | (Record<string, unknown> & { readonly until: string; readonly known: boolean; readonly xid: null });
+/** A row of a page. Without any commit, there is one with the snapshot alone. */
+type FoundRow = FeedRow | (Pick<FeedRow, "until" | "known"> & { readonly xid: null } & Record<string, unknown>);
 
 /** A commit that was read, and its transaction. */
 interface Seen {
@@ -151,10 +150,12 @@ export class CommitFeed {
         position = await this.#withoutLost(position);
         continue;
       }
-      const rows = found.filter(isFeedRow);
+      const rows = found.filter((row): row is FeedRow => row.xid !== null);
       full = rows.length >= PAGE;
       const before = new Set(position.seen.map(nameOf));
-      const commits = rows.filter((row) => !before.has(nameOf(seenIn(row)))).flatMap(ifSound);
+      const commits = rows
+        .filter((row) => !before.has(nameOf(seenIn(row))))
+        .flatMap((row) => ifSound(() => commitOf(row)));
       position = positionWith(position, rows, found[0]?.until ?? position.snapshot, full);
       yield { commits, to: position };
     }
@@ -229,25 +230,8 @@ function positionWith(from: FeedPosition, rows: readonly FeedRow[], until: strin
   return { snapshot, newest, seen: [...from.seen, ...read].slice(-SEEN_MAX) };
 }
 
-/** Returns true for a row with a commit. Without any commit, there is one row with the snapshot alone. */
-function isFeedRow(row: FoundRow): row is FeedRow {
-  return row.xid !== null;
-}
-
-/** Returns the commit in a row, unless it is damaged: reading its session reports the damage. */
-function ifSound(row: CommitRow): Commit[] {
-  try {
-    return [commitOf(row)];
-  } catch (error) {
-    if (isPhasegateError(error, "TAMPERED")) return [];
-    throw error;
-  }
-}
-
-const FIRST_PAGE = 16;
-const LONGEST_PAGE = 500;
-/** Characters to fetch per page, estimated from the previous page. */
-const PAGE_LENGTH = 4_000_000;
+/** The commits of the first page, and the most commits and characters of a later one, by the lengths in the page before. */
+const [FIRST_PAGE, LONGEST_PAGE, PAGE_LENGTH] = [16, 500, 4_000_000];
 
 /** Yields a session's commits in order, in pages, so that neither long logs nor large commits fill the memory. */
 export async function* readLog(
@@ -264,15 +248,9 @@ export async function* readLog(
     if (rows.length < page) return;
     position = Number(rows.at(-1)?.version);
     left -= rows.length;
-    wanted = nextPage(rows);
+    const length = rows.reduce((sum, { body, summary }) => sum + body.length + summary.length, 1);
+    wanted = Math.max(1, Math.min(LONGEST_PAGE, Math.floor((PAGE_LENGTH * rows.length) / length)));
   }
-}
-
-/** Returns the number of commits for the next page. */
-function nextPage(rows: readonly CommitRow[]): number {
-  const length = rows.reduce((sum, { body, summary }) => sum + body.length + summary.length, 0);
-  const fitting = Math.floor((PAGE_LENGTH * rows.length) / Math.max(length, 1));
-  return Math.max(1, Math.min(LONGEST_PAGE, fitting));
 }
 
 /** A snapshot of the server, read from its text. Every transaction below `high` is visible, but those that were under way. */

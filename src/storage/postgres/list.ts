@@ -1,8 +1,8 @@
 /** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
-import { decodeCursor, pageLimit, sessionPage } from "../common/session-query.js";
+import { decodeCursor, pageLimit, readSummary, sessionPage } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
-import { type CommitRow, decodeText, encodeText, type Preparation, readSummary } from "./rows.js";
+import { type CommitRow, decodeText, encodeText, type Preparation } from "./rows.js";
 import { IS_OPEN, OPEN } from "./schema.js";
 
 /** Sorts after every character of a session id. */
@@ -27,7 +27,7 @@ export async function listSessions(
   if (statement === undefined) return { items: [] };
   const rows = await reader.rows<ListRow>("list", statement);
   const found = rows.map(({ session_id: sessionId, created_at: createdAt, summary }) => {
-    return readSummary(sessionId, summary) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const);
+    return readSummary(summary, sessionId) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const);
   });
   const hashes = new Map(rows.map(({ session_id, hash }) => [session_id, decodeText(hash)]));
   return sessionPage(found, limit, hashes);

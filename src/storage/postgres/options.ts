@@ -5,7 +5,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
-import { numberOption } from "../common/number-option.js";
+import { numberOptions } from "../common/failures.js";
 
 /** The location of the sessions: exactly one of `url`, `pool` and `client`. */
 export type PostgresPlace =
@@ -43,58 +43,33 @@ export type PostgresStorageOptions = PostgresPlace & {
 };
 
 /** The options with their defaults. */
-export interface PostgresSettings {
-  readonly schema: string;
-  readonly migrate: boolean;
-  readonly maxCommitBytes: number;
-  readonly retryMs: number;
-  readonly pollMs: number;
-  readonly preparedStatements: boolean;
-  readonly maxConnections: number;
-  readonly connectTimeoutMs: number;
-  readonly statementTimeoutMs: number;
-}
+export type PostgresSettings = ReturnType<typeof readOptions>;
 
-const DEFAULTS: PostgresSettings = {
-  schema: "phasegate",
-  migrate: true,
-  maxCommitBytes: 64 * 1024 * 1024,
-  retryMs: 10_000,
-  pollMs: 1000,
-  preparedStatements: true,
-  maxConnections: 10,
-  connectTimeoutMs: 5000,
-  statementTimeoutMs: 30_000,
-};
 /** The maximum of a timer; a larger value would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
+const NUMBERS = {
+  maxCommitBytes: { value: 64 * 1024 * 1024, min: 1, max: LONGEST_MS },
+  retryMs: { value: 10_000, min: 0, max: LONGEST_MS },
+  pollMs: { value: 1000, min: 1, max: LONGEST_MS },
+  maxConnections: { value: 10, min: 1, max: LONGEST_MS },
+  connectTimeoutMs: { value: 5000, min: 1, max: LONGEST_MS },
+  statementTimeoutMs: { value: 30_000, min: 0, max: LONGEST_MS },
+};
 
 /** Applies the defaults and checks the options. Throws `INVALID_INPUT`. No message contains the address. */
-export function readOptions(options: PostgresStorageOptions): PostgresSettings {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const settings: PostgresSettings = { ...DEFAULTS, ...given };
-  const places = ["url", "pool", "client"].filter((place) => given[place] !== undefined);
+export function readOptions(options: PostgresStorageOptions) {
+  const { url, pool, client, schema = "phasegate", migrate = true, preparedStatements = true } = options;
+  const places = Object.entries({ url, pool, client }).flatMap(([name, given]) => (given === undefined ? [] : [name]));
   if (places.length !== 1) {
     const what = places.length === 0 ? "there is no url, pool or client" : `${places.join(" and ")} are given`;
     throw refused("url", "exactly one of url, pool and client", what);
   }
-  const { schema } = settings;
-  if (!isSchemaName(schema)) {
+  // Names that begin with pg_ are reserved by the server.
+  if (typeof schema !== "string" || !/^(?!pg_)[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
     const expected = "[a-z_][a-z0-9_]*, at most 48 characters, not beginning with pg_";
     throw refused("schema", expected, `schema is not valid: ${shown(schema)}`);
   }
-  for (const field of ["maxCommitBytes", "maxConnections", "connectTimeoutMs", "pollMs"] as const) {
-    numberOption(field, settings[field], { value: DEFAULTS[field], min: 1, max: LONGEST_MS });
-  }
-  for (const field of ["retryMs", "statementTimeoutMs"] as const) {
-    numberOption(field, settings[field], { value: DEFAULTS[field], min: 0, max: LONGEST_MS });
-  }
-  return settings;
-}
-
-/** Checks a schema's name. Names that begin with `pg_` are reserved by the server. */
-function isSchemaName(schema: unknown): boolean {
-  return typeof schema === "string" && /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/.test(schema);
+  return { schema, migrate, preparedStatements, ...numberOptions(options, NUMBERS) };
 }
 
 function refused(field: string, expected: string, what: string): PhasegateError {

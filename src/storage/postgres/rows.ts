@@ -5,10 +5,10 @@
  * its four hexadecimal digits, and so is U+001A itself, so that the text can be restored. Any other text, including
  * all output of `JSON.stringify`, is stored unchanged.
  */
-import { PhasegateError } from "../../errors.js";
-import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
+import type { Commit } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
-import { isSummary } from "../common/session-query.js";
+import { tampered } from "../common/failures.js";
+import { readSummary } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
 
 /** A row with a commit. Numbers that may be large are texts. */
@@ -28,8 +28,11 @@ export const COMMIT_COLUMNS = "c.session_id, c.version, c.at, c.schema, c.previo
 
 /** Returns the commit in a row. Throws `TAMPERED` if its summary is unreadable. */
 export function commitOf(row: CommitRow): Commit {
-  const summary = readSummary(row.session_id, row.summary);
-  if (summary === undefined) throw damaged(row.session_id, row.version);
+  const summary = readSummary(row.summary, row.session_id);
+  if (summary === undefined) {
+    const remedy = "Restore the session from a backup, or remove it.";
+    throw tampered(row.session_id, Number(row.version), "its summary can't be read", remedy);
+  }
   return {
     sessionId: summary.sessionId,
     version: Number(row.version),
@@ -70,27 +73,6 @@ export function valuesOf(commit: Commit): ColumnValue[] {
   ];
 }
 
-/** Parses a summary; undefined if it is not one of this session. */
-export function readSummary(sessionId: string, json: string): SessionSummary | undefined {
-  const value = parse(json);
-  return isSummary(value) && value.sessionId === sessionId ? value : undefined;
-}
-
-function damaged(sessionId: string, version: string): PhasegateError<"TAMPERED"> {
-  return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: its summary is none`, {
-    remedy: "Restore the session from a backup, or remove it.",
-    details: { sessionId, version: Number(version), reason: "its summary is none" },
-  });
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
-
 const MARK = "\u001a";
 // With the `u` flag, a surrogate in brackets matches lone surrogates only.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what can't be stored
@@ -117,11 +99,6 @@ export type Statements = ReturnType<typeof createStatements>;
 
 /** Builds a query from parameters. */
 type Statement = (values: unknown[]) => PgQuery;
-
-/** The commits of a storage, and the seconds that it is open, from which on statements are planned anew at each doubling. */
-const [COMMITS_FIRST, SECONDS_FIRST] = [64, 4];
-/** After so many doublings of either, statements are not planned anew for it. */
-const DOUBLINGS_MAX = 12;
 
 /**
  * Prepares statements, under names with a hash of their text.
@@ -152,13 +129,13 @@ export class Preparation {
 
   get #round(): number {
     const seconds = (performance.now() - this.#opened) / 1000;
-    return doublings(this.#written, COMMITS_FIRST) + doublings(seconds, SECONDS_FIRST);
+    return doublings(this.#written, 64) + doublings(seconds, 4);
   }
 }
 
-/** How often a number has doubled, from a first one on. */
+/** How often a number has doubled from a first one on; after a thousand times as much, plans stay good. */
 function doublings(number: number, first: number): number {
-  return Math.min(Math.max(Math.floor(Math.log2(number / first)), 0), DOUBLINGS_MAX);
+  return Math.min(Math.max(Math.floor(Math.log2(number / first)), 0), 12);
 }
 
 /**
@@ -178,8 +155,6 @@ export function createStatements(schema: string, preparation: Preparation) {
     /** Reads a number of commits of a session above a version. */
     log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.commits c WHERE c.session_id = $1 AND c.version > $2
       AND EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = $1 AND s.hash <> '') ORDER BY c.version LIMIT $3`),
-    /** Finds a version with this hash. */
-    has: statement(`SELECT 1 AS found FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3`),
     /** Reads a session's state after a commit was refused. */
     state: statement(`SELECT version, hash, removed_at IS NOT NULL AS removed FROM ${s}.sessions
       WHERE session_id = $1`),
@@ -188,9 +163,9 @@ export function createStatements(schema: string, preparation: Preparation) {
      * disk and on its standbys.
      */
     makeDurable: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
-    /** Does the same if a version has this hash. */
-    confirm: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1
-      AND EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3) RETURNING session_id`),
+    /** Does the same, and returns a row if a version has this hash: the row tells if a trigger kept it from being done. */
+    confirm: statement(`WITH done AS (UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING 1)
+      SELECT EXISTS (SELECT FROM done) AS done FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3`),
     payload: statement(`SELECT body FROM ${s}.payloads WHERE session_id = $1 AND hash = $2`),
     countActive: statement(`SELECT count(*)::int AS found FROM
       (SELECT FROM ${s}.sessions WHERE status = 'active' AND removed_at IS NULL LIMIT $1) AS active`),
@@ -198,22 +173,10 @@ export function createStatements(schema: string, preparation: Preparation) {
         FROM ${s}.commits c WHERE c.session_id = s.session_id), 0)
       + coalesce((SELECT sum(pg_column_size(p.body)) FROM ${s}.payloads p WHERE p.session_id = s.session_id), 0)
       AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.hash <> ''`),
-    /** Writes a first commit if the id was never used; one row on success. */
-    begin: statement(appending(s, BEGIN(s))),
-    /** Writes a commit if its predecessor is the newest; one row on success. */
-    follow: statement(appending(s, FOLLOW(s))),
+    /** Writes a commit with its payloads; one row on success. See {@link appending}. */
+    append: statement(appending(s)),
     /** Writes commits of several sessions: see {@link appendingAll}. */
     appendAll: statement(appendingAll(s)),
-    /** Do the same and count the rows: see {@link counting}. */
-    beginCounted: statement(counting(s, BEGIN(s), false)),
-    followCounted: statement(counting(s, FOLLOW(s), false)),
-    beginWithPayloads: statement(counting(s, BEGIN(s), true)),
-    followWithPayloads: statement(counting(s, FOLLOW(s), true)),
-    /** Resets a session's row to the commit before a dropped one, or deletes it if that was the first. */
-    undo: statement(`UPDATE ${s}.sessions s SET version = c.version, hash = c.hash, status = c.status,
-        current_step = c.current_step, updated_at = c.at, completed_at = CASE c.status WHEN 'completed' THEN c.at END
-      FROM ${s}.commits c WHERE ${DROPPED(s)} AND c.session_id = $1 AND c.version = $2 - 1`),
-    undoBegin: statement(`DELETE FROM ${s}.sessions s WHERE ${DROPPED(s)} AND $2 = 1`),
     /** Notifies a channel if anybody listens. */
     wake: statement(`SELECT pg_notify($1, '') WHERE EXISTS (SELECT FROM ${s}.listeners WHERE until > now())`),
   };
@@ -225,30 +188,35 @@ const SET_COLUMNS =
 const SESSION_COLUMNS = `session_id, ${SET_COLUMNS}`;
 const LOG_COLUMNS = "session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step";
 
-const BEGIN = (s: string) => `INSERT INTO ${s}.sessions (${SESSION_COLUMNS})
-  VALUES ($1, $2, $6, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-  ON CONFLICT (session_id) DO NOTHING RETURNING session_id`;
-
-// After waiting for another transaction, the server checks the row again, so one of several writers succeeds. No commit
-// follows one without a hash, which is that of a removed session.
-const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6, status = $9, kind = $10,
-    workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16,
-    owner = $17
-  WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 RETURNING session_id`;
-
 /** The text that the server's error quotes if a row was not written. */
 export const NOT_WRITTEN = "phasegate: a row was not written";
 
-/** Matches a session's row that names a missing commit. */
-const DROPPED = (s: string) => `s.session_id = $1 AND s.version = $2 AND s.hash = $3
-  AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2)`;
+/** A trigger may drop a row without an error. Then the statement fails, by casting a text to a number, and is rolled back. */
+function unless(isWritten: string): string {
+  return `(CASE WHEN ${isWritten} THEN '1' ELSE '${NOT_WRITTEN}' END)::integer`;
+}
 
-const INSERT = (s: string) => `INSERT INTO ${s}.commits (${LOG_COLUMNS})
-  SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved`;
-
-/** Builds one statement that writes the session's row and, if that succeeded, the commit. */
-function appending(s: string, moving: string): string {
-  return `WITH moved AS (${moving}) ${INSERT(s)}`;
+/**
+ * Builds the statement that writes a commit if its predecessor is the newest, or its id was never used. After waiting for
+ * another transaction, the server checks the row again, so one of several writers succeeds. No commit follows one without a
+ * hash, which is that of a removed session.
+ */
+function appending(s: string): string {
+  return `WITH begun AS (INSERT INTO ${s}.sessions (${SESSION_COLUMNS})
+      SELECT $1, $2::bigint, $6, $9, $10, $11, $12, $13, $14, $15, $16, $17 WHERE $2::bigint = 1
+      ON CONFLICT (session_id) DO NOTHING RETURNING session_id),
+    followed AS (UPDATE ${s}.sessions SET version = $2, hash = $6, status = $9, kind = $10, workflow_type = $11,
+        target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16, owner = $17
+      WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 RETURNING session_id),
+    moved AS (SELECT session_id FROM begun UNION ALL SELECT session_id FROM followed),
+    stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)
+      SELECT moved.session_id, p.hash, p.body FROM moved, unnest($18::text[], $19::text[]) AS p(hash, body)
+      ON CONFLICT (session_id, hash) DO NOTHING RETURNING hash),
+    written AS (INSERT INTO ${s}.commits (${LOG_COLUMNS})
+      SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved RETURNING session_id)
+    SELECT ${unless(`EXISTS (SELECT FROM written) AND NOT EXISTS (SELECT FROM unnest($18::text[]) AS p(hash)
+      WHERE NOT EXISTS (SELECT FROM stored WHERE stored.hash = p.hash)
+      AND NOT EXISTS (SELECT FROM ${s}.payloads q WHERE q.session_id = $1 AND q.hash = p.hash))`)} FROM moved`;
 }
 
 /**
@@ -277,25 +245,9 @@ function appendingAll(s: string): string {
       WHERE (SELECT count(*) FROM begun) IS NOT NULL),
     followed AS (INSERT INTO ${s}.sessions AS s (${SESSION_COLUMNS}) SELECT ${SESSION_COLUMNS} FROM next
       ON CONFLICT (session_id) DO UPDATE SET ${set}
-      RETURNING s.session_id)
-    INSERT INTO ${s}.commits (${LOG_COLUMNS}) SELECT ${LOG_COLUMNS}
-    FROM given JOIN (SELECT session_id FROM begun UNION ALL SELECT session_id FROM followed) AS moved USING (session_id)
-    RETURNING session_id`;
-}
-
-/**
- * Builds the same statement with payloads, and for tables with foreign triggers. A trigger that returns NULL drops a
- * row without an error, so the statement counts the rows: if one is missing, it fails by casting a text to a number,
- * and the server rolls back. It takes a tenth longer.
- */
-function counting(s: string, moving: string, payloads: boolean): string {
-  const stored = `, stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)
-    SELECT moved.session_id, p.hash, p.body FROM moved, unnest($18::text[], $19::text[]) AS p(hash, body)
-    ON CONFLICT (session_id, hash) DO NOTHING RETURNING hash)`;
-  const allStored = `AND NOT EXISTS (SELECT FROM unnest($18::text[]) AS p(hash)
-    WHERE NOT EXISTS (SELECT FROM stored WHERE stored.hash = p.hash)
-    AND NOT EXISTS (SELECT FROM ${s}.payloads q WHERE q.session_id = $1 AND q.hash = p.hash))`;
-  return `WITH moved AS (${moving})${payloads ? stored : ""}, written AS (${INSERT(s)} RETURNING session_id)
-    SELECT (CASE WHEN EXISTS (SELECT FROM written) ${payloads ? allStored : ""} THEN '1' ELSE '${NOT_WRITTEN}' END)::integer
-    FROM moved`;
+      RETURNING s.session_id),
+    moved AS (SELECT session_id FROM begun UNION ALL SELECT session_id FROM followed),
+    written AS (INSERT INTO ${s}.commits (${LOG_COLUMNS}) SELECT ${LOG_COLUMNS} FROM given JOIN moved USING (session_id)
+      RETURNING session_id)
+    SELECT session_id, ${unless("(SELECT count(*) FROM written) = (SELECT count(*) FROM moved)")} FROM moved`;
 }

@@ -2,48 +2,36 @@
  * Prepares a schema: checks the server and runs the migrations. A released migration is never changed, because tables
  * exist that it has made.
  */
-import { PhasegateError } from "../../errors.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
+import { tooNew } from "../common/failures.js";
 import { notWritten, unusable } from "./failures.js";
 import type { PgClient } from "./options.js";
 
 /** 14 is the first with statistics of expressions, without which lists read far too much. */
 const OLDEST_SERVER = 140_000;
 
-/** What an acknowledged commit survives on this server. */
-type ServerDurability = "process" | "power";
-
-/** The properties of a current schema and its server. */
-export interface PreparedSchema {
-  readonly durability: ServerDurability;
-  readonly hasTriggers: boolean;
-}
-
 /**
  * Migrates a schema's tables once, however many hosts start at the same time: under an advisory lock, in one
- * transaction. If nothing is to do, it takes no lock and needs no right to create tables.
+ * transaction. If nothing is to do, it takes no lock and needs no right to create tables. Returns what an acknowledged commit
+ * survives on this server.
  */
-export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<PreparedSchema> {
+export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<"process" | "power"> {
   const durability = await checkServer(client);
   const found = await versionOf(client, schema);
   if (found < MIGRATIONS.length) {
-    if (!migrate) throw notMigrated(schema, found);
+    if (!migrate) {
+      throw unusable(
+        `the schema ${schema} has version ${found} of the tables, and ${MIGRATIONS.length} is needed`,
+        "Open it once with migrate: true, as `phasegate serve` does, by a role that may make tables.",
+      );
+    }
     await migrateAll(client, schema);
   }
   await healTransactions(client, schema);
-  return { durability, hasTriggers: await hasTriggers(client, schema) };
+  return durability;
 }
 
-/** Returns true if foreign triggers or rules can change what is written to the tables. */
-async function hasTriggers(client: PgClient, schema: string): Promise<boolean> {
-  const text = `SELECT EXISTS (SELECT FROM pg_trigger t JOIN pg_class r ON r.oid = t.tgrelid
-      JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND NOT t.tgisinternal)
-    OR EXISTS (SELECT FROM pg_rules WHERE schemaname = $1 AND tablename IN ('sessions', 'commits', 'payloads')) AS found`;
-  const { rows } = await client.query<{ found: boolean }>({ text, values: [schema] });
-  return rows[0]?.found === true;
-}
-
-async function checkServer(client: PgClient): Promise<ServerDurability> {
+async function checkServer(client: PgClient): Promise<"process" | "power"> {
   const text = `SELECT current_setting('server_version_num')::int AS version,
     current_setting('server_encoding') AS encoding,
     current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off' AS synced`;
@@ -66,7 +54,7 @@ async function versionOf(client: PgClient, schema: string): Promise<number> {
     text: `SELECT coalesce(max(number), 0) AS found FROM "${schema}".migrations`,
   });
   const found = versions.rows[0]?.found ?? 0;
-  if (found > MIGRATIONS.length) throw tooNew(found);
+  if (found > MIGRATIONS.length) throw tooNew("The tables have version", found, MIGRATIONS.length, "schema");
   return found;
 }
 
@@ -138,21 +126,6 @@ export async function inTransaction<T>(client: PgClient, work: () => Promise<T>)
   }
 }
 
-function tooNew(found: number): PhasegateError {
-  const supported = MIGRATIONS.length;
-  return new PhasegateError("FORMAT_TOO_NEW", `The tables have version ${found}, and ${supported} is supported`, {
-    remedy: "Update phasegate on this host, or use another schema.",
-    details: { found, supported },
-  });
-}
-
-function notMigrated(schema: string, found: number): PhasegateError {
-  return unusable(
-    `the schema ${schema} has version ${found} of the tables, and ${MIGRATIONS.length} is needed`,
-    "Open it once with migrate: true, as `phasegate serve` does, by a role that may make tables.",
-  );
-}
-
 /** The statuses of sessions that are open. A removed session has another one. */
 export const OPEN = ["active", "paused", "failed"] as const satisfies readonly SessionStatus[];
 /** The condition of the index of open sessions. */
@@ -220,34 +193,8 @@ CREATE INDEX sessions_by_target ON ${s}.sessions (left(target, 256), created_at 
 CREATE INDEX sessions_by_update ON ${s}.sessions USING brin (updated_at) WITH (pages_per_range = 8, autosummarize = on);
 CREATE INDEX sessions_to_sweep ON ${s}.sessions (sweep_at) WHERE sweep_at IS NOT NULL;
 CREATE INDEX commits_by_transaction ON ${s}.commits (xid);
-CREATE VIEW ${s}.workflow_instances AS
-SELECT s.session_id AS instance_id,
-  s.workflow_type AS workflow_name,
-  s.current_step AS current_step_name,
-  ${orchestratorStatus("s.status")} AS status,
-  c.body AS context,
-  s.created_at::timestamptz AS created_at,
-  s.updated_at::timestamptz AS updated_at,
-  s.completed_at::timestamptz AS completed_at
-FROM ${s}.sessions s JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
-WHERE s.removed_at IS NULL;
-CREATE VIEW ${s}.workflow_history AS
-SELECT c.entry_id AS history_entry_id,
-  c.session_id AS instance_id,
-  c.at::timestamptz AS "timestamp",
-  coalesce(p.current_step, c.current_step) AS step_name,
-  c.body AS user_report,
-  CASE WHEN p.status = 'paused' AND c.status = 'active' THEN 'RESUMING' ELSE ${orchestratorStatus("c.status")} END
-    AS outcome_status,
-  CASE WHEN c.status IN ('active', 'paused') THEN c.current_step END AS determined_next_step
-FROM ${s}.sessions s
-JOIN ${s}.commits c ON c.session_id = s.session_id
-LEFT JOIN ${s}.commits p ON p.session_id = c.session_id AND p.version = c.version - 1
-WHERE s.removed_at IS NULL;
-COMMENT ON VIEW ${s}.workflow_instances IS 'Where each session stands; context is the body of its newest commit';
-COMMENT ON VIEW ${s}.workflow_history IS 'Each commit: step_name is where the session stood before it';
 `,
-  // Routed sessions: the context of the workflow, and one row for each report with its outcome.
+  // Views for people. Of routed sessions: the context of the workflow, and one row for each report with its outcome.
   (s) => `
 CREATE OR REPLACE VIEW ${s}.workflow_instances AS
 SELECT s.session_id AS instance_id,

@@ -7,10 +7,10 @@
  * - hosts.ts: which server is used when an address names several.
  * - connections.ts: how connections are shared, and which failures are retried.
  * - schema.ts: migrations, which are never changed once released.
- * - rows.ts: the statements, how texts are stored, and how sessions are listed.
- * - append.ts: an append whose answer was lost is confirmed by a write.
- * - group.ts: which commits share a statement, and how many statements are under way.
- * - storage.ts: a removed session's tombstone stays for an hour.
+ * - rows.ts: the statements, and how texts are stored.
+ * - write.ts: an append whose answer was lost is confirmed by a write; which commits share a statement, and how many statements
+ *   are under way; a removed session's tombstone stays for an hour.
+ * - list.ts: which index finds the sessions of a list.
  * - watch.ts: notifications only wake a watch, which polls.
  * - feed.ts: a reader's position is a transaction snapshot; what a dead primary alone has shown does not hide later commits.
  * - failures.ts: which SQLSTATEs become which errors, and what counts as a lost connection.
@@ -27,9 +27,8 @@ import type {
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { damagedIn } from "../common/session-query.js";
-import { CommitAppender, checkRowCommit } from "./append.js";
 import { ClientConnections, type Connections, loadPg, PoolConnections, Retrier, withStandby } from "./connections.js";
-import { asStorageFailure, NotReplicated, notWritten, WrongRole } from "./failures.js";
+import { asStorageFailure, NotReplicated, WrongRole } from "./failures.js";
 import { CommitFeed, type FeedPosition, readLog } from "./feed.js";
 import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
 import { listSessions } from "./list.js";
@@ -49,8 +48,9 @@ import {
   Preparation,
   type Statements,
 } from "./rows.js";
-import { inTransaction, type PreparedSchema, prepareSchema } from "./schema.js";
+import { prepareSchema } from "./schema.js";
 import { Channel, watchCommits } from "./watch.js";
+import { CommitAppender, checkRowCommit, removeSession } from "./write.js";
 
 /**
  * Stores sessions in PostgreSQL 14 or newer, for any number of hosts on one database. A commit is one statement,
@@ -60,7 +60,7 @@ import { Channel, watchCommits } from "./watch.js";
  * by a write that finds its hash. If that is not possible, it fails with `STORAGE_FAILED` and `outcome: "unknown"`.
  *
  * There is no `compact`, because the server's own vacuum frees space. Every method throws `PhasegateError`
- * `STORAGE_FAILED` when the server fails.
+ * `STORAGE_FAILED` when the server fails. What cannot be read as it was written throws `TAMPERED`.
  */
 export class PostgresStorage implements StorageAdapter {
   /** The durability of this storage, its limits, and whether several processes may use it. */
@@ -71,23 +71,20 @@ export class PostgresStorage implements StorageAdapter {
   readonly #statements: Statements;
   readonly #retrier: Retrier;
   readonly #appender: CommitAppender;
-  readonly #remover: SessionRemover;
   readonly #feed: CommitFeed;
   readonly #channel: Channel;
   /** Watches whose start position is being read. Appends wait for it, so that they are after that position. */
   readonly #startingWatches = new Set<Promise<unknown>>();
 
-  private constructor(connections: Connections, settings: PostgresSettings, prepared: PreparedSchema) {
+  private constructor(connections: Connections, settings: PostgresSettings, durability: "process" | "power") {
     const { schema, maxCommitBytes } = settings;
-    const { durability, hasTriggers } = prepared;
     this.capabilities = { durability, multiProcess: true, maxCommitBytes };
     this.#connections = connections;
     this.#settings = settings;
     this.#preparation = new Preparation(settings.preparedStatements);
     this.#statements = createStatements(schema, this.#preparation);
     this.#retrier = new Retrier(connections, settings.retryMs);
-    this.#appender = new CommitAppender(connections, this.#retrier, this.#statements, hasTriggers);
-    this.#remover = new SessionRemover(this.#retrier, schema);
+    this.#appender = new CommitAppender(connections, this.#retrier, this.#statements);
     this.#feed = new CommitFeed(this.#retrier, schema);
     this.#channel = new Channel(connections, this.#statements, schema);
   }
@@ -104,31 +101,21 @@ export class PostgresStorage implements StorageAdapter {
     const settings = readOptions(options);
     const connections = await openConnections(options, settings);
     try {
-      const prepared = await connections.use((client) => prepareSchema(client, settings.schema, settings.migrate));
-      return new PostgresStorage(connections, settings, prepared);
+      const durability = await connections.use((client) => prepareSchema(client, settings.schema, settings.migrate));
+      return new PostgresStorage(connections, settings, durability);
     } catch (error) {
       await connections.close();
       throw asStorageFailure("open", error);
     }
   }
 
-  /**
-   * Returns the newest commit of a session; undefined if there is none.
-   *
-   * @throws {PhasegateError} `TAMPERED` when its summary is unreadable.
-   */
+  /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
     const [row] = await this.#retrier.rows<CommitRow>("read", this.#statements.read([id]));
     return row && commitOf(row);
   }
 
-  /**
-   * Appends a commit.
-   *
-   * @throws {PhasegateError} `CONFLICT` when it does not follow the newest version, or the session was removed.
-   * @throws {PhasegateError} `INVALID_INPUT` when the commit is malformed.
-   * @throws {PhasegateError} `TOO_LARGE` when it exceeds `maxCommitBytes`.
-   */
+  /** Appends a commit. */
   async append(commit: Commit): Promise<void> {
     checkRowCommit(commit, this.capabilities.maxCommitBytes);
     if (this.#startingWatches.size > 0) await Promise.all(this.#startingWatches);
@@ -150,11 +137,7 @@ export class PostgresStorage implements StorageAdapter {
     });
   }
 
-  /**
-   * Yields a session's commits in order, starting after version `after`.
-   *
-   * @throws {PhasegateError} `TAMPERED` when a commit's summary is unreadable.
-   */
+  /** Yields a session's commits in order, starting after version `after`. */
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     return readLog(this.#retrier, this.#statements, id, options);
   }
@@ -165,26 +148,17 @@ export class PostgresStorage implements StorageAdapter {
     return rows[0] && decodeText(rows[0].body);
   }
 
-  /**
-   * Lists sessions, newest first.
-   *
-   * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not one of a page.
-   * @throws {PhasegateError} `INVALID_INPUT` when the limit is not valid.
-   */
+  /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return listSessions(this.#retrier, this.#settings.schema, this.#preparation, query);
   }
 
   /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
   damaged(): AsyncGenerator<SessionId> {
-    return damagedIn((query) => listSessions(this.#retrier, this.#settings.schema, this.#preparation, query));
+    return damagedIn((query) => this.list(query));
   }
 
-  /**
-   * Returns the sessions of a kind that have changed since a position, and those that were removed.
-   *
-   * @throws {PhasegateError} `CURSOR_INVALID` when this storage has given no such position, or has lost its commit.
-   */
+  /** Returns the sessions of a kind that have changed since a position, and those that were removed. */
   async changes(kind: string, since?: string): Promise<Changes> {
     return this.#feed.changes(kind, since);
   }
@@ -199,7 +173,7 @@ export class PostgresStorage implements StorageAdapter {
 
   /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
-    await this.#remover.remove(id);
+    await removeSession(this.#retrier, this.#settings.schema, id);
   }
 
   /**
@@ -216,7 +190,7 @@ export class PostgresStorage implements StorageAdapter {
     const parts = { connections: this.#connections, retrier, feed, schema, pollMs };
     const begun = this.#begin();
     // A failure is that of the first commit's call.
-    begun.then(() => onReady?.(), ignore);
+    begun.then(() => onReady?.()).catch(() => {});
     return watchCommits(parts, begun, query, signal);
   }
 
@@ -236,14 +210,11 @@ export class PostgresStorage implements StorageAdapter {
 
   #begin(): Promise<FeedPosition> {
     const begun = this.#feed.now();
-    const settled = begun.then(ignore, ignore);
-    this.#startingWatches.add(settled);
-    void settled.then(() => this.#startingWatches.delete(settled));
+    const starting: Promise<unknown> = begun.catch(() => {}).then(() => this.#startingWatches.delete(starting));
+    this.#startingWatches.add(starting);
     return begun;
   }
 }
-
-function ignore(): void {}
 
 /** The longest wait for an answer beyond the statement timeout, in milliseconds. */
 const ANSWER_GRACE_MS = 5000;
@@ -286,73 +257,4 @@ function verifying(role: Exclude<WantedRole, "any">) {
       done(fits ? undefined : new WrongRole(role));
     }, done);
   };
-}
-
-/**
- * Removes sessions and deletes old tombstones. The emptied row stays, so that the id remains reserved. A tombstone
- * commit stays for an hour, visible to watches only, so that they learn of the deletion.
- */
-class SessionRemover {
-  readonly #retrier: Retrier;
-  readonly #schema: string;
-
-  constructor(retrier: Retrier, schema: string) {
-    this.#retrier = retrier;
-    this.#schema = `"${schema}"`;
-  }
-
-  /** Removes a session, if it exists. */
-  async remove(id: SessionId): Promise<void> {
-    await this.#retrier.repeatable("remove", async (client) => {
-      const removing = () =>
-        inTransaction(client, async () => {
-          await this.#remove(client, id);
-          await this.#sweep(client);
-        });
-      const { waited } = await withStandby(client, removing);
-      if (!waited) throw new NotReplicated();
-    });
-  }
-
-  // Separate statements: each sees everything committed before it, including the commit of the row's previous lock
-  // holder.
-  async #remove(client: PgClient, id: SessionId): Promise<void> {
-    const s = this.#schema;
-    const found = await client.query<{ version: string }>({
-      text: `SELECT version FROM ${s}.sessions WHERE session_id = $1 AND removed_at IS NULL FOR UPDATE`,
-      values: [id],
-    });
-    const [newest] = found.rows;
-    if (newest === undefined) {
-      // A first attempt without an answer may have removed it. This write is acknowledged once a standby has that too.
-      await client.query({ text: `UPDATE ${s}.sessions SET version = version WHERE session_id = $1`, values: [id] });
-      return;
-    }
-    await client.query({
-      text: `DELETE FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted')`,
-      values: [id, newest.version],
-    });
-    await client.query({ text: `DELETE FROM ${s}.payloads WHERE session_id = $1`, values: [id] });
-    // A trigger may keep rows silently, so the session is marked as removed only if they are gone.
-    const { rowCount } = await client.query({
-      text: `UPDATE ${s}.sessions SET hash = '', status = 'deleted', kind = '', workflow_type = '', target = '', owner = '',
-        current_step = '', removed_at = now(), removed_xid = pg_current_xact_id(), sweep_at = now() + interval '1 hour'
-        WHERE session_id = $1
-        AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted'))
-        AND NOT EXISTS (SELECT FROM ${s}.payloads WHERE session_id = $1)`,
-      values: [id, newest.version],
-    });
-    if (rowCount !== 1) throw notWritten("remove");
-  }
-
-  /** Deletes tombstones older than an hour. */
-  async #sweep(client: PgClient): Promise<void> {
-    const s = this.#schema;
-    // SKIP LOCKED: concurrent sweeps must not wait for each other.
-    await client.query({
-      text: `WITH due AS (SELECT session_id FROM ${s}.sessions WHERE sweep_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED),
-        swept AS (UPDATE ${s}.sessions SET sweep_at = NULL FROM due WHERE sessions.session_id = due.session_id)
-        DELETE FROM ${s}.commits USING due WHERE commits.session_id = due.session_id`,
-    });
-  }
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
+import { Pause } from "../common/failures.js";
 import { matchesQuery } from "../common/session-query.js";
 import type { Connections, Retrier } from "./connections.js";
 import type { CommitFeed, FeedPosition } from "./feed.js";
@@ -26,7 +27,7 @@ export async function* watchCommits(
   query: SessionQuery,
   signal: AbortSignal,
 ): AsyncGenerator<Commit> {
-  const timer = new WakeableTimer();
+  const timer = new Pause();
   const wake = () => timer.wake();
   signal.addEventListener("abort", wake);
   let listener: Listener | undefined;
@@ -41,7 +42,7 @@ export async function* watchCommits(
         }
         position = to;
       }
-      if (!signal.aborted) await timer.sleep(parts.pollMs);
+      if (!signal.aborted) await timer.wait(parts.pollMs);
     }
   } finally {
     signal.removeEventListener("abort", wake);
@@ -70,8 +71,8 @@ class Listener {
   readonly #id = randomUUID();
   readonly #wake: () => void;
   /** Ended by `close` alone: what a lost connection reports must not shorten the pause before the next one. */
-  readonly #pause = new WakeableTimer();
-  #current: { readonly client: PgListeningClient; readonly lost: WakeableTimer } | undefined;
+  readonly #pause = new Pause();
+  #current: { readonly client: PgListeningClient; readonly lost: Pause } | undefined;
   readonly #running: Promise<void>;
   #closed = false;
 
@@ -87,9 +88,9 @@ class Listener {
     this.#closed = true;
     this.#pause.wake();
     this.#current?.lost.wake();
-    const ended = new WakeableTimer();
+    const ended = new Pause();
     this.#running.then(() => ended.wake(), ignore);
-    await ended.sleep(CLOSE_MS);
+    await ended.wait(CLOSE_MS);
     // With a query that waits for its answer, this destroys the socket.
     this.#current?.client.end().catch(ignore);
   }
@@ -106,7 +107,7 @@ class Listener {
       }
       if (this.#closed) return;
       // Jitter: many listeners that were cut off together must not reconnect together.
-      await this.#pause.sleep(pause * (0.5 + Math.random()));
+      await this.#pause.wait(pause * (0.5 + Math.random()));
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   }
@@ -114,7 +115,7 @@ class Listener {
   /** Listens until the connection is lost. Returns true if it was established. */
   async #listen(client: PgListeningClient): Promise<boolean> {
     let [connected, over] = [false, false];
-    const lost = new WakeableTimer();
+    const lost = new Pause();
     this.#current = { client, lost };
     const end = () => {
       over = true;
@@ -130,7 +131,7 @@ class Listener {
       while (!over && !this.#closed) {
         await this.#announce(client, `now() + interval '${2 * ANNOUNCE_MS} milliseconds'`);
         this.#wake();
-        await lost.sleep(ANNOUNCE_MS);
+        await lost.wait(ANNOUNCE_MS);
       }
       if (!over) await this.#announce(client, "now()");
     } catch (error) {
@@ -170,10 +171,8 @@ export class Channel {
   readonly #connections: Connections;
   readonly #statements: Statements;
   readonly #name: string;
-  #pending: Promise<void> | undefined;
+  #sending: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  #wanted = false;
-  #closed = false;
 
   constructor(connections: Connections, statements: Statements, schema: string) {
     this.#connections = connections;
@@ -181,70 +180,27 @@ export class Channel {
     this.#name = channelOf(schema);
   }
 
-  /** Schedules a notification. */
+  /** Sends a notification soon, for all appends until then. */
   notify(): void {
-    this.#wanted = true;
-    if (this.#timer !== undefined || this.#pending !== undefined || this.#closed) return;
-    this.#timer = setTimeout(() => this.#send(), GATHER_MS);
+    this.#timer ??= setTimeout(() => void this.#sending.then(() => this.now()), GATHER_MS);
     this.#timer.unref();
   }
 
   /** Sends it immediately and waits for it. */
-  async now(): Promise<void> {
-    this.#send();
-    await this.#pending;
+  now(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const query = this.#statements.wake([this.#name]);
+    // Failures are ignored: a watch that was not notified polls.
+    this.#sending = this.#connections.use((client) => client.query(query)).then(ignore, ignore);
+    return this.#sending;
   }
 
   /** Sends a pending notification. */
   async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#timer !== undefined) this.#send();
-    await this.#pending;
-    if (this.#wanted) this.#send();
-    await this.#pending;
-  }
-
-  #send(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#wanted = false;
-    const query = this.#statements.wake([this.#name]);
-    // Failures are ignored: a watch that was not notified polls.
-    this.#pending = this.#connections
-      .use((client) => client.query(query))
-      .then(ignore, ignore)
-      .then(() => {
-        this.#pending = undefined;
-        if (this.#wanted) this.notify();
-      });
+    await this.#sending;
+    if (this.#timer !== undefined) await this.now();
   }
 }
 
 function ignore(): void {}
-
-/** A sleep that can be ended from outside, also before it has begun: what wakes is never missed. */
-class WakeableTimer {
-  #rung = false;
-  #wake: (() => void) | undefined;
-
-  /** Ends the sleep, or the next one. */
-  wake(): void {
-    this.#rung = true;
-    this.#wake?.();
-  }
-
-  /** Sleeps for so many milliseconds, or until it rings. */
-  async sleep(milliseconds: number): Promise<void> {
-    if (!this.#rung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#wake = undefined;
-    this.#rung = false;
-  }
-}

@@ -1,12 +1,8 @@
-/**
- * A connection to a database: prepared statements, transactions, retries while other connections hold locks, and the
- * check that the database's file was not moved.
- */
+/** A connection to a database: its statements, transactions, retries while others hold locks, and the check of its files. */
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
-import type { PhasegateError } from "../../errors.js";
 import {
   asStorageFailure,
   fileMoved,
@@ -18,6 +14,7 @@ import {
   sqliteCode,
   storageFailed,
 } from "./failures.js";
+import { statements, type TableNames } from "./rows.js";
 
 /** A file, and its identity when the database was opened. */
 interface KnownFile {
@@ -25,20 +22,13 @@ interface KnownFile {
   readonly stats: Stats;
 }
 
-/**
- * A folder that changed less than this ago may change again unnoticed, in milliseconds: some file systems keep its time
- * to the second.
- */
+/** A folder that changed less than this ago may change again unnoticed: some file systems keep its time to the second. */
 const STABLE_MS = 3000;
-
-/** In milliseconds: a write that follows another one within this time looks only after it was written. */
-const LOOKED_MS = 10;
 
 /**
  * The files of an open database. SQLite keeps writing to the file it has opened, even after it was moved or deleted:
  * such commits would be acknowledged, but nobody would find them. So each write checks that the names still lead to
- * the same files: before it, so that it can be refused with nothing written, and before it is acknowledged. The first look
- * is left out in a quick series of writes, where it takes a thirtieth of the time.
+ * the same files: before it, so that it can be refused with nothing written, and before it is acknowledged.
  *
  * A folder's time tells whether a name in it was added, removed or changed, so most checks look at the folder alone. To
  * ask for the status of the log itself makes Linux 6.13 and later record a new time in it with the next write, and the
@@ -50,8 +40,6 @@ export class OpenFile {
   readonly #folder: string | undefined;
   /** The folder's status when all files were last found, if a later change shows in it. */
   #stable: Stats | undefined;
-  /** When all files were last found. */
-  #lookedAt = Number.NEGATIVE_INFINITY;
 
   private constructor(files: readonly KnownFile[], folder: string | undefined) {
     this.#files = files;
@@ -65,38 +53,29 @@ export class OpenFile {
     const main = knownFile(opened?.name ?? file);
     // A host's own virtual file system may have no file under this name.
     if (main === undefined && opened === undefined) return undefined;
-    if (main === undefined || (opened !== undefined && !isSame(main.stats, opened.stats))) throw movedWhileOpened();
+    if (main === undefined || (opened !== undefined && !isSame(main.stats, opened.stats))) {
+      throw storageFailed("open", "its file was moved or replaced while it was opened", "Open it again.");
+    }
     const log = knownFile(`${file}-wal`);
     return new OpenFile(log === undefined ? [main] : [main, log], main.name === file ? dirname(file) : undefined);
   }
 
   /** Throws `STORAGE_FAILED` if a name leads to another file, or to none; after a write with `outcome: "unknown"`. */
   requireHere(operation: string, isWritten: boolean): void {
-    const since = performance.now() - this.#lookedAt;
-    // A clock may be set back.
-    if (!isWritten && since >= 0 && since < LOOKED_MS) return;
-    // If it fails, the series ends.
-    this.#lookedAt = Number.NEGATIVE_INFINITY;
-    this.#look(operation, isWritten);
-    this.#lookedAt = performance.now();
-  }
-
-  #look(operation: string, isWritten: boolean): void {
     const folder = this.#folder === undefined ? undefined : statSync(this.#folder, { throwIfNoEntry: false });
     if (folder !== undefined && this.#stable !== undefined && isUnchanged(folder, this.#stable)) return;
-    const gone = this.#files.find((file) => !isThere(file));
+    const gone = this.#files.find(({ name, stats }) => {
+      const now = knownFile(name);
+      return now === undefined || !isSame(now.stats, stats);
+    });
     if (gone !== undefined) throw fileMoved(operation, gone.name, isWritten);
     // Taken before the files were looked up, or a change in between would never be seen.
-    this.#stable = folder !== undefined && isStable(folder) ? folder : undefined;
+    this.#stable = folder !== undefined && folder.mtimeMs < Date.now() - STABLE_MS ? folder : undefined;
   }
 }
 
 function isUnchanged(now: Stats, known: Stats): boolean {
   return now.mtimeMs === known.mtimeMs && now.ctimeMs === known.ctimeMs && isSame(now, known);
-}
-
-function isStable({ mtimeMs }: Stats): boolean {
-  return mtimeMs < Date.now() - STABLE_MS;
 }
 
 /** Returns a file's identity; undefined if it does not exist. */
@@ -105,40 +84,36 @@ export function knownFile(name: string): KnownFile | undefined {
   return stats && { name, stats };
 }
 
-function isThere({ name, stats }: KnownFile): boolean {
-  const now = statSync(name, { throwIfNoEntry: false });
-  return now !== undefined && isSame(now, stats);
-}
-
 function isSame(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev;
-}
-
-function movedWhileOpened(): PhasegateError {
-  return storageFailed("open", "its file was moved or replaced while it was opened", "Open it again.");
 }
 
 /** The longest pause between two attempts, in milliseconds. */
 const PAUSE_MAX = 20;
 
-/** A database with prepared statements, transactions, and retries while others hold locks. */
+/** Returns the pause after so many attempts that have met a lock, in milliseconds. */
+export function pauseAfter(tries: number): number {
+  return 1 + Math.random() * Math.min(2 ** tries, PAUSE_MAX);
+}
+
+/** A database with its prepared statements and transactions. */
 export class Connection {
   readonly database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly names: TableNames;
+  /** The texts of the statements on the log. */
+  readonly sql: ReturnType<typeof statements>;
   /** How long a lock is waited for, in milliseconds. */
   readonly busyTimeout: number;
-  #dataVersion: StatementSync | undefined;
-  #file: OpenFile | undefined;
+  readonly #statements = new Map<string, StatementSync>();
+  /** The files that each write checks. */
+  file: OpenFile | undefined;
   #closed = false;
 
-  constructor(database: DatabaseSync, busyTimeout: number) {
+  constructor(database: DatabaseSync, names: TableNames, busyTimeout: number) {
     this.database = database;
+    this.names = names;
+    this.sql = statements(names);
     this.busyTimeout = busyTimeout;
-  }
-
-  /** Makes each write check that the database's files are still these. */
-  guard(file: OpenFile | undefined): void {
-    this.#file = file;
   }
 
   /** Returns the prepared statement of a text, from a cache. */
@@ -151,21 +126,6 @@ export class Connection {
     if ("setReturnArrays" in statement) statement.setReturnArrays(false);
     this.#statements.set(sql, statement);
     return statement;
-  }
-
-  /**
-   * Returns a number that changes when another connection commits. It is asked for in each read and each append: as a list of
-   * values the row takes half of the time.
-   */
-  dataVersion(): number {
-    if (this.#dataVersion === undefined) {
-      this.#dataVersion = this.database.prepare("PRAGMA data_version");
-      if ("setReturnArrays" in this.#dataVersion) this.#dataVersion.setReturnArrays(true);
-    }
-    const row = this.#dataVersion.get() ?? {};
-    const version: unknown = Array.isArray(row) ? row[0] : row.data_version;
-    if (typeof version === "number") return version;
-    throw storageFailed("read", "SQLite has not told its data version", "Use another version of Node.");
   }
 
   /**
@@ -184,28 +144,27 @@ export class Connection {
    * attempts, which SQLite's own waiting would block. The first attempt is synchronous. Throws `BUSY`.
    */
   async withRetry<T>(operation: string, work: () => T, timeout = this.busyTimeout): Promise<T> {
-    let begun: number | undefined;
+    const begun = performance.now();
     for (let tries = 1; ; tries += 1) {
       try {
         return work();
       } catch (error) {
         if (!isLocked(error)) throw asStorageFailure(operation, error);
-        begun ??= performance.now();
         const waited = performance.now() - begun;
-        if (waited >= timeout) throw locked(operation, Math.round(waited), error);
+        if (waited >= timeout) throw locked(operation, waited, error);
       }
-      await delay(1 + Math.random() * Math.min(2 ** tries, PAUSE_MAX));
+      await delay(pauseAfter(tries));
     }
   }
 
-  /** Runs an action in a transaction that holds the write lock from its beginning. */
+  /** Runs an action in a transaction, and retries it while others hold the lock. */
   write<T>(operation: string, work: () => T, timeout = this.busyTimeout): Promise<T> {
     return this.withRetry(operation, () => this.transaction(operation, work), timeout);
   }
 
-  /** Does the same without retries and with SQLite's own errors. */
+  /** Runs an action in a transaction that holds the write lock from its beginning. Throws SQLite's own errors. */
   transaction<T>(operation: string, work: () => T): T {
-    this.#file?.requireHere(operation, false);
+    this.file?.requireHere(operation, false);
     this.#begin(operation);
     let result: T;
     try {
@@ -220,7 +179,7 @@ export class Connection {
       this.#rollBack();
       throw isOutcomeUnknown(error) ? outcomeUnknown(operation, error) : error;
     }
-    this.#file?.requireHere(operation, true);
+    this.file?.requireHere(operation, true);
     return result;
   }
 

@@ -1,5 +1,6 @@
 /** The errors of the SQLite store, and the mapping of SQLite's result codes to them. */
 import { errnoOf, PhasegateError } from "../../errors.js";
+import { tampered as isTampered, storageFailure, unknownOutcome } from "../common/failures.js";
 
 /** The names of SQLite's result codes: the low byte of an error's code. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -34,6 +35,8 @@ const PASSING: ReadonlySet<string | undefined> = new Set(["SQLITE_BUSY", "SQLITE
 /** Failures of COMMIT after which nothing was written. */
 const NOT_WRITTEN: ReadonlySet<string | undefined> = new Set([...PASSING, "SQLITE_FULL", "SQLITE_READONLY"]);
 
+const subject = "session database";
+
 /** Returns the name of SQLite's result code; undefined for other errors. */
 export function sqliteCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
@@ -59,11 +62,7 @@ export function asStorageFailure(operation: string, error: unknown): unknown {
 
 /** Builds `STORAGE_FAILED` with a specific remedy. */
 export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
-  return new PhasegateError("STORAGE_FAILED", `The session database failed to ${operation}: ${cause}`, {
-    remedy,
-    details: { operation, cause },
-    cause: error,
-  });
+  return storageFailure({ subject, operation, cause, remedy, error });
 }
 
 /** Builds `STORAGE_FAILED` for a write that SQLite reported as successful although the rows did not change. */
@@ -82,7 +81,7 @@ export function fileMoved(operation: string, file: string, isWritten: boolean): 
     "Stop every process that has it open, put the right files back (the database with its -wal), then open the storage " +
     "again. See docs/storage.md on replacing a database.";
   if (!isWritten) return storageFailed(operation, cause, remedy);
-  return new PhasegateError("STORAGE_FAILED", `The session database failed to ${operation}: ${cause}`, {
+  return new PhasegateError("STORAGE_FAILED", `The ${subject} failed to ${operation}: ${cause}`, {
     remedy: `${remedy} Look at the session's state before you repeat the call.`,
     details: { operation, cause, outcome: "unknown" },
   });
@@ -90,21 +89,13 @@ export function fileMoved(operation: string, file: string, isWritten: boolean): 
 
 /** Builds `STORAGE_FAILED` for a failed COMMIT: the transaction may be written completely, or not at all. */
 export function outcomeUnknown(operation: string, error: unknown): PhasegateError {
-  const cause = causeOf(error);
-  return new PhasegateError(
-    "STORAGE_FAILED",
-    `The session database failed to ${operation}: ${cause}; it may have been written`,
-    {
-      remedy: "Look at the session's state before you repeat the call, or repeat it with its idempotency key.",
-      details: { operation, cause, outcome: "unknown" },
-      cause: error,
-    },
-  );
+  return unknownOutcome({ subject, operation, cause: causeOf(error), error });
 }
 
 /** Builds `BUSY`: another connection held its lock for too long. Nothing was written. */
 export function locked(operation: string, waitedMs: number, error: unknown): PhasegateError {
-  return new PhasegateError("BUSY", `The session database was locked for ${waitedMs} ms: it failed to ${operation}`, {
+  const waited = Math.round(waitedMs);
+  return new PhasegateError("BUSY", `The ${subject} was locked for ${waited} ms: it failed to ${operation}`, {
     remedy:
       "Try again in a moment. If it stays so, look for a process that holds a transaction open, or is stopped in one; " +
       "busyTimeout says how long is waited.",
@@ -116,10 +107,7 @@ export function locked(operation: string, waitedMs: number, error: unknown): Pha
 
 /** Builds `TAMPERED`: a row is not what was written. */
 export function tampered(sessionId: string, version: number, reason: string): PhasegateError {
-  return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {
-    remedy: "Restore the database from a backup, or remove the session.",
-    details: { sessionId, version, reason },
-  });
+  return isTampered(sessionId, version, reason, "Restore the database from a backup, or remove the session.");
 }
 
 /** Returns SQLite's result code, Node's own code, or what else an error is known by. */

@@ -7,10 +7,11 @@ import { open } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { errnoOf, PhasegateError } from "../../errors.js";
+import { tooNew } from "../common/failures.js";
 import { Connection, knownFile, OpenFile } from "./connection.js";
 import { asStorageFailure, isLocked, storageFailed } from "./failures.js";
 import { logTables, numberIn, type TableNames, textIn } from "./rows.js";
-import { createViews, eventsView } from "./views.js";
+import { createViews } from "./views.js";
 
 const IN_MEMORY = ":memory:";
 /** The write-ahead log is truncated to this size after a burst, in bytes. */
@@ -27,39 +28,41 @@ const CHECKPOINT_PAGES = WAL_MAX / 4096;
  */
 const MIGRATION_MS = 60_000;
 
-/** Settings for opening a database. */
-interface OpenSettings {
-  readonly names: TableNames;
-  readonly busyTimeout: number;
-  /** If false, a database that needs tables or a migration is refused and not changed. */
-  readonly migrate: boolean;
-}
-
-/** Opens a database by its file's name, or takes the host's, and migrates it to the newest version. */
-export async function openDatabase(given: string | DatabaseSync, settings: OpenSettings): Promise<Connection> {
-  const { busyTimeout, migrate } = settings;
-  if (typeof given !== "string") {
-    const connection = new Connection(given, busyTimeout);
-    await bringUpToDate(connection, settings);
-    connection.guard(await connection.withRetry("open", () => OpenFile.of(given)));
-    return connection;
-  }
-  const { database, opened } = await openFile(given, migrate);
-  const connection = new Connection(database, busyTimeout);
+/**
+ * Opens a database by its file's name, or takes the host's, and migrates it to the newest version. Unless it may be
+ * migrated, a database that needs tables or a migration is refused and not changed.
+ */
+export async function openDatabase(
+  given: string | DatabaseSync,
+  names: TableNames,
+  busyTimeout: number,
+  mayMigrate: boolean,
+): Promise<Connection> {
+  const isOwn = typeof given === "string";
+  const { database, opened } = isOwn ? await openFile(given, mayMigrate) : { database: given, opened: undefined };
+  const connection = new Connection(database, names, busyTimeout);
   try {
-    await connection.withRetry("open", () => configure(connection, settings));
-    await bringUpToDate(connection, settings);
-    connection.guard(await connection.withRetry("open", () => OpenFile.of(database, opened)));
+    if (isOwn) await connection.withRetry("open", () => configure(connection, mayMigrate));
+    // Most databases are up to date, which is checked without a lock.
+    if (await connection.withRetry("open", () => needsMigration(connection, mayMigrate))) {
+      await connection.write("open", () => migrate(connection), Math.max(busyTimeout, MIGRATION_MS));
+    }
+    connection.file = await connection.withRetry("open", () => OpenFile.of(database, opened));
     return connection;
   } catch (error) {
-    connection.close();
+    if (isOwn) connection.close();
     throw error;
   }
 }
 
 /** Opens a file. Also returns its identity right before, to detect a swap. */
 async function openFile(name: string, create: boolean) {
-  if (name === "") throw noName();
+  if (name === "") {
+    throw new PhasegateError("INVALID_INPUT", "The database has no name", {
+      remedy: `Name its file, or ${JSON.stringify(IN_MEMORY)} for one that goes with the process.`,
+      details: { field: "database", expected: "the name of a file" },
+    });
+  }
   const { DatabaseSync } = loadSqlite();
   const file = name === IN_MEMORY ? name : resolve(name);
   try {
@@ -72,52 +75,31 @@ async function openFile(name: string, create: boolean) {
   }
 }
 
-// Most databases are up to date, which is checked without a lock.
-async function bringUpToDate(connection: Connection, settings: OpenSettings): Promise<void> {
-  const isOld = await connection.withRetry("open", () => needsMigration(connection, settings));
-  if (!isOld) return;
-  const timeout = Math.max(settings.busyTimeout, MIGRATION_MS);
-  await connection.write("open", () => migrate(connection, settings.names), timeout);
-}
-
-function needsMigration(connection: Connection, { names, migrate }: OpenSettings): boolean {
-  const found = databaseVersion(connection, names);
+function needsMigration(connection: Connection, mayMigrate: boolean): boolean {
+  const found = databaseVersion(connection);
   if (found >= MIGRATIONS.length) return false;
-  if (!migrate) throw notMigrated(found);
-  return true;
+  if (mayMigrate) return true;
+  const cause = `it has version ${found} of the tables, and ${MIGRATIONS.length} is needed`;
+  throw storageFailed("open", cause, "Open it once with migrate: true, as `phasegate serve` does.");
 }
 
 /** Configures a connection of our own. A database that will be refused is refused before anything is changed. */
-function configure(connection: Connection, settings: OpenSettings): void {
+function configure(connection: Connection, mayMigrate: boolean): void {
   const { database } = connection;
   // `withRetry` waits for locks without blocking the event loop.
   database.exec("PRAGMA busy_timeout = 0");
-  needsMigration(connection, settings);
-  const pages = numberIn(connection.prepare("PRAGMA page_count").get() ?? {}, "page_count");
-  if (pages === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  needsMigration(connection, mayMigrate);
+  if (numberIn(connection.prepare("PRAGMA page_count").get(), "page_count") === 0)
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   database.exec(`PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${WAL_MAX}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-  const mode = textIn(connection.prepare("PRAGMA journal_mode = WAL").get() ?? {}, "journal_mode");
-  if (mode !== "wal" && mode !== "memory") throw noWal(mode);
+  const mode = textIn(connection.prepare("PRAGMA journal_mode = WAL").get(), "journal_mode");
+  if (mode !== "wal" && mode !== "memory") {
+    const remedy = "Keep the database on a local disk: a file system without shared memory has no write-ahead log.";
+    throw storageFailed("open", `its journal stays in mode ${mode}`, remedy);
+  }
   // On macOS fsync alone does not reach the disk; elsewhere the last two settings have no effect.
   database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
-}
-
-function noName(): PhasegateError {
-  return new PhasegateError("INVALID_INPUT", "The database has no name", {
-    remedy: `Name its file, or ${JSON.stringify(IN_MEMORY)} for one that goes with the process.`,
-    details: { field: "database", expected: "the name of a file" },
-  });
-}
-
-function notMigrated(found: number): PhasegateError {
-  const cause = `it has version ${found} of the tables, and ${MIGRATIONS.length} is needed`;
-  return storageFailed("open", cause, "Open it once with migrate: true, as `phasegate serve` does.");
-}
-
-function noWal(mode: string): PhasegateError {
-  const remedy = "Keep the database on a local disk: a file system without shared memory has no write-ahead log.";
-  return storageFailed("open", `its journal stays in mode ${mode}`, remedy);
 }
 
 const FILE_MODE = 0o600;
@@ -181,14 +163,11 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** The type of the module. */
-type SqliteModule = typeof import("node:sqlite");
-
 /**
  * Loads Node's SQLite when the first database is opened, so that the import of this entry point never fails. Throws
  * `STORAGE_FAILED` in a runtime without it.
  */
-function loadSqlite(): SqliteModule {
+function loadSqlite(): typeof import("node:sqlite") {
   const module = withoutWarning(() => process.getBuiltinModule("node:sqlite"));
   if (typeof module?.DatabaseSync === "function") return module;
   throw new PhasegateError("STORAGE_FAILED", "This runtime has no node:sqlite", {
@@ -213,22 +192,13 @@ function withoutWarning<T>(load: () => T): T {
   }
 }
 
-/** Migrates a database from one version to the next. */
-type Migration = (connection: Connection, names: TableNames) => void;
-
 /**
- * The first one takes an empty database to version 1. Versions 2 to 5 had tables for people. They are views since version 6,
- * so what earlier steps wrote into them is left out.
+ * Migrate a database from one version to the next. The first one takes an empty database to version 1. Versions 2 to 5
+ * had tables for people. They are views since version 6, so what earlier steps wrote into them is left out.
  */
-export const MIGRATIONS: readonly Migration[] = [
+const MIGRATIONS: readonly ((connection: Connection, names: TableNames) => void)[] = [
   ({ database }, names) => database.exec(logTables(names)),
-  // Fails if the host has tables of these names.
-  ({ database }, names) =>
-    database.exec(`
-      ${eventsView(names)}
-      CREATE TABLE ${names.instances} (instance_id TEXT PRIMARY KEY);
-      CREATE TABLE ${names.history} (instance_id TEXT);
-    `),
+  () => undefined,
   ({ database }, { sessions }) =>
     alterTables(
       database,
@@ -257,8 +227,8 @@ function viewsForTables(connection: Connection, names: TableNames): void {
     `ALTER TABLE ${sessions} ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
     UPDATE ${sessions} SET version =
       coalesce(${counted}, (SELECT max(version) FROM ${commits} WHERE session = number), 0);
-    DROP TABLE ${history};
-    DROP TABLE ${instances};
+    DROP TABLE IF EXISTS ${history};
+    DROP TABLE IF EXISTS ${instances};
     DROP VIEW IF EXISTS ${events};
     ${createViews(names)}`,
   );
@@ -269,80 +239,60 @@ function alterTables(database: DatabaseSync, sql: string): void {
   try {
     database.exec(sql);
   } catch (error) {
-    throw isLocked(error) ? error : schemaInTheWay(error);
+    if (isLocked(error)) throw error;
+    const cause = error instanceof Error ? error.message : "SQLite refused it";
+    const remedy =
+      "Fix or drop the view, trigger or table that is named, then open the database again. Create it again afterwards if you need it.";
+    throw storageFailed("open", cause, remedy, error);
   }
 }
 
 /** Returns the version of a database; 0 if it has no tables of ours. Changes nothing. Throws `FORMAT_TOO_NEW`. */
-function databaseVersion(connection: Connection, names: TableNames): number {
-  const { migrations } = names;
+function databaseVersion(connection: Connection): number {
+  const { prefix, instances, history, events, ...tables } = connection.names;
   const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
-  if (connection.prepare(table).get(migrations) === undefined) return 0;
-  const row = connection.prepare(`SELECT coalesce(max(version), 0) AS version FROM ${migrations}`).get();
-  const found = numberIn(row ?? {}, "version");
-  refuseViews(connection, names, found);
-  if (found <= MIGRATIONS.length) return found;
-  throw new PhasegateError(
-    "FORMAT_TOO_NEW",
-    `The database has format ${found}, and ${MIGRATIONS.length} is supported`,
-    {
-      remedy: "Update phasegate, or use another database.",
-      details: { found, supported: MIGRATIONS.length },
-    },
-  );
+  if (connection.prepare(table).get(tables.migrations) === undefined) return 0;
+  const row = connection.prepare(`SELECT coalesce(max(version), 0) AS version FROM ${tables.migrations}`).get();
+  const found = numberIn(row, "version");
+  // A view or virtual table in the place of a table is refused: its query may never end, and nothing can stop it.
+  const odd = takenName(connection, found < 6 ? { ...tables, instances, history } : tables, NO_TABLE);
+  if (odd !== undefined) {
+    throw storageFailed("open", `${odd} is a view, and no table`, "Restore the database from a backup.");
+  }
+  if (found > MIGRATIONS.length) throw tooNew("The database has format", found, MIGRATIONS.length, "database");
+  return found;
 }
 
-/**
- * Migrates a database to the newest version. Called in a transaction, so that of several processes one does it and
- * the others find it done.
- */
-export function migrate(
+const NO_TABLE = "AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL %')";
+
+/** Returns the first of some names that the database has. */
+function takenName(
   connection: Connection,
-  names: TableNames,
-  migrations: readonly Migration[] = MIGRATIONS,
-): void {
-  const version = databaseVersion(connection, names);
-  if (version >= migrations.length) return;
-  if (version === 0) refuseTaken(connection, names);
-  connection.database.exec(
+  names: Readonly<Record<string, string>>,
+  condition = "",
+): string | undefined {
+  const find = connection.prepare(`SELECT 1 FROM sqlite_schema WHERE lower(name) = lower(?) ${condition}`);
+  return Object.values(names).find((name) => find.get(name) !== undefined);
+}
+
+/** Migrates to the newest version, in a transaction: of several processes one does it, and the others find it done. */
+function migrate(connection: Connection): void {
+  const { names, database } = connection;
+  const { prefix, ...tables } = names;
+  const version = databaseVersion(connection);
+  // A host's table with the same name must not be used, and must not make a migration fail halfway.
+  const taken = version === 0 ? takenName(connection, tables) : undefined;
+  if (taken !== undefined) {
+    const remedy = `Give tablePrefix another value than ${JSON.stringify(prefix)}, or use a database of its own.`;
+    throw storageFailed("open", `a table ${taken} of somebody else's is there`, remedy);
+  }
+  database.exec(
     `CREATE TABLE IF NOT EXISTS ${names.migrations} (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)`,
   );
-  for (const [index, migration] of migrations.entries()) {
+  for (const [index, migration] of MIGRATIONS.entries()) {
     if (index < version) continue;
     migration(connection, names);
     const insert = `INSERT INTO ${names.migrations} (version, applied_at) VALUES (?, ?)`;
     connection.changeOne(names.migrations, insert, [index + 1, new Date().toISOString()]);
   }
-}
-
-/** Refuses a view or virtual table in the place of a table: its query may never end, and nothing can stop it. */
-function refuseViews(connection: Connection, { instances, history, ...names }: TableNames, version: number): void {
-  const { prefix: _, events, ...own } = names;
-  const tables = version < 6 ? { ...own, instances, history } : own;
-  const find = connection.prepare(
-    "SELECT name FROM sqlite_schema WHERE lower(name) = lower(?) AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL %')",
-  );
-  const odd = Object.values(tables).find((name) => find.get(name) !== undefined);
-  if (odd === undefined) return;
-  throw storageFailed("open", `${odd} is a view, and no table`, "Restore the database from a backup.");
-}
-
-/** Refuses a host's table with the same name, which must not be used, and must not make a migration fail halfway. */
-function refuseTaken(connection: Connection, names: TableNames): void {
-  const { prefix, ...tables } = names;
-  const find = connection.prepare("SELECT name FROM sqlite_schema WHERE lower(name) = lower(?)");
-  const taken = Object.values(tables).find((name) => find.get(name) !== undefined);
-  if (taken === undefined) return;
-  throw storageFailed(
-    "open",
-    `a table ${taken} of somebody else's is there`,
-    `Give tablePrefix another value than ${JSON.stringify(prefix)}, or use a database of its own.`,
-  );
-}
-
-function schemaInTheWay(error: unknown) {
-  const cause = error instanceof Error ? error.message : "SQLite refused it";
-  const remedy =
-    "Fix or drop the view, trigger or table that is named, then open the database again. Create it again afterwards if you need it.";
-  return storageFailed("open", cause, remedy, error);
 }

@@ -1,5 +1,5 @@
 /**
- * The tables, and how commits, texts and payloads are stored in rows.
+ * The tables of the log, the statements on them, and how commits, texts and payloads are stored in rows.
  *
  * SQLite stores text as UTF-8, which cannot represent a lone surrogate, and Node's driver ends a text at its first
  * NUL. Such a text is stored as a blob of its UTF-16 units. All others stay readable at a SQL prompt.
@@ -10,8 +10,8 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { PhasegateError } from "../../errors.js";
 import type { Commit, Payload, SessionSummary } from "../../ports/storage-adapter.js";
-import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
-import { isSummary } from "../common/session-query.js";
+import { type SessionId, shown } from "../../workflow/names.js";
+import { readSummary } from "../common/session-query.js";
 import { storageFailed, tampered } from "./failures.js";
 
 /** The names of the tables, with the host's prefix. */
@@ -30,10 +30,7 @@ export interface TableNames {
 /** A row as the driver returns it. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/**
- * A stored payload: zstd over its text in UTF-8. Without zstd, and for a text with a lone surrogate, which UTF-8 cannot
- * represent: gzip over the text as a JSON string.
- */
+/** A payload as it is stored. */
 export interface PackedPayload {
   readonly hash: string;
   readonly bytes: Uint8Array;
@@ -43,20 +40,20 @@ export interface PackedPayload {
 const hasZstd = "zstdCompressSync" in zlib;
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/**
- * Shorter texts are compressed in this thread: that takes about a millisecond, as long as the way to another thread.
- */
-const HERE_MAX = 128 * 1024;
-
 /** A control character is one byte, and six in JSON. */
 const MAX_JSON_GROWTH = 6;
 
-/**
- * Returns the table names with a prefix. Throws `INVALID_INPUT` for a prefix that is not the beginning of an
- * identifier.
- */
+/** The columns by which sessions are found. All of them are indexed. */
+export const FOUND_BY = ["kind", "workflow_type", "target", "owner", "status", "created_at", "updated_day"] as const;
+
+/** Returns the table names with a prefix. Throws `INVALID_INPUT` for one that is not the beginning of an identifier. */
 export function tableNames(prefix: string): TableNames {
-  if (!/^([A-Za-z_][A-Za-z0-9_]{0,31})?$/.test(prefix) || /^sqlite_/i.test(prefix)) throw badPrefix(prefix);
+  if (!/^([A-Za-z_][A-Za-z0-9_]{0,31})?$/.test(prefix) || /^sqlite_/i.test(prefix)) {
+    throw new PhasegateError("INVALID_INPUT", `tablePrefix is not valid: ${shown(prefix)}`, {
+      remedy: "Use at most 32 letters, digits and '_', the first no digit, and not 'sqlite_'.",
+      details: { field: "tablePrefix", expected: "[A-Za-z_][A-Za-z0-9_]{0,31}" },
+    });
+  }
   const own = (name: string) => `${prefix}phasegate_${name}`;
   return {
     prefix,
@@ -69,13 +66,6 @@ export function tableNames(prefix: string): TableNames {
     instances: `${prefix}workflow_instances`,
     history: `${prefix}workflow_history`,
   };
-}
-
-function badPrefix(prefix: unknown): PhasegateError {
-  return new PhasegateError("INVALID_INPUT", `tablePrefix is not valid: ${shown(prefix)}`, {
-    remedy: "Use at most 32 letters, digits and '_', the first no digit, and not 'sqlite_'.",
-    details: { field: "tablePrefix", expected: "[A-Za-z_][A-Za-z0-9_]{0,31}" },
-  });
 }
 
 /**
@@ -149,12 +139,54 @@ export function logTables(names: TableNames): string {
 }
 
 /** The columns of a commit, in every table that contains commits. */
-export const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
+const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
 
 /** In bytes. No commit has a longer body; reading one that was put there by hand would take many seconds. */
 const MAX_BODY_BYTES = 2 ** 29;
-/** Reads a body; NULL if it is longer than that. SQLite knows the length without reading the text. */
-export const READ_BODY = `CASE WHEN octet_length(c.body) <= ${MAX_BODY_BYTES} THEN c.body END AS body`;
+
+/** Returns the texts of the statements on the log. A commit's row has the columns that {@link commitIn} reads. */
+export function statements({ sessions, commits, payloads, removed }: TableNames) {
+  // SQLite knows the length of a body without reading it. A longer one is NULL.
+  const body = `CASE WHEN octet_length(c.body) <= ${MAX_BODY_BYTES} THEN c.body END AS body`;
+  const columns = COMMIT_COLUMNS.split(", ").map((column) => (column === "body" ? body : `c.${column}`));
+  const select = (rest: string, ...others: readonly string[]) =>
+    `SELECT ${["c.seq", "s.session_id", ...columns, ...others].join(", ")}
+    FROM ${commits} c JOIN ${sessions} s ON s.number = c.session ${rest}`;
+  const keys = FOUND_BY.map((column) => `s.${column}`);
+  const tombstone = COMMIT_COLUMNS.split(", ").map((name) => `CASE s.status WHEN 'deleted' THEN c.${name} END`);
+  return {
+    newest: select("WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1", "s.number", ...keys),
+    log: select("WHERE s.session_id = ? AND c.version > ? ORDER BY c.version LIMIT ?"),
+    /** The commits of all sessions after one, and the tombstones of those that were removed since. */
+    next: `${select("WHERE c.seq > ?")}
+      UNION ALL SELECT seq, session_id, ${COMMIT_COLUMNS} FROM ${removed} WHERE seq > ? AND body IS NOT NULL
+      ORDER BY 1 LIMIT ?`,
+    nextOwn: select("WHERE c.seq > ? AND s.session_id = ? ORDER BY c.seq"),
+    /** The largest number ever used belongs to a commit, or to a removed session's last commit. */
+    last: `SELECT max(
+      coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`,
+    version: `SELECT version FROM ${sessions} WHERE session_id = ?`,
+    payload: `SELECT p.body FROM ${payloads} p JOIN ${sessions} s ON p.session = s.number
+      WHERE s.session_id = ? AND p.hash = ?`,
+    size: `SELECT count(*) AS commits, sum(octet_length(c.summary) + octet_length(c.body))
+        + coalesce((SELECT sum(octet_length(p.body)) FROM ${payloads} p WHERE p.session = s.number), 0) AS bytes
+      FROM ${sessions} s JOIN ${commits} c ON c.session = s.number WHERE s.session_id = ? GROUP BY s.number`,
+    wasRemoved: `SELECT 1 FROM ${removed} WHERE session_id = ?`,
+    begin: `INSERT INTO ${sessions} (session_id, ${FOUND_BY.join(", ")}, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+    // Counted, not copied from the commit: after commits were deleted by hand, an audit still finds that some are missing.
+    count: `UPDATE ${sessions} SET version = version + 1 WHERE number = ?`,
+    move: `UPDATE ${sessions} SET ${FOUND_BY.map((column) => `${column} = ?`).join(", ")}, version = version + 1
+      WHERE number = ?`,
+    insert: `INSERT INTO ${commits} (seq, session, ${COMMIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    store: `INSERT INTO ${payloads} (session, hash, body) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING`,
+    isStored: `SELECT 1 FROM ${payloads} WHERE session = ? AND hash = ?`,
+    drop: `DELETE FROM ${payloads} WHERE session = ? AND hash = ?`,
+    keepTombstone: `INSERT INTO ${removed} (session_id, seq, removed_at, ${COMMIT_COLUMNS})
+      SELECT s.session_id, c.seq, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ${tombstone.join(", ")}
+      FROM ${sessions} s JOIN ${commits} c ON c.session = s.number
+      WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1`,
+  };
+}
 
 /**
  * Returns a commit's values in the order of {@link COMMIT_COLUMNS}. Fields of the summary that other columns contain
@@ -168,18 +200,21 @@ export function storeCommit(commit: Commit): SQLInputValue[] {
   return [version, time, schema, storedText(previousHash), storedText(hash), summary, body];
 }
 
+/** Returns the values of {@link FOUND_BY}. */
+export function keysOf({ kind, workflowType, target, owner = "", status, createdAt, updatedAt }: SessionSummary) {
+  return [kind, workflowType, target, owner, status, createdAt, updatedAt.slice(0, 10)];
+}
+
 /** Reads the commit in a row. Throws `TAMPERED` if its summary is unreadable. */
 export function commitIn(row: Row): Commit {
-  const summary = storedSummary(row);
-  if (summary === undefined) {
-    throw tampered(textIn(row, "session_id"), numberIn(row, "version"), "its summary can't be read");
-  }
-  if (row.body === null) {
-    throw tampered(summary.sessionId, numberIn(row, "version"), `its body has more than ${MAX_BODY_BYTES} bytes`);
-  }
+  const version = numberIn(row, "version");
+  const summary = summaryIn(row);
+  if (summary === undefined) throw tampered(textIn(row, "session_id"), version, "its summary can't be read");
+  const { sessionId } = summary;
+  if (row.body === null) throw tampered(sessionId, version, `its body has more than ${MAX_BODY_BYTES} bytes`);
   return {
-    sessionId: summary.sessionId,
-    version: numberIn(row, "version"),
+    sessionId,
+    version,
     at: textIn(row, "at"),
     schema: numberIn(row, "schema"),
     previousHash: textIn(row, "previous_hash"),
@@ -189,58 +224,27 @@ export function commitIn(row: Row): Commit {
   };
 }
 
-/**
- * Reads the summary in a row; undefined if it lacks fields that lists use. Its truth is verified by the body, which
- * is hashed.
- */
+/** Merges the stored summary with the other columns; undefined if it lacks fields that lists use. */
 export function summaryIn(row: Row): SessionSummary | undefined {
-  const stored = storedSummary(row);
-  return isSummary(stored) ? stored : undefined;
-}
-
-/** Merges the stored summary with the other columns; undefined if it is not JSON. */
-function storedSummary(row: Row): SessionSummary | undefined {
-  const stored = parseSummary(textIn(row, "summary"));
-  return stored && { updatedAt: textIn(row, "at"), ...stored, sessionId: parseSessionId(row.session_id) };
-}
-
-function parseSummary(json: string): Omit<SessionSummary, "sessionId" | "updatedAt"> | undefined {
-  try {
-    return JSON.parse(json) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Builds a SELECT of commits `c` and sessions `s` with the columns that {@link commitIn} reads, and further columns.
- */
-export function selectCommits({ commits, sessions }: TableNames, rest: string, ...others: readonly string[]): string {
-  const columns = COMMIT_COLUMNS.split(", ").map((column) => (column === "body" ? READ_BODY : `c.${column}`));
-  return `SELECT ${["c.seq", "s.session_id", ...columns, ...others].join(", ")}
-    FROM ${commits} c JOIN ${sessions} s ON s.number = c.session ${rest}`;
+  return readSummary(textIn(row, "summary"), row.session_id, { updatedAt: textIn(row, "at") });
 }
 
 /** Returns a text as a value to bind. */
 export function storedText(text: string): string | Uint8Array {
-  return isOdd(text) ? Buffer.from(text, "utf16le") : text;
-}
-
-function isOdd(text: string): boolean {
-  return !text.isWellFormed() || text.includes("\0");
+  return text.isWellFormed() && !text.includes("\0") ? text : Buffer.from(text, "utf16le");
 }
 
 /** Reads the text in a column. */
-export function textIn(row: Row, column: string): string {
-  const value = row[column];
+export function textIn(row: Row | undefined, column: string): string {
+  const value = row?.[column];
   if (typeof value === "string") return value;
   if (value instanceof Uint8Array) return bufferOf(value).toString("utf16le");
   throw notHeld(column, "text");
 }
 
 /** Reads the integer in a column. */
-export function numberIn(row: Row, column: string): number {
-  const value = row[column];
+export function numberIn(row: Row | undefined, column: string): number {
+  const value = row?.[column];
   if (typeof value === "number") return value;
   throw notHeld(column, "number");
 }
@@ -261,45 +265,36 @@ function notHeld(column: string, what: string): PhasegateError {
   return storageFailed("read", `the column ${column} holds no ${what}`, remedy);
 }
 
-/** Compresses payloads before the transaction, at a fast level because the caller waits. */
+/**
+ * Compresses payloads before the transaction, at a fast level because the caller waits: zstd over the text in UTF-8.
+ * Without zstd, and for a text with a lone surrogate, which UTF-8 cannot represent: gzip over the text as a JSON string.
+ */
 export function packPayloads(payloads: readonly Payload[]): Promise<PackedPayload[]> {
   return Promise.all(payloads.map(async ({ hash, body }) => ({ hash, bytes: await pack(body) })));
 }
 
-function pack(text: string): Uint8Array | Promise<Uint8Array> {
-  if (hasZstd && text.isWellFormed()) {
-    const options = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } };
-    return text.length <= HERE_MAX
-      ? zlib.zstdCompressSync(text, options)
-      : promisify(zlib.zstdCompress)(Buffer.from(text), options);
+function pack(text: string): Promise<Uint8Array> {
+  if (!hasZstd || !text.isWellFormed()) {
+    return promisify(zlib.gzip)(JSON.stringify(text), { level: zlib.constants.Z_BEST_SPEED });
   }
-  const json = JSON.stringify(text);
-  const options = { level: zlib.constants.Z_BEST_SPEED };
-  return json.length <= HERE_MAX ? zlib.gzipSync(json, options) : promisify(zlib.gzip)(json, options);
+  return promisify(zlib.zstdCompress)(text, { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } });
 }
 
 /** Returns the text of a compressed payload. Throws `TAMPERED`. */
 export async function unpackPayload(bytes: Uint8Array, id: SessionId, hash: string, maxBytes: number): Promise<string> {
+  const name = `payload ${hash.slice(0, 12)}`;
   const isZstd = ZSTD_MAGIC.equals(bytes.subarray(0, ZSTD_MAGIC.length));
   if (isZstd && !hasZstd) {
     const remedy = "Use Node 22.15 or later, as the process that wrote it.";
-    throw storageFailed(
-      "read",
-      `payload ${hash.slice(0, 12)} is compressed with zstd, which this runtime has not`,
-      remedy,
-    );
+    throw storageFailed("read", `${name} is compressed with zstd, which this runtime has not`, remedy);
   }
   const maxOutputLength = Math.min(MAX_JSON_GROWTH * maxBytes + 2, kMaxLength);
-  const unpacked = isZstd
-    ? promisify(zlib.zstdDecompress)(bytes, { maxOutputLength }).then((text) => text.toString("utf8"))
-    : promisify(zlib.gunzip)(bytes, { maxOutputLength }).then(parse);
-  const text = await unpacked.catch(ignore);
-  if (typeof text === "string") return text;
-  throw tampered(id, 0, `payload ${hash.slice(0, 12)} is damaged, or larger than maxCommitBytes lets it be`);
+  try {
+    if (isZstd) return (await promisify(zlib.zstdDecompress)(bytes, { maxOutputLength })).toString("utf8");
+    const text: unknown = JSON.parse((await promisify(zlib.gunzip)(bytes, { maxOutputLength })).toString("utf8"));
+    if (typeof text === "string") return text;
+  } catch {
+    // Reported below.
+  }
+  throw tampered(id, 0, `${name} is damaged, or larger than maxCommitBytes lets it be`);
 }
-
-function parse(json: Buffer): unknown {
-  return JSON.parse(json.toString("utf8"));
-}
-
-function ignore(): void {}

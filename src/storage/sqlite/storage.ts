@@ -5,15 +5,15 @@
  * What is decided where:
  * - open.ts: how a database is opened and secured against power failures; migrations, which are never changed once released.
  * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
- * - rows.ts: the tables, and how commits, texts and payloads become rows.
- * - group.ts: commits of the same time, and those that wait for a lock together, share a transaction; append.ts: a commit must follow the newest one; a removed id is never used again.
+ * - rows.ts: the tables and statements, and how commits, texts and payloads become rows.
+ * - write.ts: a commit must follow the newest one; commits of the same time share a transaction; a removed id is never used again.
  * - views.ts: what people see at a SQL prompt.
- * - read.ts: a cache is valid only while no other connection has written; each query of a list uses one index.
+ * - list.ts: each query of a list uses one index.
  * - watch.ts: watching is polling by sequence number.
  * - failures.ts: which SQLite results become which error codes.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { PhasegateError } from "../../errors.js";
+import type { PhasegateError } from "../../errors.js";
 import type {
   AppendOptions,
   Changes,
@@ -26,16 +26,15 @@ import type {
   WatchOptions,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { numberOption } from "../common/number-option.js";
+import { numberOptions } from "../common/failures.js";
 import { checkCommit, damagedIn } from "../common/session-query.js";
-import { CommitWriter, SessionRemover } from "./append.js";
 import type { Connection } from "./connection.js";
 import { asStorageFailure } from "./failures.js";
-import { CommitGroups } from "./group.js";
+import { countActive, findChanges, listSessions } from "./list.js";
 import { openDatabase } from "./open.js";
-import { CommitReader, KnownSessions, SessionLister } from "./read.js";
-import { numberIn, packPayloads, type TableNames, tableNames, textIn } from "./rows.js";
+import { bytesIn, commitIn, numberIn, packPayloads, storedText, tableNames, textIn, unpackPayload } from "./rows.js";
 import { CommitFeed } from "./watch.js";
+import { CommitGroups, removeSession, touch } from "./write.js";
 
 /** Options of {@link SqliteStorage.open}. */
 export interface SqliteStorageOptions {
@@ -61,7 +60,11 @@ const LIMITS = {
   maxCommitBytes: { value: 64 * MEBIBYTE, min: 1, max: 256 * MEBIBYTE },
 };
 
-type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
+/**
+ * Commits read per query. No statement stays open between two queries, which would prevent checkpoints of the
+ * write-ahead log.
+ */
+const READ_AHEAD = 8;
 
 /**
  * Stores sessions in a SQLite database. An acknowledged commit survives a power failure. Any number of processes may
@@ -72,34 +75,26 @@ type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
  * new folders 0700.
  *
  * Every method throws {@link PhasegateError} `STORAGE_FAILED` when SQLite fails, and `BUSY` when the database is
- * locked for longer than `busyTimeout`.
+ * locked for longer than `busyTimeout`. What cannot be read as it was written throws `TAMPERED`.
  */
 export class SqliteStorage implements StorageAdapter {
   /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #connection: Connection;
-  readonly #names: TableNames;
   readonly #ownsDatabase: boolean;
-  readonly #known: KnownSessions;
-  readonly #reader: CommitReader;
-  readonly #writer: CommitWriter;
   readonly #groups: CommitGroups;
-  readonly #lister: SessionLister;
-  readonly #remover: SessionRemover;
   readonly #feed: CommitFeed;
 
-  private constructor(connection: Connection, names: TableNames, limits: Limits, ownsDatabase: boolean) {
+  private constructor(
+    connection: Connection,
+    ownsDatabase: boolean,
+    limits: Pick<Required<SqliteStorageOptions>, "maxCommitBytes" | "watchInterval">,
+  ) {
     this.capabilities = readCapabilities(connection, limits.maxCommitBytes);
     this.#connection = connection;
-    this.#names = names;
     this.#ownsDatabase = ownsDatabase;
-    this.#known = new KnownSessions(connection, ownsDatabase);
-    this.#reader = new CommitReader(connection, names, this.#known);
-    this.#writer = new CommitWriter(connection, names, this.#known);
-    this.#groups = new CommitGroups(connection, this.#writer, this.#known);
-    this.#lister = new SessionLister(connection, names);
-    this.#remover = new SessionRemover(connection, names);
-    this.#feed = new CommitFeed(connection, names, limits.watchInterval);
+    this.#groups = new CommitGroups(connection);
+    this.#feed = new CommitFeed(connection, limits.watchInterval);
   }
 
   /**
@@ -114,42 +109,25 @@ export class SqliteStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when an option is not valid or the name is empty.
    */
   static async open(database: string | DatabaseSync, options: SqliteStorageOptions = {}): Promise<SqliteStorage> {
-    const limits = {
-      busyTimeout: numberOption("busyTimeout", options.busyTimeout, LIMITS.busyTimeout),
-      watchInterval: numberOption("watchInterval", options.watchInterval, LIMITS.watchInterval),
-      maxCommitBytes: numberOption("maxCommitBytes", options.maxCommitBytes, LIMITS.maxCommitBytes),
-    };
-    const names = tableNames(options.tablePrefix ?? "");
-    const connection = await openDatabase(database, {
-      names,
-      busyTimeout: limits.busyTimeout,
-      migrate: options.migrate ?? true,
-    });
+    const { tablePrefix = "", migrate = true } = options;
+    const limits = numberOptions(options, LIMITS);
     const ownsDatabase = typeof database === "string";
+    const connection = await openDatabase(database, tableNames(tablePrefix), limits.busyTimeout, migrate);
     try {
-      return await connection.withRetry("open", () => new SqliteStorage(connection, names, limits, ownsDatabase));
+      return await connection.withRetry("open", () => new SqliteStorage(connection, ownsDatabase, limits));
     } catch (error) {
       if (ownsDatabase) connection.close();
       throw error;
     }
   }
 
-  /**
-   * Returns the newest commit of a session; undefined if there is none.
-   *
-   * @throws {PhasegateError} `TAMPERED` when its summary is unreadable.
-   */
-  read(id: SessionId): Promise<Commit | undefined> {
-    return this.#connection.withRetry("read", () => this.#reader.newest(id));
+  /** Returns the newest commit of a session; undefined if there is none. */
+  async read(id: SessionId): Promise<Commit | undefined> {
+    const row = await this.#get("newest", id);
+    return row && commitIn(row);
   }
 
-  /**
-   * Appends a commit.
-   *
-   * @throws {PhasegateError} `CONFLICT` when it does not follow the newest version, or the session was removed.
-   * @throws {PhasegateError} `INVALID_INPUT` when the commit is malformed.
-   * @throws {PhasegateError} `TOO_LARGE` when it exceeds `maxCommitBytes`.
-   */
+  /** Appends a commit. */
   async append(given: Commit, { follows }: AppendOptions = {}): Promise<void> {
     checkCommit(given, this.capabilities.maxCommitBytes);
     // Copy the commit: changes by the caller during the call must not reach the database.
@@ -165,35 +143,40 @@ export class SqliteStorage implements StorageAdapter {
    * are visible when the database is next opened, but until then only in the operating system's memory.
    */
   async makeDurable(id: SessionId): Promise<void> {
-    await this.#connection.write("make durable", () => this.#writer.touch(id));
+    await this.#connection.write("make durable", () => touch(this.#connection, id));
   }
 
-  /**
-   * Yields a session's commits in order, starting after version `after`.
-   *
-   * @throws {PhasegateError} `TAMPERED` when a commit's summary is unreadable.
-   */
-  log(id: SessionId, options: { readonly after?: number; readonly limit?: number } = {}): AsyncGenerator<Commit> {
-    return this.#reader.log(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
+  /** Yields a session's commits in order, starting after version `after`. */
+  async *log(
+    id: SessionId,
+    options: { readonly after?: number; readonly limit?: number } = {},
+  ): AsyncGenerator<Commit> {
+    const connection = this.#connection;
+    let { after = 0, limit: left = Number.POSITIVE_INFINITY } = options;
+    while (left > 0) {
+      const [from, count] = [after, Math.min(READ_AHEAD, left)];
+      const rows = await connection.withRetry("read", () =>
+        connection.prepare(connection.sql.log).all(id, from, count),
+      );
+      for (const row of rows) {
+        const commit = commitIn(row);
+        after = commit.version;
+        yield commit;
+      }
+      if (rows.length < count) return;
+      left -= rows.length;
+    }
   }
 
-  /**
-   * Returns a payload's text; undefined if the session has none with this hash.
-   *
-   * @throws {PhasegateError} `TAMPERED` when it is damaged.
-   */
+  /** Returns a payload's text; undefined if the session has none with this hash. */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
-    return this.#reader.payload(id, hash, this.capabilities.maxCommitBytes);
+    const row = await this.#get("payload", id, storedText(hash));
+    return row && unpackPayload(bytesIn(row, "body"), id, hash, this.capabilities.maxCommitBytes);
   }
 
-  /**
-   * Lists sessions, newest first.
-   *
-   * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not one of a page.
-   * @throws {PhasegateError} `INVALID_INPUT` when the limit is not valid.
-   */
+  /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return this.#connection.withRetry("list", () => this.#lister.list(query));
+    return this.#connection.withRetry("list", () => listSessions(this.#connection, query));
   }
 
   /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
@@ -203,15 +186,14 @@ export class SqliteStorage implements StorageAdapter {
 
   /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
-    return this.#connection.withRetry("count", () => this.#lister.countActive(upTo));
+    return this.#connection.withRetry("count", () => countActive(this.#connection, upTo));
   }
 
   /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     await this.#connection.write("remove", () => {
       this.#feed.keep(id);
-      this.#known.delete(id);
-      this.#remover.remove(id);
+      removeSession(this.#connection, id);
     });
   }
 
@@ -233,18 +215,15 @@ export class SqliteStorage implements StorageAdapter {
     return commits;
   }
 
-  /**
-   * Returns the sessions of a kind that have changed since a position, and those that were removed.
-   *
-   * @throws {PhasegateError} `CURSOR_INVALID` when the position is not one of this database.
-   */
+  /** Returns the sessions of a kind that have changed since a position, and those that were removed. */
   async changes(kind: string, since?: string): Promise<Changes> {
-    return this.#connection.withRetry("list", () => this.#lister.changes(kind, since));
+    return this.#connection.withRetry("list", () => findChanges(this.#connection, kind, since));
   }
 
-  /** Returns the size of a session's commits and payloads; undefined if there is none. */
+  /** Returns the size of a session's commits and payloads, without indexes; undefined if there is none. */
   async size(id: SessionId): Promise<SessionSize | undefined> {
-    return this.#connection.withRetry("read", () => sizeOf(this.#connection, this.#names, id));
+    const row = await this.#get("size", id);
+    return row && { commits: numberIn(row, "commits"), bytes: numberIn(row, "bytes") };
   }
 
   /**
@@ -252,17 +231,24 @@ export class SqliteStorage implements StorageAdapter {
    * cut off.
    */
   async hint(id: SessionId): Promise<number> {
-    const sql = `SELECT version FROM ${this.#names.sessions} WHERE session_id = ?`;
-    const row = await this.#connection.withRetry("read", () => this.#connection.prepare(sql).get(id));
+    const row = await this.#get("version", id);
     return row === undefined ? 0 : numberIn(row, "version");
   }
 
   /**
    * Returns free pages to the file system and truncates the write-ahead log. Affects the whole database, whichever
-   * session is named.
+   * session is named. A host's database without incremental vacuum keeps its free pages.
    */
   async compact(_id: SessionId): Promise<void> {
-    await returnFreePages(this.#connection);
+    const { database } = this.#connection;
+    const pragma = (text: string) => this.#connection.withRetry("compact", () => this.#connection.prepare(text).get());
+    const free = async () => numberIn(await pragma("PRAGMA freelist_count"), "freelist_count");
+    for (let [before, now] = [Number.POSITIVE_INFINITY, await free()]; now > 0 && now < before; ) {
+      await this.#connection.withRetry("compact", () => database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`));
+      [before, now] = [now, await free()];
+    }
+    // A reader may block part of the checkpoint; the next call does the rest.
+    await pragma("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
   /** Ends all watches, and closes the database unless it belongs to the host. */
@@ -271,9 +257,16 @@ export class SqliteStorage implements StorageAdapter {
     this.#groups.flush();
     if (this.#ownsDatabase) this.#connection.close();
   }
+
+  /** Runs a statement that reads one row. */
+  #get(name: keyof Connection["sql"], ...values: (string | Uint8Array)[]) {
+    const { sql } = this.#connection;
+    return this.#connection.withRetry("read", () => this.#connection.prepare(sql[name]).get(...values));
+  }
 }
 
-type Durability = StorageAdapter["capabilities"]["durability"];
+/** Free pages returned in one transaction, during which nobody else can write. */
+const PAGES_AT_ONCE = 256;
 
 /**
  * The lowest `synchronous` setting that survives a power failure, for each journal mode that survives a killed process.
@@ -284,57 +277,14 @@ const POWER_FROM: Readonly<Record<string, number>> = { wal: 2, truncate: 2, pers
 function readCapabilities(connection: Connection, maxCommitBytes: number): StorageAdapter["capabilities"] {
   const main = connection.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {};
   if (main.file === "" || main.file === null) return { durability: "memory", multiProcess: false, maxCommitBytes };
-  const locking = textIn(connection.prepare("PRAGMA locking_mode").get() ?? {}, "locking_mode");
-  return { durability: durabilityOf(connection), multiProcess: locking === "normal", maxCommitBytes };
-}
-
-function durabilityOf(connection: Connection): Durability {
-  const journal = textIn(connection.prepare("PRAGMA journal_mode").get() ?? {}, "journal_mode");
-  const synchronous = numberIn(connection.prepare("PRAGMA synchronous").get() ?? {}, "synchronous");
-  const enough = POWER_FROM[journal];
+  const pragma = (name: string) => connection.prepare(`PRAGMA ${name}`).get();
+  const enough = POWER_FROM[textIn(pragma("journal_mode"), "journal_mode")];
+  const isPower = enough !== undefined && numberIn(pragma("synchronous"), "synchronous") >= enough;
   // Without a journal, a process that dies during a transaction leaves half of it.
-  if (enough === undefined) return "memory";
-  return synchronous >= enough ? "power" : "process";
-}
-
-/** Free pages returned in one transaction, during which nobody else can write. */
-const PAGES_AT_ONCE = 256;
-
-/** Measures a session's commits and payloads, without indexes. */
-function sizeOf(
-  connection: Connection,
-  { sessions, commits, payloads }: TableNames,
-  id: SessionId,
-): SessionSize | undefined {
-  const row = connection
-    .prepare(
-      `SELECT count(*) AS commits, sum(octet_length(c.summary) + octet_length(c.body))
-        + coalesce((SELECT sum(octet_length(p.body)) FROM ${payloads} p WHERE p.session = s.number), 0) AS bytes
-      FROM ${sessions} s JOIN ${commits} c ON c.session = s.number WHERE s.session_id = ? GROUP BY s.number`,
-    )
-    .get(id);
-  return row && { commits: numberIn(row, "commits"), bytes: numberIn(row, "bytes") };
-}
-
-/**
- * Returns free pages to the file system in steps and truncates the write-ahead log. A host's database without
- * incremental vacuum keeps its free pages.
- */
-async function returnFreePages(connection: Connection): Promise<void> {
-  for (let free = await freePages(connection); free > 0; ) {
-    await connection.withRetry("compact", () => {
-      connection.database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
-    });
-    const left = await freePages(connection);
-    if (left >= free) break;
-    free = left;
-  }
-  // A reader may block part of the checkpoint; the next call does the rest.
-  await connection.withRetry("compact", () => connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
-}
-
-function freePages(connection: Connection): Promise<number> {
-  return connection.withRetry("compact", () =>
-    numberIn(connection.prepare("PRAGMA freelist_count").get() ?? {}, "freelist_count"),
-  );
+  const durability = enough === undefined ? "memory" : isPower ? "power" : "process";
+  return {
+    durability,
+    multiProcess: textIn(pragma("locking_mode"), "locking_mode") === "normal",
+    maxCommitBytes,
+  };
 }

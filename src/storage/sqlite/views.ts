@@ -10,7 +10,7 @@ export function createViews(names: TableNames): string {
 }
 
 /** Every event of every session. */
-export function eventsView({ commits, sessions, events }: TableNames): string {
+function eventsView({ commits, sessions, events }: TableNames): string {
   return `
     CREATE VIEW ${events} AS
       SELECT s.session_id, c.version, c.at, e.key + 1 AS place, e.value ->> '$.type' AS type, e.value AS event

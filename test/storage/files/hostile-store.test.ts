@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, truncate, utimes,
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { inOrder } from "../../../src/storage/files/layout.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import type { SessionId } from "../../../src/workflow/names.js";
@@ -186,18 +185,4 @@ describe("the index of a pack with impossible numbers", () => {
     await expect(storage.compact(id)).rejects.toMatchObject({ code: "TAMPERED" });
     await storage.close();
   });
-});
-
-it("the names of a day are sorted once, not for each page", () => {
-  const names = Array.from({ length: 200_000 }, (_, count) => `${100_000_000 + count}~s${count}`);
-  let made = 0;
-  const counted = new Proxy(names, {
-    get: (target, key, receiver) => {
-      if (key === "toReversed" || key === "filter") made += 1;
-      return Reflect.get(target, key, receiver);
-    },
-  });
-  const all = [...inOrder(counted, undefined, 64)];
-  expect(all).toEqual(names.toReversed());
-  expect(made).toBe(2);
 });

@@ -2,7 +2,6 @@ import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { firstNames } from "../../../src/storage/files/layout.js";
 import { activeMarker, allMarker, parseMarker } from "../../../src/storage/files/markers.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
@@ -210,42 +209,5 @@ describe("large day folders", () => {
     expect(await storage.countActive(1e6)).toBe(256 * days.length);
     vi.useFakeTimers({ now: Date.now() + 60_000, toFake: ["Date"] });
     expect(await storage.countActive(1e6)).toBe(256 * days.length);
-  });
-});
-
-describe("firstNames", () => {
-  it("ignores names that are not markers", () => {
-    const marker = "030405006~a~1";
-    for (const names of [
-      ["x", marker, ""],
-      [marker, "", "x"],
-      ["", "x", marker],
-    ]) {
-      expect(firstNames(names, undefined, 3)).toContain(marker);
-    }
-  });
-
-  const names = Array.from({ length: 2000 }, (_, index) => {
-    const time = String(Math.floor((index * 7919) % 977)).padStart(9, "0");
-    return `${time}~s${index % 13}-${index}~1`;
-  });
-  const sorted = names.toSorted((a, b) => {
-    const [timeA = "", idA = ""] = a.split("~");
-    const [timeB = "", idB = ""] = b.split("~");
-    return timeA === timeB ? (idA < idB ? -1 : 1) : timeA > timeB ? -1 : 1;
-  });
-
-  it("returns the same as sorting all names, from any position", () => {
-    for (const order of [names, sorted, sorted.toReversed()]) {
-      expect(firstNames(order, undefined, 51)).toEqual(sorted.slice(0, 51));
-      expect(firstNames(order, sorted[99], 10)).toEqual(sorted.slice(100, 110));
-      expect(firstNames(order, sorted[1990], 51)).toEqual(sorted.slice(1991));
-      expect(firstNames(order, undefined, 5000)).toEqual(sorted);
-      const twice = order.flatMap((name) => [name, `${name}0`]);
-      expect(firstNames(twice, sorted[99], 10)[0]?.startsWith(sorted[100] ?? "")).toBe(true);
-      expect(firstNames(twice, undefined, 2000).every((name, index) => name.startsWith(sorted[index >> 1] ?? ""))).toBe(
-        true,
-      );
-    }
   });
 });

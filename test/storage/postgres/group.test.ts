@@ -234,31 +234,16 @@ describe("commits of the same time", () => {
     await expectNewest(storage, nexts);
   });
 
-  it("have a statement each on a host's own client, and where a trigger may drop rows", async () => {
-    const { schema, nexts, storage } = await openWith(8);
+  it("have a statement each on a host's own client", async () => {
+    const { schema, nexts } = await openWith(8);
     const client = new Client({ connectionString: url });
     await client.connect();
     const own = await PostgresStorage.open({ client, schema });
     noteStatements(client);
     expect(await together(own, nexts)).toEqual(all(8));
     expect(sent).toEqual(alone(8));
-    sent.length = 0;
     await own.close();
     await client.end();
-    await runSql(
-      url,
-      `CREATE FUNCTION ${schema}.look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
-      `CREATE TRIGGER t BEFORE INSERT ON ${schema}.commits FOR EACH ROW EXECUTE FUNCTION ${schema}.look()`,
-    );
-    const triggered = await PostgresStorage.open({ pool, schema });
-    expect(
-      await together(
-        triggered,
-        nexts.map((commit) => nextCommit(commit)),
-      ),
-    ).toEqual(all(8));
-    expect(sent).toEqual(alone(8));
-    expect(await collect(storage.log(parseSessionId("s0")))).toHaveLength(3);
   });
 });
 

@@ -68,12 +68,9 @@ it("an append fails if a rule replaces a table, and the error names the rule", a
     const { storage, rows } = await openAt(schema);
     await runSql(url, `CREATE RULE r AS ON INSERT TO ${schema}.${table} DO INSTEAD NOTHING`);
     const again = await openAt(schema);
-    for (const [opened, cause] of [
-      [again.storage, "a rule on a table"],
-      [storage, table === "sessions" ? "a rule on a table" : WORDS],
-    ] as const) {
+    for (const opened of [again.storage, storage]) {
       const error = await failure(opened.append(makeCommit()));
-      expect([error.code, error.message]).toEqual(["STORAGE_FAILED", expect.stringContaining(cause)]);
+      expect([error.code, error.message]).toEqual(["STORAGE_FAILED", expect.stringContaining("a rule on a table")]);
       expect(await rows()).toEqual([[], [], []]);
       await opened.close();
     }

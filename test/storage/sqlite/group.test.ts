@@ -20,21 +20,10 @@ async function together(storage: SqliteStorage, commits: readonly ReturnType<typ
   return ended.map((end) => (end.status === "fulfilled" ? "written" : String(end.reason.code)));
 }
 
-/** Lets commits come together once, so that the next ones are a group from the first on. */
-async function warmUp(storage: SqliteStorage): Promise<void> {
-  for (let round = 0; round < 40; round += 1) {
-    const commits = [0, 1].map(() => makeCommit({ sessionId: `warm_${++warmed}` }));
-    await together(storage, commits);
-  }
-}
-
-let warmed = 0;
-
 describe("commits of the same time", () => {
   it("are all written, each for itself, in few transactions", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
-    await warmUp(storage);
     const watching = new DatabaseSync(file);
     const version = () => Number(watching.prepare("PRAGMA data_version").get()?.data_version);
     const before = version();
@@ -52,10 +41,8 @@ describe("commits of the same time", () => {
 
   it("do not take each other along when one is refused", async () => {
     const storage = await SqliteStorage.open(await newDatabase());
-    await warmUp(storage);
     const firsts = [0, 1, 2].map((index) => makeCommit({ sessionId: idOf(index) }));
     await appendAll(storage, firsts);
-    await warmUp(storage);
     const [one, two, three] = firsts.map((commit) => nextCommit(commit));
     if (one === undefined || two === undefined || three === undefined) throw new Error("three commits");
     const late = { ...two, version: 3 };
@@ -65,7 +52,6 @@ describe("commits of the same time", () => {
 
   it("of one session follow each other, and one of two with the same version is refused", async () => {
     const storage = await SqliteStorage.open(await newDatabase());
-    await warmUp(storage);
     const chain = commitChain(3, { sessionId: "one" });
     const other = makeCommit({ sessionId: "other" });
     const twin = makeCommit({ sessionId: "other", body: "another" });
@@ -80,12 +66,10 @@ describe("commits of the same time", () => {
   it("are written without the one that a trigger stops", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
-    await warmUp(storage);
     const host = new DatabaseSync(file);
     host.exec(`CREATE TRIGGER stop BEFORE INSERT ON phasegate_commits WHEN NEW.body = 'stop'
       BEGIN SELECT RAISE(ABORT, 'not this one'); END`);
     host.close();
-    await warmUp(storage);
     const commits = [0, 1, 2].map((index) =>
       makeCommit({ sessionId: idOf(index), ...(index === 1 ? { body: "stop" } : {}) }),
     );
@@ -98,7 +82,6 @@ describe("commits of the same time", () => {
   it("are written when the storage is closed meanwhile", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
-    await warmUp(storage);
     const commits = [0, 1, 2].map((index) => makeCommit({ sessionId: idOf(index) }));
     const appending = together(storage, commits);
     await Promise.resolve();
@@ -111,7 +94,6 @@ describe("commits of the same time", () => {
 
   it("that are many or large are written in several transactions", async () => {
     const storage = await SqliteStorage.open(await newDatabase());
-    await warmUp(storage);
     const body = "x".repeat(3_000_000);
     const commits = Array.from({ length: 300 }, (_, index) =>
       makeCommit({ sessionId: idOf(index), ...(index < 8 ? { body } : {}) }),
@@ -220,7 +202,6 @@ describe("commits while another process holds the lock", () => {
 
   it("let others pass if only one of them meets a lock", async () => {
     const storage = await SqliteStorage.open(await newDatabase(), { busyTimeout: 50 });
-    await warmUp(storage);
     const run = StatementSync.prototype.run;
     const spy = vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (this: StatementSync, ...values) {
       if (values.includes("locked")) throw Object.assign(new Error("database table is locked"), { errcode: 6 });
@@ -277,44 +258,8 @@ it("an acknowledged commit is there after a kill, whichever others were in its t
   expect(acknowledged).toBeGreaterThan(100);
 });
 
-it("a commit that comes alone is not kept waiting", async () => {
-  const storage = await SqliteStorage.open(await newDatabase());
-  let last = makeCommit();
-  await storage.append(last);
-  let turns = 0;
-  for (let round = 0; round < 64; round += 1) {
-    last = nextCommit(last);
-    let isWritten = false;
-    void storage.append(last).then(() => {
-      isWritten = true;
-    });
-    for (let step = 0; step < 20 && !isWritten; step += 1) await Promise.resolve();
-    if (isWritten) continue;
-    turns += 1;
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(isWritten).toBe(true);
-  }
-  expect(turns).toBeLessThanOrEqual(3);
-});
-
-it("a commit that comes alone is not kept waiting, a while after others have come together", async () => {
-  const storage = await SqliteStorage.open(await newDatabase());
-  for (let round = 0; round < 3; round += 1) {
-    await warmUp(storage);
-    await delay(60);
-    let isWritten = false;
-    void storage.append(makeCommit({ sessionId: `alone_${round}` })).then(() => {
-      isWritten = true;
-    });
-    for (let step = 0; step < 20 && !isWritten; step += 1) await Promise.resolve();
-    expect(isWritten).toBe(true);
-  }
-  await storage.close();
-});
-
 it("bursts of commits with idle turns between them are one transaction each", async () => {
   const storage = await SqliteStorage.open(await newDatabase());
-  await warmUp(storage);
   const ran = vi.spyOn(StatementSync.prototype, "run");
   onTestFinished(() => ran.mockRestore());
   for (let burst = 0; burst < 5; burst += 1) {

@@ -1,0 +1,201 @@
+/**
+ * Writes commits and removes sessions. Commits of concurrent sessions share a transaction, and so the sync of the disk, which
+ * takes longest: with a hundred sessions at once, that is many times as many commits a second. Commits that wait for another
+ * process's lock share a transaction, too.
+ *
+ * The idea is group commit, as databases have it for their own transactions (DeWitt et al., Implementation techniques for
+ * main memory database systems, 1984).
+ */
+import { isPhasegateError } from "../../errors.js";
+import type { Commit } from "../../ports/storage-adapter.js";
+import type { SessionId } from "../../workflow/names.js";
+import { commitConflict, takeGroup } from "../common/session-query.js";
+import { type Connection, pauseAfter } from "./connection.js";
+import { asStorageFailure, isLocked, locked, notWritten } from "./failures.js";
+import { FOUND_BY, keysOf, numberIn, type PackedPayload, storeCommit, storedText, textIn } from "./rows.js";
+
+/** A commit to write, with its payloads, and the body of the commit before if it must have this one. */
+interface Item {
+  readonly commit: Omit<Commit, "payloads">;
+  readonly follows: string | undefined;
+  readonly packed: readonly PackedPayload[];
+}
+
+/** Writes a commit in a transaction. Throws `CONFLICT`, with nothing written, if it does not follow the newest one. */
+function appendCommit(connection: Connection, { commit, follows, packed }: Item): void {
+  const { names, sql } = connection;
+  const { sessionId: id, version, previousHash } = commit;
+  const newest = connection.prepare(sql.newest).get(id);
+  const [last, hash] = newest === undefined ? [0, ""] : [numberIn(newest, "version"), textIn(newest, "hash")];
+  if (version !== last + 1 || previousHash !== hash) {
+    throw commitConflict(id, version, "it does not follow the newest version");
+  }
+  if (newest !== undefined && follows !== undefined && (newest.body === null || follows !== textIn(newest, "body"))) {
+    throw commitConflict(id, version, "the newest version was edited");
+  }
+  if (newest === undefined && connection.prepare(sql.wasRemoved).get(id) !== undefined) {
+    throw commitConflict(id, version, "the session was removed");
+  }
+  const seq = numberIn(connection.prepare(sql.last).get(), "seq") + 1;
+  const keys = keysOf(commit.summary);
+  const values = keys.map(storedText);
+  let session: number;
+  if (newest === undefined) session = connection.changeOne(names.sessions, sql.begin, [id, ...values]);
+  else {
+    session = numberIn(newest, "number");
+    // An index is written only if what it has changes: each written page costs as much as a statement.
+    const moves = FOUND_BY.some((column, index) => textIn(newest, column) !== keys[index]);
+    connection.changeOne(names.sessions, moves ? sql.move : sql.count, moves ? [...values, session] : [session]);
+  }
+  connection.changeOne(names.commits, sql.insert, [seq, session, ...storeCommit(commit)]);
+  for (const payload of packed) {
+    const name = storedText(payload.hash);
+    const { changes } = connection.prepare(sql.store).run(session, name, payload.bytes);
+    // A payload that the session has already is not written again.
+    if (changes !== 1 && connection.prepare(sql.isStored).get(session, name) === undefined) {
+      throw notWritten(names.payloads);
+    }
+  }
+}
+
+/** The key of a temporary payload row. It is not a digest, so no payload has it. */
+const TOUCHED = "settled";
+
+/** Causes a sync without a change, by two writes: SQLite skips a single write that leaves a row unchanged. */
+export function touch(connection: Connection, id: SessionId): void {
+  const { names, sql } = connection;
+  const newest = connection.prepare(sql.newest).get(id);
+  if (newest === undefined) return;
+  const session = numberIn(newest, "number");
+  connection.changeOne(names.payloads, sql.store, [session, TOUCHED, new Uint8Array()]);
+  connection.changeOne(names.payloads, sql.drop, [session, TOUCHED]);
+}
+
+/**
+ * Removes a session, if it exists, in a transaction. Its id stays reserved, with its tombstone commit, which a watcher in
+ * another process may not have seen. Rows are deleted table by table, because a host's database may not enforce foreign keys.
+ */
+export function removeSession(connection: Connection, id: SessionId): void {
+  const { sessions, commits, payloads, removed } = connection.names;
+  const row = connection.prepare(`SELECT number FROM ${sessions} WHERE session_id = ?`).get(id);
+  if (row === undefined) return;
+  const number = numberIn(row, "number");
+  const has = (table: string, column: string) =>
+    connection.prepare(`SELECT 1 FROM ${table} WHERE ${column} = ? LIMIT 1`).get(number) !== undefined;
+  // Somebody may have deleted all commits by hand.
+  if (has(commits, "session")) connection.changeOne(removed, connection.sql.keepTombstone, [id]);
+  for (const [table, column] of [
+    [payloads, "session"],
+    [commits, "session"],
+    [sessions, "number"],
+  ] as const) {
+    connection.prepare(`DELETE FROM ${table} WHERE ${column} = ?`).run(number);
+    // The count of changes does not include rows that a trigger kept.
+    if (has(table, column)) throw notWritten(table);
+  }
+}
+
+/** The most commits in a transaction, and characters of their bodies: while it is written, other processes wait. */
+const COMMITS_MAX = 256;
+const CHARACTERS_MAX = 8 * 1024 * 1024;
+
+/** A commit that waits for the end of the turn, or for a lock. */
+interface Waiting extends Item {
+  readonly sessionId: SessionId;
+  readonly characters: number;
+  /** When it came. */
+  readonly since: number;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** Writes commits: those of a turn of the event loop together. */
+export class CommitGroups {
+  readonly #connection: Connection;
+  #waiting: Waiting[] = [];
+  /** Those of a transaction that failed: each gets one of its own. */
+  #alone: Waiting[] = [];
+  #endOfTurn: NodeJS.Immediate | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  /** How often the lock of another process was met since the last transaction. */
+  #tries = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Writes a commit with others of this turn. Rejects as if it were alone. */
+  append(item: Item): Promise<void> {
+    const { sessionId, body } = item.commit;
+    return new Promise((resolve, reject) => {
+      const since = performance.now();
+      this.#waiting.push({ ...item, sessionId, characters: body.length, since, resolve, reject });
+      this.#endOfTurn ??= setImmediate(() => this.flush());
+    });
+  }
+
+  /** Writes what waits, one transaction after the other. What meets a lock waits on. */
+  flush(): void {
+    clearImmediate(this.#endOfTurn);
+    clearTimeout(this.#retry);
+    this.#endOfTurn = undefined;
+    try {
+      while (this.#waiting.length + this.#alone.length > 0) this.#writeGroup();
+      this.#tries = 0;
+    } catch (error) {
+      this.#waitOn(error);
+    }
+  }
+
+  /** Refuses the commits that have waited long enough, and tries again later for the others. */
+  #waitOn(error: unknown): void {
+    const now = performance.now();
+    const inTime = (item: Waiting) => {
+      const waited = now - item.since;
+      if (waited >= this.#connection.busyTimeout) item.reject(locked("append", waited, error));
+      return waited < this.#connection.busyTimeout;
+    };
+    this.#waiting = this.#waiting.filter(inTime);
+    this.#alone = this.#alone.filter(inTime);
+    this.#tries += 1;
+    if (this.#waiting.length + this.#alone.length === 0) this.#tries = 0;
+    else this.#retry = setTimeout(() => this.flush(), pauseAfter(this.#tries));
+  }
+
+  /** Writes one transaction, and settles its commits. Throws only SQLite's error of a lock. */
+  #writeGroup(): void {
+    const [group, left] = takeGroup(this.#waiting, COMMITS_MAX, CHARACTERS_MAX);
+    this.#waiting = left;
+    if (group.length === 0) group.push(...this.#alone.splice(0, 1));
+    let isUndone = false;
+    try {
+      const refusals = this.#connection.transaction("append", () => {
+        isUndone = true;
+        const found = group.map((item) => this.#appendOrRefuse(item));
+        isUndone = false;
+        return found;
+      });
+      for (const [index, { resolve, reject }] of group.entries()) {
+        if (refusals[index] === undefined) resolve();
+        else reject(refusals[index]);
+      }
+    } catch (error) {
+      // One that can't be written must not take the others with it; one that meets a lock by itself lets them pass.
+      if (isUndone && (group.length > 1 || isLocked(error))) this.#alone.push(...group);
+      else if (isLocked(error)) this.#waiting.unshift(...group);
+      else for (const { reject } of group) reject(asStorageFailure("append", error));
+      if (isLocked(error)) throw error;
+    }
+  }
+
+  /** Writes a commit. Returns its conflict, which is found before anything of it was written. */
+  #appendOrRefuse(item: Item): unknown {
+    try {
+      appendCommit(this.#connection, item);
+      return undefined;
+    } catch (error) {
+      if (isPhasegateError(error, "CONFLICT")) return error;
+      throw error;
+    }
+  }
+}
