@@ -9,13 +9,15 @@ import { type Approvers, keysOf } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
 import type { AttemptLimits } from "../gate/judge.js";
+import type { Asked } from "../read/waiting.js";
+import { defined } from "../workflow/json.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
 import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
-import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
+import { askedFor, askedLines, type DecideCommand, decided, SEEN } from "./waiting.js";
 
 interface DecideOptions extends TrustOptions, AttemptLimits {
   readonly project?: string;
@@ -68,7 +70,7 @@ const TEXTS = {
 } as const;
 
 /** Returns what creates `phasegate approve`, `phasegate waive` or `phasegate deny`. */
-export function decideCommand(decision: Decision): (terminal: Terminal, setExitCode: SetExitCode) => Command {
+export function decideCommand(decision: DecideCommand): (terminal: Terminal, setExitCode: SetExitCode) => Command {
   return (terminal, setExitCode) => {
     const command = new Command(decision)
       .summary(TEXTS[decision].summary)
@@ -108,7 +110,7 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
 }
 
 async function decide(
-  decision: Decision,
+  decision: DecideCommand,
   sessionId: string,
   options: DecideOptions,
   terminal: Terminal,
@@ -122,26 +124,23 @@ async function decide(
   const limits = decision === "deny" ? { limits: { maxAttempts, maxAttemptsTotal } } : {};
   const opened = await openSession(options.state, sessionId, { ...trust, verifiers, ...limits });
   try {
-    const waiting = await waitingSession(opened, sessionId, decision, verifiers);
-    requireSeen(waiting, options);
-    if (privateKey === undefined && waiting.mustSign) {
+    const asked = await askedFor(opened, sessionId, decision);
+    requireSeen(asked, options);
+    if (privateKey === undefined && (asked.what !== "waiver" || asked.question.approvers !== undefined)) {
       throw new CommandFailure("this decision must be signed", EXIT.usage, "Give --key with your private key.");
     }
-    requirePerson(options, waiting, terminal);
-    for (const line of waiting.lines(terminal.stdout, options.full === true)) print(terminal, line);
+    requirePerson(options, asked, terminal);
+    for (const line of askedLines(asked, terminal.stdout, options.full === true)) print(terminal, line);
     const note = await noteFor(decision, options, terminal);
     const question = `${sentence(decision)} this as ${printable(by)}?`;
     if (options.yes !== true && !(await confirm(terminal, question))) {
       print(terminal, "Nothing was decided.");
       return EXIT.problems;
     }
-    const noted = note === undefined ? {} : { note };
-    const given = { decision: decision === "deny" ? "deny" : "approve", by, ...noted } as const;
-    const sign = async (key: string) => ({
-      signature: await signApproval(waiting.question, { ...given, privateKey: key }),
-    });
-    const signed = { ...given, ...(privateKey === undefined ? {} : await sign(privateKey)) };
-    for (const line of await waiting.answer(signed)) print(terminal, line);
+    const given = defined({ decision: decision === "deny" ? "deny" : "approve", by, note });
+    const signature =
+      privateKey === undefined ? undefined : await signApproval(asked.question, { ...given, privateKey });
+    for (const line of await decided(opened, asked, { ...given, signature }, verifiers)) print(terminal, line);
     return EXIT.ok;
   } finally {
     await opened.engine.close();
@@ -168,7 +167,7 @@ async function signerOf({ key, by }: DecideOptions, approvers: Approvers): Promi
   throw new CommandFailure("nobody is named", EXIT.usage, "Give --key with your private key, or your name with --by.");
 }
 
-function requireHash(decision: Decision, { yes, evidenceHash, request }: DecideOptions): void {
+function requireHash(decision: DecideCommand, { yes, evidenceHash, request }: DecideOptions): void {
   const given = { approve: evidenceHash, waive: request, deny: evidenceHash ?? request }[decision];
   if (yes !== true || given !== undefined) return;
   const option = { approve: "--evidence-hash", waive: "--request", deny: "--evidence-hash or --request" }[decision];
@@ -180,9 +179,9 @@ function requireHash(decision: Decision, { yes, evidenceHash, request }: DecideO
 }
 
 /** Checks that a person can be asked. It is the last check: a wrong session is reported with or without a terminal. */
-function requirePerson({ yes }: DecideOptions, { seen }: WaitingSession, terminal: Terminal): void {
+function requirePerson({ yes }: DecideOptions, { what }: Asked, terminal: Terminal): void {
   if (yes === true || isInteractive(terminal)) return;
-  const hint = `Run it at a terminal, or give --yes and ${seen.option}.`;
+  const hint = `Run it at a terminal, or give --yes and ${SEEN[what]}.`;
   throw new CommandFailure("no confirmation is possible: this is not a terminal", EXIT.usage, hint);
 }
 
@@ -194,19 +193,24 @@ function nameOf(publicKey: string, approvers: Approvers): string {
 }
 
 /** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
-function requireSeen({ seen, question }: WaitingSession, { evidenceHash, request, yes }: DecideOptions): void {
-  const isRequest = seen.option === "--request";
+function requireSeen(asked: Asked, { evidenceHash, request, yes }: DecideOptions): void {
+  const isRequest = asked.what === "waiver";
   const [given, other] = isRequest ? [request, evidenceHash] : [evidenceHash, request];
-  if (other === undefined && (given === seen.hash || (given === undefined && yes !== true))) return;
+  const hash = isRequest ? asked.question.request : asked.question.evidenceHash;
+  if (other === undefined && (given === hash || (given === undefined && yes !== true))) return;
   const what = isRequest ? "request" : "evidence";
-  const hint = `See which ${what} waits now, and its hash for ${seen.option}: phasegate show ${question.sessionId}`;
+  const hint = `See which ${what} waits now, and its hash for ${SEEN[asked.what]}: phasegate show ${asked.question.sessionId}`;
   const waits = isRequest ? "another request" : "other evidence";
   const awaited = isRequest ? "a request for a waiver, not on evidence" : "evidence, not on a request for a waiver";
   const why = other === undefined ? `${waits} than the given hash` : awaited;
   throw new CommandFailure(`the session waits on ${why}`, EXIT.problems, hint);
 }
 
-async function noteFor(decision: Decision, options: DecideOptions, terminal: Terminal): Promise<string | undefined> {
+async function noteFor(
+  decision: DecideCommand,
+  options: DecideOptions,
+  terminal: Terminal,
+): Promise<string | undefined> {
   if (decision !== "deny" || options.note !== undefined) return options.note;
   const note = options.yes === true ? "" : await ask(terminal, "What is to be done instead? ");
   if (note !== "") return note;

@@ -1,7 +1,7 @@
 /** What `phasegate init` shows before it writes: what changes, what gates may run, and what the project has brought with it. */
 import { join } from "node:path";
 import { checksOf } from "../gate/check-gate.js";
-import { changedLines } from "../inspector/differences.js";
+import { changedLines } from "../read/differences.js";
 import { linkIn } from "../sandbox/change.js";
 import type { Piece } from "../setup/pieces.js";
 import { type Roots, WORKFLOWS } from "../setup/places.js";

@@ -1,11 +1,11 @@
 /** `phasegate sessions`: lists the sessions of a state as a table, and those that cannot be shown. */
 import type { Writable } from "node:stream";
 import { Command, Option } from "commander";
-import { isChosen } from "../inspector/filter.js";
-import type { SessionFilter } from "../inspector/wire.js";
 import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../phased/lists.js";
 import { DEFAULT_LIMITS, LIVING, type LivingStatus } from "../phased/options.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
+import type { SessionFilter } from "../read/filter.js";
+import { isChosen } from "../read/filter.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { age, jsonOption, logLevelOption, notEmpty, stateOption, wholeNumber } from "./options.js";
 import { styledStatus } from "./show.js";

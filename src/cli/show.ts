@@ -6,12 +6,14 @@ import type { Writable } from "node:stream";
 import { Command } from "commander";
 import { hashEvidence } from "../approval/message.js";
 import { waivedText } from "../gate/waivers.js";
-import type { RecordedReader } from "../inspector/sources.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
+import type { PhaseLine } from "../read/model.js";
+import { phaseState } from "../read/session.js";
+import type { RecordedReader } from "../read/sources.js";
 import type { RoutedStatus } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
@@ -66,7 +68,7 @@ export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
 }
 
 /** A field of a report. A field without a value is not shown. */
-type Field = readonly [name: string, value: string | undefined];
+export type Field = readonly [name: string, value: string | undefined];
 
 /** A session of any kind, ready to be printed. */
 interface Report {
@@ -131,7 +133,7 @@ interface Awaited {
 }
 
 function awaitingJson({ prompt, approvers, evidenceHash }: Awaited) {
-  return { prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash };
+  return { prompt, approvers, evidenceHash };
 }
 
 function waiverFields({ awaitingWaiver: open, waiverDenied: denied, waived = [] }: StateView): Field[] {
@@ -178,20 +180,17 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     number: one.number,
     ...optional("phaseInPlan", numberInPlan(one)),
     name: one.name,
-    status: phaseStatus(view, one.number),
+    status: STATUS_OF[phaseState(view, one.number)] ?? "current",
     attempts: history.filter((attempt) => attempt.phase === one.number),
   }));
   const json = {
     ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
     ...(owner && ownedBy(owner)),
-    ...(note === undefined ? {} : { note }),
-    ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
-    ...(unapproved === undefined ? {} : { unapproved }),
-    ...(awaitingWaiver === undefined ? {} : { awaitingWaiver }),
-    ...(waiverDenied === undefined ? {} : { waiverDenied }),
-    ...(waived === undefined ? {} : { waived }),
-    ...(tasks.length === 0 ? {} : { tasks: tasks.map(({ ready: _, ...task }) => task) }),
-    ...(lastNote === undefined ? {} : { lastNote }),
+    note,
+    awaiting: awaiting && awaitingJson(awaiting),
+    ...{ unapproved, awaitingWaiver, waiverDenied, waived },
+    tasks: tasks.length === 0 ? undefined : tasks.map(({ ready: _, ...task }) => task),
+    lastNote,
     ...{ createdAt, updatedAt },
     phases: phases.map((one) => ({ ...one, attempts: one.attempts.map((attempt) => attemptJson(attempt, full)) })),
   };
@@ -252,12 +251,12 @@ const MARKS = {
 
 type PhaseStatus = keyof typeof MARKS;
 
-function phaseStatus({ head, completedPhases, skippedPhases }: StateView, number: number): PhaseStatus {
-  if (skippedPhases.includes(number)) return "skipped";
-  if (completedPhases.includes(number)) return "completed";
-  if (head.phase !== number) return "ahead";
-  return head.status === "failed" ? "failed" : "current";
-}
+const STATUS_OF: Readonly<Partial<Record<PhaseLine["state"], PhaseStatus>>> = {
+  done: "completed",
+  skipped: "skipped",
+  failed: "failed",
+  ahead: "ahead",
+};
 
 interface PhaseReport {
   readonly number: number;
@@ -285,7 +284,7 @@ async function routedReport(engine: RoutedEngine, sessionId: string, { stream, f
   const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
   const json = {
     ...{ sessionId: instanceId, kind: "routed", ...rest },
-    ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
+    awaiting: awaiting && awaitingJson(awaiting),
     history,
   };
   const fields: Field[] = [

@@ -1,119 +1,74 @@
-/**
- * What a session waits for: an approval, of a phase or of a routed step, or a waiver. Each is shown as lines, and takes
- * a person's answer.
- */
+/** What a session asks a person, as lines: an approval, of a phase or of a routed step, or a waiver; and what an answer does. */
 import type { Writable } from "node:stream";
-import type { ApprovalQuestion, ApprovalSignature, WaiverQuestion } from "../approval/message.js";
 import { checksOf } from "../gate/check-gate.js";
 import { UNCHECKED, uncheckedFields } from "../gate/unchecked.js";
 import type { ApprovalRequest } from "../phased/approval/ledger.js";
 import type { ApprovalResult } from "../phased/approval/requests.js";
 import type { WaiverRequest } from "../phased/approval/waivers.js";
-import type { Engine } from "../phased/engine.js";
-import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedView } from "../routed/types.js";
+import type { InspectorSources } from "../read/sources.js";
+import { type Asked, answer, askedBy, type Decision } from "../read/waiting.js";
+import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { headLines } from "./show.js";
+import { type Field, headLines } from "./show.js";
 import type { OpenedSession } from "./state.js";
 import { counted, printable, styled, timeText } from "./terminal.js";
 
 /** The commands: `deny` answers a request of either kind. */
-export type Decision = "approve" | "waive" | "deny";
+export type DecideCommand = "approve" | "waive" | "deny";
 
-/** A decision with its signature, if it has one. */
-export interface SignedDecision {
-  readonly decision: "approve" | "deny";
-  readonly by: string;
-  readonly note?: string;
-  readonly signature?: ApprovalSignature;
-}
+/** What is to be seen before a decision, by the option that gives its hash. */
+export const SEEN = { phase: "--evidence-hash", step: "--evidence-hash", waiver: "--request" } as const;
 
-/** A session that waits for a person. */
-export interface WaitingSession {
-  readonly question: ApprovalQuestion | WaiverQuestion;
-  /** The hash of what the person has to see, and the option that gives it. */
-  readonly seen: { readonly hash: string; readonly option: "--evidence-hash" | "--request" };
-  /** True if the engine takes no unsigned answer. */
-  readonly mustSign: boolean;
-  /** Returns what the person has to see. */
-  lines(stream: Writable, full: boolean): readonly string[];
-  /** Passes the decision to the engine, and returns the outcome as lines. */
-  answer(signed: SignedDecision): Promise<readonly string[]>;
-}
-
-/** Returns what a session waits on that the command can answer. Throws if it waits on nothing of the kind. */
-export async function waitingSession(
-  opened: OpenedSession,
-  sessionId: string,
-  decision: Decision,
-  verifiers: Readonly<Record<string, unknown>>,
-): Promise<WaitingSession> {
-  const wanted = decision === "waive" ? "waiver" : "approval";
+/** Returns what a session asks that the command can answer. Throws if it waits on nothing of the kind. */
+export async function askedFor(opened: OpenedSession, sessionId: string, command: DecideCommand): Promise<Asked> {
+  const wanted = command === "waive" ? "waiver" : "approval";
   if (opened.kind === "recorded") throw notWaiting(sessionId, wanted, "a recorded session, which has no gates");
   if (opened.kind === "routed") {
-    if (decision === "waive") throw notWaiting(sessionId, wanted, "a routed workflow, which has none");
-    return waitingInstance(opened.engine, sessionId);
+    if (command === "waive") throw notWaiting(sessionId, wanted, "a routed workflow, which has none");
+    const asked = await askedBy(enginesOf(opened), "routed", sessionId);
+    if (asked !== undefined) return asked;
+    const { status, currentStep = "the start" } = await opened.engine.status(sessionId);
+    throw notWaiting(sessionId, wanted, `${status}, at ${currentStep}`);
   }
-  const waiver = decision === "approve" ? undefined : await waitingWaiver(opened.engine, sessionId);
-  if (waiver !== undefined) return waiver;
-  const phase = decision === "waive" ? undefined : await waitingPhase(opened.engine, sessionId, verifiers);
-  if (phase !== undefined) return phase;
+  const asked = await askedBy(enginesOf(opened), "phased", sessionId);
+  const isMeant = command === "deny" || (command === "waive") === (asked?.what === "waiver");
+  if (asked !== undefined && isMeant) return asked;
   const { status, phase: number } = (await opened.engine.getState(sessionId)).head;
   throw notWaiting(sessionId, wanted, `${status}, in phase ${number}`);
 }
 
-/** Returns the common part of a session that waits for an approval. */
-function asked(request: ShownRequest): Omit<WaitingSession, "answer"> {
-  return {
-    question: request,
-    seen: { hash: request.evidenceHash, option: "--evidence-hash" },
-    mustSign: true,
-    lines: (stream, full) => requestLines(request, stream, full),
-  };
+function enginesOf(opened: OpenedSession): InspectorSources {
+  if (opened.kind === "phased") return { engine: opened.engine };
+  return opened.kind === "routed" ? { routed: opened.engine } : {};
 }
 
-async function waitingPhase(
-  engine: Engine,
-  sessionId: string,
+/** Returns what a person has to see before the answer. */
+export function askedLines({ what, question }: Asked, stream: Writable, full: boolean): readonly string[] {
+  return what === "waiver" ? waiverLines(question, stream) : requestLines(question, stream, full);
+}
+
+/** Passes a decision to the engine, and returns the outcome as lines. */
+export async function decided(
+  opened: OpenedSession,
+  asked: Asked,
+  decision: Decision,
   verifiers: Readonly<Record<string, unknown>>,
-): Promise<WaitingSession | undefined> {
-  const request = await engine.getApproval(sessionId);
-  if (request === undefined) return undefined;
-  const { evidenceHash } = request;
-  return {
-    ...asked(request),
-    answer: async ({ decision, note, ...signer }) => {
-      const signed = { ...signer, evidenceHash };
-      const noted = note === undefined ? {} : { note };
-      const result =
-        decision === "approve"
-          ? await engine.approve(sessionId, { ...signed, ...noted })
-          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
-      const { structure } = await engine.getState(sessionId);
-      return [phaseOutcome(result), ...(result.passed ? unrecorded(result, structure, verifiers) : [])];
-    },
-  };
-}
-
-async function waitingInstance(engine: RoutedEngine, sessionId: string): Promise<WaitingSession> {
-  const { awaiting, status, currentStep = "the start" } = await engine.status(sessionId);
-  if (awaiting === undefined) throw notWaiting(sessionId, "approval", `${status}, at ${currentStep}`);
-  const { evidenceHash } = awaiting;
-  return {
-    ...asked(awaiting),
-    answer: async ({ decision, note, ...signer }) => {
-      const signed = { ...signer, evidenceHash };
-      const noted = note === undefined ? {} : { note };
-      const view =
-        decision === "approve"
-          ? await engine.approve(sessionId, { ...signed, ...noted })
-          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
-      return [stepOutcome(decision, signed.by, awaiting.step, view)];
-    },
-  };
+): Promise<readonly string[]> {
+  const evidenceHash = asked.what === "waiver" ? undefined : asked.question.evidenceHash;
+  const answered = await answer(enginesOf(opened), asked, { ...decision, evidenceHash });
+  const by = printable(decision.by);
+  if (answered.what === "waiver") {
+    const { granted, fields, phase } = answered.result;
+    return [`${granted ? "Waived" : "No waiver"} by ${by}: ${printable(fields.join(", "))}, in phase ${phase}.`];
+  }
+  if (answered.what === "step") return [stepOutcome(decision, asked.question, answered.result)];
+  const { result } = answered;
+  if (opened.kind !== "phased" || !result.passed) return [phaseOutcome(result)];
+  const { structure } = await opened.engine.getState(asked.question.sessionId);
+  return [phaseOutcome(result), ...unrecorded(result, structure, verifiers)];
 }
 
 function notWaiting(sessionId: string, wanted: "approval" | "waiver", where: string): CommandFailure {
@@ -131,12 +86,13 @@ function phaseOutcome(result: ApprovalResult): string {
   return `Approved by ${printable(result.by)}: phase ${result.phase} has passed, ${next}.`;
 }
 
-function stepOutcome(decision: "approve" | "deny", by: string, step: string, { status }: RoutedView): string {
+function stepOutcome({ decision, by }: Decision, question: Asked["question"], { status }: RoutedView): string {
+  const step = "step" in question ? printable(question.step) : "";
   if (decision === "approve") {
-    return `Approved by ${printable(by)}: the gate of ${printable(step)} has passed, the next call decides on the next step.`;
+    return `Approved by ${printable(by)}: the gate of ${step} has passed, the next call decides on the next step.`;
   }
   const failed = status === "FAILED" ? ", and the instance has failed" : "";
-  return `Denied by ${printable(by)}: ${printable(step)} needs to be fixed${failed}.`;
+  return `Denied by ${printable(by)}: ${step} needs to be fixed${failed}.`;
 }
 
 /** Warns if a phase compares files with their state now, and this state was not recorded. */
@@ -162,39 +118,23 @@ export function unrecorded(
   return [];
 }
 
-/** A request for an approval, of a phase or of a step. */
-type ShownRequest = Omit<ApprovalRequest, "target" | "warnings" | "sessionId"> &
-  Partial<Pick<ApprovalRequest, "target" | "warnings">> & { readonly sessionId: string; readonly step?: string };
-
 /**
  * Returns a request as lines. Lines that an agent or an author has written begin with a bar, so that they cannot pass for
  * lines of this command.
  */
-function requestLines(request: ShownRequest, stream: Writable, full: boolean): string[] {
-  const { sessionId, workflowType, revision, target, phase, step, attempt, askedAt, approvers } = request;
-  const { warnings = [], verification } = request;
-  const place = step === undefined ? (["phase", phase] as const) : (["step", printable(step)] as const);
+function requestLines(request: ApprovalRequest | RoutedQuestion, stream: Writable, full: boolean): string[] {
+  const { phase, attempt, verification, evidence, evidenceHash, prompt } = request;
+  const at: Field = "step" in request ? ["step", printable(request.step)] : ["phase", String(phase)];
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [styled(stream, "bold", title), ...lines, ""];
-  const head = headLines(
-    sessionId,
-    [
-      ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
-      ["target", target === undefined ? undefined : printable(target)],
-      [place[0], `${place[1]}, attempt ${attempt}`],
-      ["asked", timeText(askedAt)],
-      ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
-      ["evidence", request.evidenceHash],
-    ],
-    stream,
-  );
   const results = verification.flatMap((result) => resultLines(result, stream));
-  const unchecked = uncheckedFields(request.evidence, verification);
+  const unchecked = uncheckedFields(evidence, verification);
+  const warnings = "warnings" in request ? request.warnings : [];
   return [
-    ...head,
+    ...questionHead(request, [at[0], `${at[1]}, attempt ${attempt}`], ["evidence", evidenceHash], stream),
     "",
-    ...section("Request", barred(request.prompt)),
-    ...section("Evidence", evidenceLines(request.evidence, EVIDENCE_MAX, full)),
+    ...section("Request", barred(prompt)),
+    ...section("Evidence", evidenceLines(evidence, EVIDENCE_MAX, full)),
     ...section(UNCHECKED, unchecked.length === 0 ? [] : barred(unchecked.join(", "))),
     ...section(
       "Results of the checks",
@@ -207,42 +147,28 @@ function requestLines(request: ShownRequest, stream: Writable, full: boolean): s
   ];
 }
 
-/** Returns the request for a waiver that a session waits on; undefined if it waits on none. */
-async function waitingWaiver(engine: Engine, sessionId: string): Promise<WaitingSession | undefined> {
-  const request = await engine.getWaiver(sessionId);
-  if (request === undefined) return undefined;
-  return {
-    question: request,
-    seen: { hash: request.request, option: "--request" },
-    mustSign: request.approvers !== undefined,
-    lines: (stream) => waiverLines(request, stream),
-    answer: async ({ decision, note, ...signer }) => {
-      const given = { ...signer, request: request.request };
-      const { granted, by, fields, phase } =
-        decision === "approve"
-          ? await engine.waive(sessionId, { ...given, ...(note === undefined ? {} : { note }) })
-          : await engine.denyWaiver(sessionId, { ...given, note: note ?? "" });
-      const names = printable(fields.join(", "));
-      return [`${granted ? "Waived" : "No waiver"} by ${printable(by)}: ${names}, in phase ${phase}.`];
-    },
-  };
+/** Returns the head of a question: what it is about, who may answer, and the hash that an answer names. */
+function questionHead(question: Asked["question"], at: Field, hash: Field, stream: Writable): string[] {
+  const { sessionId, workflowType, revision, askedAt, approvers } = question;
+  const fields: Field[] = [
+    ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
+    ["target", "target" in question ? printable(question.target) : undefined],
+    at,
+    ["asked", timeText(askedAt)],
+    ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
+    hash,
+  ];
+  return headLines(sessionId, fields, stream);
 }
 
 function waiverLines(request: WaiverRequest, stream: Writable): string[] {
-  const { sessionId, workflowType, revision, target, phase, phaseName, fields, reason, askedAt, approvers } = request;
-  const asked = fields.map((name, index) => [name, request.requirements[index] ?? ""].filter(Boolean).join(": "));
-  const head = headLines(
-    sessionId,
-    [
-      ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
-      ["target", printable(target)],
-      ["phase", `${phase}: ${printable(phaseName)}`],
-      ["asked", timeText(askedAt)],
-      ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
-      ["request", request.request],
-    ],
-    stream,
-  );
+  const { phase, phaseName, fields, requirements, reason } = request;
+  const asked = fields.map((name, index) => [name, requirements[index] ?? ""].filter(Boolean).join(": "));
   const section = (title: string, lines: readonly string[]) => ["", styled(stream, "bold", title), ...lines];
-  return [...head, ...section("To be waived", asked.flatMap(barred)), ...section("Reason", barred(reason)), ""];
+  return [
+    ...questionHead(request, ["phase", `${phase}: ${printable(phaseName)}`], ["request", request.request], stream),
+    ...section("To be waived", asked.flatMap(barred)),
+    ...section("Reason", barred(reason)),
+    "",
+  ];
 }

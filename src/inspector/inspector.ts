@@ -5,8 +5,7 @@
  * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; people with tokens of their own
  * - options.ts: what a host may set, checked
  * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
- * - sources.ts: the engines behind it, and what they do without a commit; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
- *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
+ * - workflows.ts: workflows and their graphs; sessions are read by read/
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
  * - live.ts: the stream of changes
  * - page/: the page's sources, which run in the browser
@@ -18,11 +17,14 @@ import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { type Access, type Actor, actorKey, byOwner } from "../ports/actor.js";
 import { type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import { isResponse } from "../ports/login.js";
+import { kindOf, listSessions, placeIn } from "../read/lists.js";
+import { attemptOf, attemptsOf, commitsOf, detailOf } from "../read/session.js";
+import { Activities, notThere, RecordedReader, type Source, sourcesOf } from "../read/sources.js";
+import { type StatisticsRead, statisticsOf } from "../read/statistics.js";
+import { type Answered, answer, askedBy, askedOtherwise, Inboxes, waitingOf } from "../read/waiting.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
-import { attemptOf, attemptsOf, commitsOf, detailOf } from "./details.js";
 import { Guard, type Refusal, SECURITY_HEADERS } from "./guard.js";
-import { answer, Inboxes, notThere, waitingOf } from "./inbox.js";
 import { ActorStreams, Live, Watches } from "./live.js";
 import { checkInspectorOptions, type InspectorOptions } from "./options.js";
 import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
@@ -39,8 +41,6 @@ import {
   originOf,
   segmentsOf,
 } from "./requests.js";
-import { kindOf, listSessions, placeIn, type StatisticsRead, statisticsOf } from "./sessions.js";
-import { Activities, RecordedReader, type Source, sourcesOf } from "./sources.js";
 import type { About, ApiError, LoginAnswer } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 
@@ -308,7 +308,11 @@ async function write(host: App, path: string, request: Request): Promise<Respons
     const said = await bodyOf(request, answerBody);
     if (said.signature === undefined && app.options.unsigned !== true) return refuse(UNSIGNED);
     const by = said.signature === undefined ? (app.actor?.name ?? said.by) : said.by;
-    return json(await answer(app.options, await kindOf(app.sources, id), id, { ...said, by }));
+    // The answer names the request that the person saw: the session may ask something else by now, even about the same evidence.
+    const asked = await askedBy(app.options, await kindOf(app.sources, id), id);
+    const isWaiver = asked?.what === "waiver";
+    if (asked?.question.request !== said.request || isWaiver !== (said.what === "waiver")) throw askedOtherwise(id);
+    return json({ status: statusAfter(await answer(app.options, asked, { ...said, by })) });
   }
   const body = await bodyOf(request, actionBody);
   if (app.options.actions?.includes(body.action) !== true) {
@@ -316,6 +320,12 @@ async function write(host: App, path: string, request: Request): Promise<Respons
     return refuse({ status: 403, code: "NOT_ALLOWED", message: `${body.action} is switched off here.`, remedy });
   }
   return json(await act(app.options, await kindOf(app.sources, id), id, { ...body, by: app.actor?.name ?? body.by }));
+}
+
+function statusAfter({ what, result }: Answered): string {
+  if (what === "step") return result.status;
+  if (what === "waiver") return result.granted ? "granted" : "denied";
+  return result.passed ? "passed" : "refused";
 }
 
 const UNSIGNED: Refusal = {

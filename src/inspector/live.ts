@@ -6,10 +6,12 @@
 import { type Actor, actorKey, byOwner, maySee } from "../ports/actor.js";
 import { type FullClock, pause } from "../ports/clock.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { findIn } from "../read/lists.js";
+import type { Kind } from "../read/model.js";
+import type { Source } from "../read/sources.js";
+import { RecentMap } from "../workflow/cache.js";
 import { isSessionId } from "../workflow/names.js";
-import { findIn } from "./sessions.js";
-import type { Source } from "./sources.js";
-import type { Kind, LiveMessage } from "./wire.js";
+import type { LiveMessage } from "./wire.js";
 
 /** Commits that follow each other within this time are one message, in milliseconds. */
 const GATHER_MS = 100;
@@ -23,6 +25,8 @@ const KEPT = 500;
 const AT_ONCE = 50;
 /** The wait for the watches to begin: a storage may have to look at all of its sessions first. */
 const READY_MS = 1500;
+/** As many sessions are known by their last commits. */
+const KNOWN = 1000;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
@@ -43,6 +47,8 @@ export class Watches {
   readonly #clock: FullClock;
   readonly #report: (error: unknown) => void;
   readonly #listeners = new Set<Listener>();
+  /** Sessions as their last commits have left them. */
+  readonly #known = new RecentMap<string, SessionSummary>(KNOWN);
   #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
 
   constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
@@ -87,8 +93,8 @@ export class Watches {
         if (!isFirst) reset();
         const commits = storage.watch?.({}, { signal, onReady: isFirst ? onReady : reset }) ?? [];
         for await (const commit of commits) {
-          const before = await ownedBefore(storage, commit);
           const { sessionId, summary } = commit;
+          const before = await this.#ownedBefore(storage, commit);
           for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary, before);
         }
       } catch (error) {
@@ -98,16 +104,18 @@ export class Watches {
       await pause(this.#clock, AGAIN_MS, signal);
     }
   }
-}
 
-/** Returns a session as it was before a commit that has given it to somebody else. Of other commits, none is read. */
-async function ownedBefore(
-  storage: StorageAdapter,
-  { sessionId, version, body }: Commit,
-): Promise<SessionSummary | undefined> {
-  if (!body.includes('"type":"assigned"')) return undefined;
-  for await (const { summary } of storage.log(sessionId, { after: version - 2, limit: 1 })) return summary;
-  return undefined;
+  /** Returns a session as it was before a commit that has given it to somebody else. The one before is read once. */
+  async #ownedBefore(
+    storage: StorageAdapter,
+    { sessionId, version, summary }: Commit,
+  ): Promise<SessionSummary | undefined> {
+    let before = this.#known.get(sessionId);
+    this.#known.set(sessionId, summary);
+    if (before === undefined && version > 1)
+      for await (const commit of storage.log(sessionId, { after: version - 2, limit: 1 })) before = commit.summary;
+    return before?.owner === summary.owner && before?.team === summary.team ? undefined : before;
+  }
 }
 
 interface Sent {

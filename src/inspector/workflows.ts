@@ -1,18 +1,11 @@
 /** The workflows that there are: phases, gates and graphs; of broken ones, what is wrong and where. */
 import { draw, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
+import type { Kind } from "../read/model.js";
+import type { InspectorSources } from "../read/sources.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import type { InspectorSources } from "./sources.js";
-import type {
-  DiagnosticText,
-  GateLine,
-  Kind,
-  WorkflowDetail,
-  WorkflowLine,
-  WorkflowList,
-  WorkflowView,
-} from "./wire.js";
+import type { DiagnosticText, GateLine, WorkflowDetail, WorkflowLine, WorkflowList, WorkflowView } from "./wire.js";
 
 /** Returns the source text of a diagnostic around its line, for people. */
 export type CodeFrame = (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;

@@ -1,7 +1,8 @@
 /** What the host may do with a session, if it is switched on: each asks who does it and why, before it is done. */
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { ActionBody, ShownDetail } from "../wire.js";
+import type { ShownDetail } from "../../read/model.js";
+import type { ActionBody } from "../wire.js";
 import { NameField, nameIn } from "./answer.js";
 import { about, asFailure, type Failure, post } from "./api.js";
 import { go, href } from "./router.js";

@@ -2,7 +2,8 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { UNCHECKED } from "../../gate/unchecked.js";
-import type { About, AnswerBody, Waiting, WaitingLine } from "../wire.js";
+import type { Waiting, WaitingLine } from "../../read/model.js";
+import type { About, AnswerBody } from "../wire.js";
 import { about, asFailure, type Failure, post, readAbout } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
 import { sign } from "./passkey.js";

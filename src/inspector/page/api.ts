@@ -4,7 +4,8 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { About, ApiError, Inbox, LiveMessage, LoginAnswer } from "../wire.js";
+import type { Inbox } from "../../read/model.js";
+import type { About, ApiError, LiveMessage, LoginAnswer } from "../wire.js";
 import { base } from "./router.js";
 
 /** Whether the server answers this browser: unknown until the first answer. */

@@ -1,6 +1,6 @@
 /** The attempts of a phased session, newest first. Evidence and differences are read when an attempt is opened. */
 import { useSignal } from "@preact/signals";
-import type { AttemptDetail, AttemptLine, AttemptList } from "../wire.js";
+import type { AttemptDetail, AttemptLine, AttemptList } from "../../read/model.js";
 import { useData } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
 import { usePages } from "./records.js";

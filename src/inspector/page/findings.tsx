@@ -1,5 +1,5 @@
 /** What a gate has found: problems, what verifiers saw, notes and waivers. */
-import type { AttemptNote, Problem, Verification } from "../wire.js";
+import type { AttemptNote, Problem, Verification } from "../../read/model.js";
 import { Line, Long, Some, State, Time } from "./text.js";
 
 /** What is wrong with evidence. */

@@ -1,7 +1,7 @@
 /** All that waits for a person, the oldest request first. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Inbox as Items, Waiting, WaitingLine } from "../wire.js";
+import type { Inbox as Items, Waiting, WaitingLine } from "../../read/model.js";
 import { AnswerForm, Matter, WhoMay } from "./answer.js";
 import { changesInbox, noteInbox, useData } from "./api.js";
 import { href } from "./router.js";

@@ -1,7 +1,8 @@
 /** The list of sessions as far as it was read, and how messages change it. */
 import { signal } from "@preact/signals";
-import { filterOf, isChosen } from "../filter.js";
-import type { BrokenSession, ListedSession, LiveMessage, SessionList } from "../wire.js";
+import { filterOf, isChosen } from "../../read/filter.js";
+import type { BrokenSession, ListedSession, SessionList } from "../../read/model.js";
+import type { LiveMessage } from "../wire.js";
 import { asFailure, type Failure, get } from "./api.js";
 
 /** What was read of a list. */

@@ -1,6 +1,6 @@
 /** The plots, with their library: a bundle of its own, loaded when there is something to plot. */
 import uPlot from "uplot";
-import type { StatisticsView } from "../wire.js";
+import type { StatisticsView } from "../../read/model.js";
 
 const DAY_MS = 86_400_000;
 const DAY_S = 86_400;

@@ -2,14 +2,14 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Activity, AuditView, CommitLine, CommitList } from "../wire.js";
+import type { Activity, CommitLine, CommitList, Findings } from "../../read/model.js";
 import { asFailure, type Failure, get } from "./api.js";
 import { counted, Line, Long, line, number, State, Time } from "./text.js";
 import { Empty, Failed } from "./view.js";
 
 interface PageOf<Item> {
   readonly items: readonly Item[];
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   readonly total: number;
 }
 
@@ -134,12 +134,12 @@ const DISTRUST: Readonly<Record<string, string>> = {
 
 /** The tab of the audit, which reads the whole log. */
 export function Audit({ id, version }: { readonly id: string; readonly version: number }) {
-  const state = useSignal<{ version: number; report?: AuditView; error?: Failure } | undefined>(undefined);
+  const state = useSignal<{ version: number; report?: Findings; error?: Failure } | undefined>(undefined);
   const isRunning = useSignal(false);
   const run = async () => {
     isRunning.value = true;
     try {
-      state.value = { version, report: await get<AuditView>(`sessions/${id}/audit`) };
+      state.value = { version, report: await get<Findings>(`sessions/${id}/audit`) };
     } catch (error) {
       state.value = { version, error: asFailure(error) };
     }
@@ -185,7 +185,7 @@ export function Audit({ id, version }: { readonly id: string; readonly version: 
   );
 }
 
-function Approvals({ items }: { readonly items: AuditView["approvals"] }) {
+function Approvals({ items }: { readonly items: Findings["approvals"] }) {
   if (items.length === 0) return <Empty>No gate has passed with an approval or a waiver.</Empty>;
   return (
     <ul class="approvals">

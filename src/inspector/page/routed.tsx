@@ -1,5 +1,5 @@
 /** Routed and recorded sessions: what was reported and decided, entry by entry. */
-import type { JsonObject, RecordedDetail, RoutedDetail } from "../wire.js";
+import type { JsonObject, RecordedDetail, RoutedDetail } from "../../read/model.js";
 import { Problems, Verifications } from "./findings.js";
 import { Picture } from "./graph.js";
 import { AnsweredAgain, Audit } from "./records.js";

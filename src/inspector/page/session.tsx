@@ -1,7 +1,8 @@
 /** One session: what it is, where it stands, what it waits for; phased ones with their phases as a timeline. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { BrokenDetail, LiveMessage, PhasedDetail, PhaseLine, SessionDetail, ShownDetail } from "../wire.js";
+import type { BrokenDetail, PhasedDetail, PhaseLine, SessionDetail, ShownDetail } from "../../read/model.js";
+import type { LiveMessage } from "../wire.js";
 import { Actions } from "./actions.js";
 import { WaitingNow } from "./answer.js";
 import { onMessage, useData } from "./api.js";

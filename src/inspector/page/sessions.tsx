@@ -1,8 +1,9 @@
 /** The list of sessions: filters, and rows of which only those on the screen are in the document. */
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { FILTERS } from "../filter.js";
-import type { ListedSession, WorkflowList } from "../wire.js";
+import { FILTERS } from "../../read/filter.js";
+import type { ListedSession } from "../../read/model.js";
+import type { WorkflowList } from "../wire.js";
 import { about, onMessage, useData } from "./api.js";
 import { applyMessage, listed, queryOf, readList, readMore } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";

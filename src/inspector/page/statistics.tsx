@@ -1,7 +1,7 @@
 /** Figures: sessions a day, the time that phases take, and where gates refuse. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../wire.js";
+import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../../read/model.js";
 import { useData } from "./api.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { WorkflowSelect } from "./sessions.js";

@@ -1,6 +1,6 @@
 /** JSON as a tree, and what changed between two submissions. */
 import { useSignal } from "@preact/signals";
-import type { Difference, JsonValue } from "../wire.js";
+import type { Difference, JsonValue } from "../../read/model.js";
 import { counted, Line, Long, line, number, Some, visible } from "./text.js";
 
 /** Members of an object this deep are shown when it is opened. */

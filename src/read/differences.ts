@@ -1,7 +1,7 @@
 /** What changed between two submissions, value by value; and between two texts, line by line (Myers' algorithm, by jsdiff). */
 import { diffArrays } from "diff";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
-import type { Difference } from "./wire.js";
+import type { Difference } from "./model.js";
 
 /** Maximum number of differences that are listed. */
 const DIFFERENCES_MAX = 200;

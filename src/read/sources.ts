@@ -4,6 +4,7 @@
  * that were answered again, no storage knows: it is known of the sessions that the inspector's own process works on.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { PhasegateError } from "../errors.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import { type Engine, storageOf } from "../phased/engine.js";
@@ -24,7 +25,7 @@ import {
   recordedEntries,
   recordedMachine,
 } from "../workspace/session/machine.js";
-import type { Activity, Kind } from "./wire.js";
+import type { Activity, Kind } from "./model.js";
 
 /** What an inspector shows: at least one kind of sessions. */
 export interface InspectorSources {
@@ -167,4 +168,12 @@ export class Activities {
     this.#replays.set(sessionId, own);
     this.#onChange(kind, sessionId);
   }
+}
+
+/** Returns the error for what a session does not have. */
+export function notThere(what: string, sessionId: string): PhasegateError<"SESSION_NOT_FOUND"> {
+  return new PhasegateError("SESSION_NOT_FOUND", `session ${sessionId}: ${what}`, {
+    remedy: "Open it from the list of sessions.",
+    details: { sessionId },
+  });
 }
