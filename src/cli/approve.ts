@@ -4,32 +4,19 @@
  */
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Command, Option } from "commander";
 import { type Approvers, keysOf } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
-import type { AttemptLimits } from "../gate/judge.js";
 import type { Asked } from "../read/waiting.js";
 import { defined } from "../workflow/json.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
+import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
-import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
+import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
-import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { openVerifiers, projectOption, readTrust, trustOptions } from "./trust.js";
 import { askedFor, askedLines, type DecideCommand, decided, SEEN } from "./waiting.js";
-
-interface DecideOptions extends TrustOptions, AttemptLimits {
-  readonly project?: string;
-  readonly state: string;
-  readonly key?: string;
-  readonly by?: string;
-  readonly note?: string;
-  readonly full?: true;
-  readonly yes?: true;
-  readonly evidenceHash?: string;
-  readonly request?: string;
-}
 
 const APPROVE_HELP = `
 Shows the question and the evidence, asks for confirmation, and signs the decision with your private key. Without a
@@ -69,44 +56,40 @@ const TEXTS = {
   },
 } as const;
 
-/** Returns what creates `phasegate approve`, `phasegate waive` or `phasegate deny`. */
-export function decideCommand(decision: DecideCommand): (terminal: Terminal, setExitCode: SetExitCode) => Command {
-  return (terminal, setExitCode) => {
-    const command = new Command(decision)
-      .summary(TEXTS[decision].summary)
-      .description(TEXTS[decision].description)
-      .argument("<session>", "id of the session, as `phasegate sessions` lists it")
-      .addOption(stateOption().makeOptionMandatory())
-      .addOption(
-        new Option("--key <file>", "your private key, from `phasegate keygen`")
-          .argParser(notEmpty)
-          .makeOptionMandatory(decision === "approve"),
-      );
-    // A denial is a failure at the gate: by the server's limits it may be the last one.
-    const more = decision === "deny" ? [...trustOptions(), ...attemptOptions()] : trustOptions();
-    for (const option of more) command.addOption(option);
-    return command
-      .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
-      .option("--note <text>", TEXTS[decision].note, notEmpty)
-      .addOption(projectOption("the server's project folder, to record its files at the start of the next phase"))
-      .option("--full", "show the whole evidence, however long it is")
-      .option("--yes", "do not ask for confirmation; needs the hash of what you have seen")
-      .addOption(
-        new Option("--evidence-hash <hash>", "the hash of the evidence that you have seen; fails for other evidence")
-          .argParser(notEmpty)
-          .hideHelp(decision === "waive"),
-      )
-      .addOption(
-        new Option("--request <hash>", "the hash of the waiver request that you have seen; fails for another request")
-          .argParser(notEmpty)
-          .hideHelp(decision === "approve"),
-      )
-      .addOption(logLevelOption())
-      .addHelpText("after", { approve: APPROVE_HELP, waive: WAIVE_HELP, deny: DENY_HELP }[decision])
-      .action(async (sessionId: string, options: DecideOptions) => {
-        setExitCode(await decide(decision, sessionId, options, terminal));
-      });
-  };
+const decideOptions = (decision: DecideCommand) => ({
+  state: required(stateOption()),
+  key: text("--key <file>", "your private key, from `phasegate keygen`").makeOptionMandatory(decision === "approve"),
+  ...trustOptions(),
+  by: text("--by <name>", "your name among the approvers; derived from your key if not given"),
+  note: text("--note <text>", TEXTS[decision].note),
+  project: projectOption("the server's project folder, to record its files at the start of the next phase"),
+  full: flag("--full", "show the whole evidence, however long it is"),
+  yes: flag("--yes", "do not ask for confirmation; needs the hash of what you have seen"),
+  evidenceHash: text(
+    "--evidence-hash <hash>",
+    "the hash of the evidence that you have seen; fails for other evidence",
+  ).hideHelp(decision === "waive"),
+  request: text(
+    "--request <hash>",
+    "the hash of the waiver request that you have seen; fails for another request",
+  ).hideHelp(decision === "approve"),
+});
+type DecideOptions = Values<ReturnType<typeof decideOptions>> & Partial<Values<ReturnType<typeof attemptOptions>>>;
+
+/** Returns `phasegate approve`, `phasegate waive` or `phasegate deny`. */
+export function decideCommand(decision: DecideCommand): CreateCommand {
+  const { state, key, approver, approvers, hashKeyFile, ...more } = decideOptions(decision);
+  // A denial is a failure at the gate: by the server's limits it may be the last one.
+  const limits = decision === "deny" ? attemptOptions() : {};
+  return command({
+    name: decision,
+    summary: TEXTS[decision].summary,
+    description: TEXTS[decision].description,
+    arguments: [sessionArgument()],
+    options: { state, key, approver, approvers, hashKeyFile, ...limits, ...more },
+    help: { approve: APPROVE_HELP, waive: WAIVE_HELP, deny: DENY_HELP }[decision],
+    run: (options, terminal, sessionId) => decide(decision, sessionId, options, terminal),
+  });
 }
 
 async function decide(
@@ -119,10 +102,10 @@ async function decide(
   const trust = await readTrust(options);
   const { by, privateKey } = await signerOf(options, trust.approvers);
   // Approving starts the next phase, whose checks may compare files with their state at its start.
-  const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
+  const verifiers = await openVerifiers(options, {});
   const { maxAttempts, maxAttemptsTotal } = options;
-  const limits = decision === "deny" ? { limits: { maxAttempts, maxAttemptsTotal } } : {};
-  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, ...limits });
+  const limits = decision === "deny" ? defined({ maxAttempts, maxAttemptsTotal }) : undefined;
+  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, ...(limits && { limits }) });
   try {
     const asked = await askedFor(opened, sessionId, decision);
     requireSeen(asked, options);
@@ -225,22 +208,20 @@ Example:
   phasegate keygen --out ~/.keys/ann.pem
   phasegate serve --workflows workflows --state .phasegate --approver ann=ed25519:…`;
 
-/** Creates `phasegate keygen`. */
-export function keygenCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("keygen")
-    .summary("make an approver's pair of keys")
-    .description("Makes an approver's pair of Ed25519 keys: writes the private key, prints the public one.")
-    .requiredOption("--out <file>", "file for the private key; an existing file is not changed", notEmpty)
-    .addOption(logLevelOption())
-    .addHelpText("after", KEYGEN_HELP)
-    .action(async ({ out }: { readonly out: string }) => {
-      const { publicKey, privateKey } = await createApproverKeys();
-      await makeFolder(dirname(out));
-      await writeToFile([privateKey], out);
-      print(terminal, publicKey);
-      setExitCode(EXIT.ok);
-    });
-}
+export const keygenCommand = command({
+  name: "keygen",
+  summary: "make an approver's pair of keys",
+  description: "Makes an approver's pair of Ed25519 keys: writes the private key, prints the public one.",
+  options: { out: required(text("--out <file>", "file for the private key; an existing file is not changed")) },
+  help: KEYGEN_HELP,
+  async run({ out }, terminal) {
+    const { publicKey, privateKey } = await createApproverKeys();
+    await makeFolder(dirname(out));
+    await writeToFile([privateKey], out);
+    print(terminal, publicKey);
+    return EXIT.ok;
+  },
+});
 
 /** Creates a folder that only its owner can read. An existing one keeps its mode. */
 async function makeFolder(folder: string): Promise<void> {

@@ -4,8 +4,8 @@
  * `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
- * - options.ts: options of several commands, and the checks of their values; what the project of the current folder has in
- *   place of `--state`
+ * - command.ts: how a command is defined: its words, its options with the types of their values, and what it does
+ * - options.ts: options of several commands; what the project of the current folder has in place of `--state`
  * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - shared-file.ts: reads and changes a file of approvers or tokens while others use it
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
@@ -24,6 +24,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
+import type { CreateCommand } from "./command.js";
 import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
 import { splitVariables, useOwnProject } from "./options.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
@@ -77,8 +78,6 @@ Examples:
   phasegate retry my_workflow_readme_20260101_120000 --state .phasegate --by ann --note "the disk was full"
   phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
   phasegate backup --state .phasegate /backups/phasegate`;
-
-type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 
 /** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {

@@ -10,9 +10,9 @@ import { digestAt, type Piece, type Place } from "../setup/pieces.js";
 import type { Roots } from "../setup/places.js";
 import { readFiles } from "../setup/project.js";
 import type { SetupRecord } from "../setup/record.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { defined, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { ServerCommand } from "./mcp-probe.js";
-import { serveOptions } from "./serve-options.js";
+import { type GivenOptions, serveOptions } from "./serve-options.js";
 import { parseState } from "./state.js";
 import type { TrustOptions, VerifierOptions } from "./trust.js";
 
@@ -52,13 +52,9 @@ export interface ConfiguredServer {
 }
 
 /** The options of `phasegate serve` that `doctor` looks at. */
-export interface ServedOptions extends TrustOptions, VerifierOptions {
-  readonly workflows?: readonly string[];
-  readonly routed?: string;
-  readonly includeRoot?: readonly string[];
-  readonly state?: string;
-  readonly allowUnsignedApprovals?: true;
-}
+export type ServedOptions = TrustOptions &
+  VerifierOptions &
+  Partial<Pick<GivenOptions, "workflows" | "routed" | "includeRoot" | "state" | "allowUnsignedApprovals">>;
 
 /** The configurations of a project. */
 export interface FoundClients {
@@ -161,7 +157,7 @@ function serverOf(place: string, entry: JsonObject, project: string): Configured
   const cwd = typeof entry.cwd === "string" ? resolve(project, fill(entry.cwd)) : project;
   const start = { command, args, env: Object.fromEntries(texts), cwd };
   const options = servedOptions(start);
-  return { place, start, ...(options === undefined ? {} : { options }) };
+  return { place, start, ...defined({ options }) };
 }
 
 function wordsOf({ command, args }: JsonObject): string[] {
@@ -191,7 +187,7 @@ function servedOptions({ args, env, cwd }: ServerCommand): ServedOptions | undef
   const at = args.indexOf("serve");
   if (at === -1) return undefined;
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
-  for (const option of serveOptions()) command.addOption(option);
+  for (const option of Object.values(serveOptions())) command.addOption(option);
   try {
     command.parse(args.slice(at + 1), { from: "user" });
   } catch {
@@ -210,12 +206,14 @@ function servedOptions({ args, env, cwd }: ServerCommand): ServedOptions | undef
   const there = (path: string) => resolve(cwd, path);
   return {
     ...given,
-    ...(workflows === undefined ? {} : { workflows: workflows.filter((path) => path !== "").map(there) }),
-    ...(routed === undefined ? {} : { routed: there(routed) }),
-    ...(state === undefined ? {} : { state: stateIn(cwd, state) }),
-    ...(project === undefined ? {} : { project: there(project) }),
-    ...(approvers === undefined ? {} : { approvers: there(approvers) }),
-    ...(hashKeyFile === undefined ? {} : { hashKeyFile: there(hashKeyFile) }),
+    ...defined({
+      workflows: workflows?.filter((path) => path !== "").map(there),
+      routed: routed && there(routed),
+      state: state && stateIn(cwd, state),
+      project: project && there(project),
+      approvers: approvers && there(approvers),
+      hashKeyFile: hashKeyFile && there(hashKeyFile),
+    }),
   };
 }
 

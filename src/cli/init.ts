@@ -1,6 +1,6 @@
 /** `phasegate init`: adds phasegate to a project and to its agents' clients; updates that, and takes it out again. */
 import process from "node:process";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { commitsPackages } from "../setup/ignored.js";
 import { isConfirmed, readOwnRecord, trusted } from "../setup/own-record.js";
@@ -23,31 +23,27 @@ import {
 import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
 import { findChecks, type Launcher, pathsOf, type Starter, splitCommand, wantedPieces } from "../setup/wanted.js";
 import { isJsonObject } from "../workflow/json.js";
-import {
-  CommandFailure,
-  EXIT,
-  type ExitCode,
-  packageManifest,
-  packageVersion,
-  type SetExitCode,
-} from "./exit-codes.js";
+import { command, flag, negated, parsed, text, type Values } from "./command.js";
+import { CommandFailure, EXIT, type ExitCode, packageManifest, packageVersion } from "./exit-codes.js";
 import { reportBrought, reportPlan, reportRecord } from "./init-report.js";
-import { logLevelOption, notEmpty, requireFolder, startersFolder } from "./options.js";
+import { requireFolder, startersFolder } from "./options.js";
 import { ask, confirm, counted, isInteractive, print, printable, type Terminal } from "./terminal.js";
 
-interface InitOptions {
-  readonly client?: readonly ClientId[];
-  readonly starters?: readonly string[];
-  readonly startersFrom?: string;
-  readonly testCommand?: string;
-  readonly hooks?: boolean;
-  readonly project?: string;
-  readonly update?: true;
-  readonly remove?: true;
-  readonly dryRun?: true;
-  readonly yes?: true;
-  readonly trust?: true;
-}
+const initOptions = () => ({
+  client: parsed("--client <list>", `clients, joined by ',': ${CLIENT_IDS.join(", ")}`, clientList),
+  starters: parsed("--starters <list>", "workflows to begin with, joined by ','; none for none", nameList),
+  startersFrom: text("--starters-from <dir>", "a folder of other starters; those of the package if not given"),
+  testCommand: parsed("--test-command <command>", "the command that checks the project; found if not given", shellless),
+  hooks: flag("--hooks", "install a hook that reminds an agent of an unfinished session before it ends"),
+  noHooks: negated("--no-hooks", "leave the hook out; with --update, take it out"),
+  project: text("--project <dir>", "the project; if not given, the one that the current folder is in"),
+  update: flag("--update", "renew what nobody has edited").conflicts("remove"),
+  remove: flag("--remove", "take back what init wrote"),
+  dryRun: flag("--dry-run", "show what would change, and change nothing"),
+  yes: flag("--yes", "ask nothing"),
+  trust: flag("--trust", `the project is yours: believe the ${RECORD_PATH} that is in it`),
+});
+type InitOptions = Omit<Values<ReturnType<typeof initOptions>>, "hooks"> & { readonly hooks?: boolean };
 
 const HELP = `
 In the project that the folder is in, init writes the starters into ${WORKFLOWS}/, adds the server "phasegate" to the
@@ -72,41 +68,14 @@ Examples:
 /** The starters that are written if none are chosen. */
 const USUAL_STARTERS: readonly string[] = ["bug_fix", "plan_execution"];
 
-/** Creates `phasegate init`. */
-export function initCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("init")
-    .summary("add phasegate to a project and its agents' clients")
-    .description("Adds phasegate to a project: workflows, the configuration of clients, and instructions for agents.")
-    .addOption(new Option("--client <list>", `clients, joined by ',': ${CLIENT_IDS.join(", ")}`).argParser(clientList))
-    .addOption(
-      new Option("--starters <list>", "workflows to begin with, joined by ','; none for none").argParser(nameList),
-    )
-    .addOption(
-      new Option("--starters-from <dir>", "a folder of other starters; those of the package if not given").argParser(
-        notEmpty,
-      ),
-    )
-    .addOption(
-      new Option("--test-command <command>", "the command that checks the project; found if not given").argParser(
-        shellless,
-      ),
-    )
-    .option("--hooks", "install a hook that reminds an agent of an unfinished session before it ends")
-    .option("--no-hooks", "leave the hook out; with --update, take it out")
-    .addOption(
-      new Option("--project <dir>", "the project; if not given, the one that the current folder is in").argParser(
-        notEmpty,
-      ),
-    )
-    .addOption(new Option("--update", "renew what nobody has edited").conflicts("remove"))
-    .option("--remove", "take back what init wrote")
-    .option("--dry-run", "show what would change, and change nothing")
-    .option("--yes", "ask nothing")
-    .option("--trust", `the project is yours: believe the ${RECORD_PATH} that is in it`)
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (options: InitOptions) => setExitCode(await init(options, terminal)));
-}
+export const initCommand = command({
+  name: "init",
+  summary: "add phasegate to a project and its agents' clients",
+  description: "Adds phasegate to a project: workflows, the configuration of clients, and instructions for agents.",
+  options: initOptions(),
+  help: HELP,
+  run: init,
+});
 
 function clientList(value: string): ClientId[] {
   const names = nameList(value);

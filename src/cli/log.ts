@@ -17,8 +17,8 @@ import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workf
 import { openPhases } from "../workflow/gate-definition.js";
 import { WORKSPACE_LEVELS } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
+import type { LogLevel } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import type { LogLevel } from "./options.js";
 import { RotatingFile } from "./rotating-file.js";
 import type { Terminal } from "./terminal.js";
 

@@ -4,52 +4,57 @@
  * `phasegate cleanup`, which deletes phased sessions that nobody has touched for long, also regularly, for
  * `serve --cleanup-after`.
  */
-import { Command, Option } from "commander";
 import type { Logger } from "pino";
 import { FilePlans } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
-import { type EngineOptions, LIVING, type LivingStatus } from "../phased/options.js";
-import { CommandFailure, EXIT, type ExitCode, exitCodeOf, type SetExitCode } from "./exit-codes.js";
+import { type EngineOptions, LIVING } from "../phased/options.js";
+import { defined } from "../workflow/json.js";
+import {
+  age,
+  argument,
+  type CreateCommand,
+  choices,
+  command,
+  flag,
+  type Given,
+  parsed,
+  required,
+  text,
+} from "./command.js";
+import { CommandFailure, EXIT, type ExitCode, exitCodeOf } from "./exit-codes.js";
 import { type Done, OPERATIONS, type OperateOptions, type OperationName } from "./operations.js";
-import { age, jsonOption, logLevelOption, notEmpty, requireFolder, stateOption } from "./options.js";
-import { type OpenedSession, openPhased, openState, sessionIn } from "./state.js";
+import { jsonOption, requireFolder, stateOption } from "./options.js";
+import { type OpenedSession, openPhased, sessionIn, using, withState } from "./state.js";
 import { counted, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
-/** Returns what creates one of the commands on sessions. */
-export function operateCommand(name: OperationName): (terminal: Terminal, setExitCode: SetExitCode) => Command {
-  const { summary, help, note, options = () => [], routed } = OPERATIONS[name];
-  return (terminal, setExitCode) => {
-    const command = new Command(name)
-      .summary(summary)
-      .description(`${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${routed ? "" : " For phased sessions."}`)
-      .argument("<session...>", "ids of the sessions, as `phasegate sessions` lists them")
-      .addOption(stateOption().makeOptionMandatory())
-      .addOption(byOption())
-      .addOption(
-        new Option("--note <text>", note.text).argParser(notEmpty).makeOptionMandatory(note.required === true),
-      );
-    for (const option of [...options(), ...trustOptions()]) command.addOption(option);
-    return command
-      .addOption(jsonOption())
-      .addOption(logLevelOption())
-      .addHelpText(
-        "after",
-        `${help}\nThe log records the command as the host's. If it is refused for one session, it is still carried out\non the others.`,
-      )
-      .action(async (sessionIds: readonly string[], given: OperateOptions) => {
-        setExitCode(await operate(name, sessionIds, given, terminal));
-      });
-  };
+/** Returns one of the commands on sessions. */
+export function operateCommand(name: OperationName): CreateCommand {
+  const { summary, help, note, options = () => ({}), routed } = OPERATIONS[name];
+  const noteOption = text("--note <text>", note.text);
+  return command({
+    name,
+    summary,
+    description: `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${routed ? "" : " For phased sessions."}`,
+    arguments: [argument("<session...>", "ids of the sessions, as `phasegate sessions` lists them")],
+    options: {
+      state: required(stateOption()),
+      by: byOption(),
+      note: note.required ? required(noteOption) : noteOption,
+      ...options(),
+      ...trustOptions(),
+      json: jsonOption(),
+    },
+    help: `${help}\nThe log records the command as the host's. If it is refused for one session, it is still carried out\non the others.`,
+    run: (given, terminal, sessionIds) => operate(name, sessionIds, given, terminal),
+  });
 }
 
 /** Returns `--by`: who does it. */
-export function byOption(): Option {
-  return new Option("--by <name>", "your name, or the name of your program: it is recorded")
-    .argParser(notEmpty)
-    .makeOptionMandatory();
+function byOption(): Given<string> {
+  return required(text("--by <name>", "your name, or the name of your program: it is recorded"));
 }
 
 /** A session for which a command was refused, in an operator's words. */
@@ -57,7 +62,7 @@ interface Refused {
   readonly sessionId: string;
   readonly code: string;
   readonly message: string;
-  readonly remedy?: string;
+  readonly remedy: string | undefined;
   /** The address of the code's documentation, if the library refused. */
   readonly url?: string;
   readonly error: AnyPhasegateError | CommandFailure;
@@ -76,12 +81,11 @@ async function operate(
     throw new CommandFailure(`--${missing} is missing`, EXIT.usage, "Give the value that `phasegate serve` has.");
   }
   const { project, json } = options;
-  const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
+  const verifiers = await openVerifiers(defined({ project }), {});
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
-  const storage = await openState(options.state);
   const done: object[] = [];
   const refused: Refused[] = [];
-  try {
+  await withState(options.state, async (storage) => {
     for (const sessionId of new Set(sessionIds)) {
       try {
         const opened = await sessionIn(storage, sessionId, setup);
@@ -94,9 +98,7 @@ async function operate(
         refused.push(refusalOf(sessionId, error, options));
       }
     }
-  } finally {
-    await storage.close?.();
-  }
+  });
   const [first] = refused;
   if (json) {
     const lines = refused.map(({ error: _, ...one }) => one);
@@ -163,7 +165,7 @@ function refusalOf(sessionId: string, error: Refused["error"], options: OperateO
   if (error instanceof CommandFailure) {
     const { message, hint } = error;
     const code = error.exitCode === EXIT.usage ? "INVALID_INPUT" : "UNSUPPORTED";
-    return { sessionId, code, message, ...(hint === undefined ? {} : { remedy: hint }), error };
+    return { sessionId, code, message, remedy: hint, error };
   }
   const operation = /^\w+(?= is not possible)|(?<=does not allow )\w+(?= in phase \d+$)/;
   const message = error.message.replace(operation, (name) => commandOf(name) ?? name);
@@ -184,16 +186,6 @@ function remedyOf(error: AnyPhasegateError, { approvers, approver }: TrustOption
   return `Possible now: ${commands.map((name) => `phasegate ${name}`).join(", ")}${more}.`;
 }
 
-interface CleanupOptions extends TrustOptions {
-  readonly state: string;
-  readonly olderThan: number;
-  readonly status?: readonly LivingStatus[];
-  readonly preview?: true;
-  readonly by: string;
-  readonly note?: string;
-  readonly json?: true;
-}
-
 const CLEANUP_HELP = `
 Deletes phased sessions that have had no commit for --older-than; those of routed workflows and workspaces are kept. Each
 deletion is recorded with your name. Back the state up first if you may need the logs: phasegate backup.
@@ -201,48 +193,38 @@ deletion is recorded with your name. Back the state up first if you may need the
 Instances of routed workflows are deleted by their ids:
   phasegate delete --by ann $(phasegate sessions --workflow DEPLOY --status completed --older-than 30d --ids)`;
 
-/** Creates `phasegate cleanup`. */
-export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("cleanup")
-    .summary("delete phased sessions that nobody has touched for long")
-    .description("Deletes phased sessions without a recent commit.")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(
-      new Option("--older-than <age>", "sessions without a commit for this long: 12h, 7d, 4w")
-        .argParser(age)
-        .makeOptionMandatory(),
-    )
-    .addOption(new Option("--status <status...>", "only sessions of these statuses; all if not given").choices(LIVING))
-    .option("--preview", "only show which sessions would be deleted")
-    .addOption(byOption())
-    .addOption(new Option("--note <text>", "why; `stale` if not given").argParser(notEmpty));
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", CLEANUP_HELP)
-    .action(async ({ state, olderThan, status, preview: only, by, note, json, ...trust }: CleanupOptions) => {
-      const engine = await openPhased(state, await readTrust(trust));
-      const kept: string[] = [];
-      const preview = only === true;
+export const cleanupCommand = command({
+  name: "cleanup",
+  summary: "delete phased sessions that nobody has touched for long",
+  description: "Deletes phased sessions without a recent commit.",
+  options: {
+    state: required(stateOption()),
+    olderThan: required(parsed("--older-than <age>", "sessions without a commit for this long: 12h, 7d, 4w", age)),
+    status: choices("--status <status...>", "only sessions of these statuses; all if not given", LIVING),
+    preview: flag("--preview", "only show which sessions would be deleted"),
+    by: byOption(),
+    note: text("--note <text>", "why; `stale` if not given"),
+    ...trustOptions(),
+    json: jsonOption(),
+  },
+  help: CLEANUP_HELP,
+  async run({ state, olderThan, status, preview: only, by: operator, note: reason, json, ...trust }, terminal) {
+    const kept: string[] = [];
+    const preview = only === true;
+    const removed = await using(await openPhased(state, await readTrust(trust)), async (engine) => {
       engine.on("security", ({ message }) => void kept.push(message));
       engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
-      try {
-        const reason = note === undefined ? {} : { reason: note };
-        const chosen = { olderThan, preview, operator: by, ...(status === undefined ? {} : { status }), ...reason };
-        const { removed } = await engine.cleanup(chosen);
-        if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
-        else {
-          for (const id of removed) print(terminal, id);
-          print(terminal, `${counted(removed.length, "session")} ${preview ? "would be deleted" : "deleted"}`);
-          for (const message of kept) terminal.stderr.write(`${printable(`phasegate: kept: ${message}`)}\n`);
-        }
-        setExitCode(kept.length === 0 ? EXIT.ok : EXIT.problems);
-      } finally {
-        await engine.close();
-      }
+      return (await engine.cleanup(defined({ olderThan, preview, operator, status, reason }))).removed;
     });
-}
+    if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
+    else {
+      for (const id of removed) print(terminal, id);
+      print(terminal, `${counted(removed.length, "session")} ${preview ? "would be deleted" : "deleted"}`);
+      for (const message of kept) terminal.stderr.write(`${printable(`phasegate: kept: ${message}`)}\n`);
+    }
+    return kept.length === 0 ? EXIT.ok : EXIT.problems;
+  },
+});
 
 /** The time between two cleanups. Ages are given in hours and days. */
 const CLEANUP_EVERY_MS = 60 * 60 * 1000;

@@ -1,28 +1,30 @@
 /** What each command of an operator does to a session: the table of `retry`, `resume`, `suspend`, `skip` and so on. */
-import { Option } from "commander";
 import type { MoveResult } from "../phased/commands.js";
 import type { EngineOptions } from "../phased/options.js";
+import { type Defined, defined } from "../workflow/json.js";
+import { flag, type Given, parsed, required, text, wholeNumber } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { notEmpty, wholeNumber, workflowsOption } from "./options.js";
+import { workflowsOption } from "./options.js";
 import type { OpenedSession } from "./state.js";
 import { counted, durationText, printable } from "./terminal.js";
 import { projectOption, type TrustOptions } from "./trust.js";
 import { unrecorded } from "./waiting.js";
 
-/** The options of the commands on sessions. */
-export interface OperateOptions extends TrustOptions {
-  readonly state: string;
-  readonly by: string;
-  readonly note?: string;
-  readonly phase?: number;
-  readonly reset?: true;
-  readonly preview?: true;
-  readonly to?: string;
-  readonly team?: string;
-  readonly project?: string;
-  readonly workflows?: readonly string[];
-  readonly json?: true;
-}
+/** The options of the commands on sessions; each command has some of those that may be missing. */
+export type OperateOptions = TrustOptions &
+  Defined<{
+    readonly state: string;
+    readonly by: string;
+    readonly note: string | undefined;
+    readonly phase: number | undefined;
+    readonly reset: true | undefined;
+    readonly preview: true | undefined;
+    readonly to: string | undefined;
+    readonly team: string | undefined;
+    readonly project: string | undefined;
+    readonly workflows: readonly string[] | undefined;
+    readonly json: true | undefined;
+  }>;
 
 /** What was done to a session: what `--json` prints of it, and the rest of a sentence that begins with its id. */
 export interface Done {
@@ -38,7 +40,7 @@ interface Operation {
   readonly help: string;
   /** What `--note` is for; required where the log must say why. */
   readonly note: { readonly text: string; readonly required?: true };
-  readonly options?: () => readonly Option[];
+  readonly options?: () => Readonly<Record<string, Given<unknown>>>;
   /** What the command does to a session of each kind; missing where it can't. */
   readonly phased: (
     engine: PhasedEngine,
@@ -56,9 +58,7 @@ type InstanceEngine = Extract<OpenedSession, { kind: "routed" }>["engine"];
 export type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
 
 const phaseOption = () =>
-  new Option("--phase <n>", "the phase that is meant: refused if the session is in another one").argParser(
-    wholeNumber(0),
-  );
+  parsed("--phase <n>", "the phase that is meant: refused if the session is in another one", wholeNumber(0));
 const serversProject = () =>
   projectOption("the server's project folder: plans, and the baseline of the phase that begins");
 
@@ -71,11 +71,11 @@ A phased session gets the whole number of attempts at its phase again, also afte
 next submission is merged over the last one, unless --reset is given. A routed instance that has failed runs again; its
 server asks the decider with the next call.`,
     note: { text: "why, or what has changed; the history shows it" },
-    options: () => [
-      phaseOption(),
-      new Option("--reset", "forget the last evidence instead of merging the next over it"),
-      serversProject(),
-    ],
+    options: () => ({
+      phase: phaseOption(),
+      reset: flag("--reset", "forget the last evidence instead of merging the next over it"),
+      project: serversProject(),
+    }),
     phased: async (engine, id, { by, note, phase, reset }) => {
       const { head } = await engine.getState(id);
       const request = { phase: phase ?? head.phase, resetEvidence: reset === true, ...saidBy(by, note) };
@@ -97,7 +97,7 @@ server asks the decider with the next call.`,
     help: `
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
-    options: () => [serversProject()],
+    options: () => ({ project: serversProject() }),
     phased: async (engine, id, { by, note }) => {
       const { phase: view, pausedSeconds } = await engine.resume(id, saidBy(by, note));
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
@@ -115,10 +115,8 @@ A phased session is paused, a routed instance suspended: the same for different 
       return { json: { status: "paused", phase }, text: `paused in phase ${phase}` };
     },
     routed: async (engine, id, { by, note }) => {
-      const said = { operator: by, ...(note === undefined ? {} : { reason: note }) };
-      const { status, currentStep } = await engine.suspend(id, said);
-      const step = currentStep === undefined ? {} : { step: currentStep };
-      return { json: { status, ...step }, text: `suspended at ${printable(currentStep ?? "the start")}` };
+      const { status, currentStep: step } = await engine.suspend(id, reasonedBy({ by, note }));
+      return { json: { status, step }, text: `suspended at ${printable(step ?? "the start")}` };
     },
   },
   skip: {
@@ -126,7 +124,7 @@ A phased session is paused, a routed instance suspended: the same for different 
     help: `
 Give --phase in scripts: without it, a second run would skip the next phase.`,
     note: { text: "why; required", required: true },
-    options: () => [phaseOption(), serversProject()],
+    options: () => ({ phase: phaseOption(), project: serversProject() }),
     phased: (...given) => movePast("skipPhase", "skipped", ...given),
   },
   override: {
@@ -134,7 +132,7 @@ Give --phase in scripts: without it, a second run would skip the next phase.`,
     help: `
 Give --phase in scripts: without it, a second run would override the next gate.`,
     note: { text: "why; required", required: true },
-    options: () => [phaseOption(), serversProject()],
+    options: () => ({ phase: phaseOption(), project: serversProject() }),
     phased: (...given) => movePast("overrideGate", "passed without evidence", ...given),
   },
   sync: {
@@ -142,11 +140,11 @@ Give --phase in scripts: without it, a second run would override the next gate.`
     help: `
 An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
     note: { text: "why; the history shows it" },
-    options: () => [
-      serversProject(),
-      workflowsOption("the server's folders of phased workflows"),
-      new Option("--preview", "only show what would change"),
-    ],
+    options: () => ({
+      project: serversProject(),
+      workflows: workflowsOption("the server's folders of phased workflows"),
+      preview: flag("--preview", "only show what would change"),
+    }),
     phased: async (engine, id, { by, note, preview }) => {
       const { changed, changes, status, currentPhase } = await engine.syncPlan(id, {
         preview: preview === true,
@@ -171,12 +169,10 @@ An agent may not adopt a plan that asks for less than the one that its session b
     help: `
 On a server that several people and agents share, agents see their own sessions alone.`,
     note: { text: "why; the log keeps it" },
-    options: () => [
-      new Option("--to <name>", "the new owner: the name of a token, or of a user")
-        .argParser(notEmpty)
-        .makeOptionMandatory(),
-      new Option("--team <name>", "the new owner's team").argParser(notEmpty),
-    ],
+    options: () => ({
+      to: required(text("--to <name>", "the new owner: the name of a token, or of a user")),
+      team: text("--team <name>", "the new owner's team"),
+    }),
     phased: (engine, id, options) => assigned(engine, id, options),
     routed: (engine, id, options) => assigned(engine, id, options),
   },
@@ -186,11 +182,11 @@ On a server that several people and agents share, agents see their own sessions 
 The log of a deleted session is removed. Back the state up first if you may need it: phasegate backup.`,
     note: { text: "why: kept with the id, as far as the state keeps it" },
     phased: async (engine, id, options) => {
-      await engine.deleteSession(id, deletionBy(options));
+      await engine.deleteSession(id, reasonedBy(options));
       return { json: { status: "deleted" }, text: "deleted" };
     },
     routed: async (engine, id, options) => {
-      await engine.delete(id, deletionBy(options));
+      await engine.delete(id, reasonedBy(options));
       return { json: { status: "deleted" }, text: "deleted" };
     },
   },
@@ -201,18 +197,16 @@ async function assigned(
   id: string,
   { to = "", team, by, note }: OperateOptions,
 ): Promise<Done> {
-  const said = { by, ...(note === undefined ? {} : { note }) };
-  await engine.assign(id, { name: to, ...(team === undefined ? {} : { team }) }, said);
-  const json = { owner: to, ...(team === undefined ? {} : { team }) };
-  return { json, text: `belongs to ${printable(to)} now` };
+  await engine.assign(id, defined({ name: to, team }), defined({ by, note }));
+  return { json: { owner: to, team }, text: `belongs to ${printable(to)} now` };
 }
 
 function saidBy(operator: string, note: string | undefined) {
-  return { operator, ...(note === undefined ? {} : { note }) };
+  return defined({ operator, note });
 }
 
-function deletionBy({ by, note }: OperateOptions) {
-  return { operator: by, ...(note === undefined ? {} : { reason: note }) };
+function reasonedBy({ by, note }: { readonly by: string; readonly note?: string | undefined }) {
+  return defined({ operator: by, reason: note });
 }
 
 async function released(
@@ -222,9 +216,8 @@ async function released(
   by: string,
   note: string | undefined,
 ): Promise<Done> {
-  const { status, currentStep } = await engine.release(id, { from, ...saidBy(by, note) });
-  const step = currentStep === undefined ? {} : { step: currentStep };
-  return { json: { status, ...step }, text: `runs again at ${printable(currentStep ?? "the start")}` };
+  const { status, currentStep: step } = await engine.release(id, { from, ...saidBy(by, note) });
+  return { json: { status, step }, text: `runs again at ${printable(step ?? "the start")}` };
 }
 
 async function movePast(
@@ -244,7 +237,7 @@ function moved({ phase, nextPhase, skipped = [] }: MoveResult, how: string, warn
     status: nextPhase === null ? "completed" : "active",
     phase: nextPhase?.number ?? phase,
     passed: phase,
-    ...(skipped.length === 0 ? {} : { skipped: skipped.map((one) => one.phase) }),
+    skipped: skipped.length === 0 ? undefined : skipped.map((one) => one.phase),
   };
   return { json, text: `phase ${phase} ${how}${also}; ${next}`, warnings };
 }

@@ -2,7 +2,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
-import { Command, Option } from "commander";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
 import { DIALECT_NAMES } from "../plan/drafts.js";
 import { planMermaid, planOrder } from "../plan/order.js";
@@ -18,9 +17,11 @@ import {
 import { planRoles } from "../plan/roles.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
 import { hasErrors } from "../workflow/diagnostic.js";
-import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { defined } from "../workflow/json.js";
+import { argument, choice, command, flag, type Values } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
 import { explainedLines } from "./explain.js";
-import { jsonOption, logLevelOption } from "./options.js";
+import { jsonOption } from "./options.js";
 import {
   counted,
   diagnosticLines,
@@ -34,46 +35,37 @@ import {
   type Terminal,
 } from "./terminal.js";
 
-interface PlanOptions {
-  readonly json?: true;
-  readonly mermaid?: true;
-  readonly explain?: true;
-  readonly dialect?: string;
-}
+const planOptions = () => ({
+  json: jsonOption(),
+  mermaid: flag("--mermaid", "print a graph of phases and dependencies, as Mermaid"),
+  explain: flag("--explain", "print the file, with what became of each line").conflicts(["json", "mermaid"]),
+  dialect: choice("--dialect <name>", "dialect of the plan; detected if not given", [...DIALECT_NAMES, "task-master"]),
+});
+type PlanOptions = Values<ReturnType<typeof planOptions>>;
 
-/** Creates `phasegate plan`. */
-export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const dialect = new Option("--dialect <name>", "dialect of the plan; detected if not given").choices([
-    ...DIALECT_NAMES,
-    "task-master",
-  ]);
-  return new Command("plan")
-    .summary("show how a plan is read, and what could not be read")
-    .description(
-      "Prints the phases and tasks of a plan, which tasks can be done in parallel, and everything that could not be read.",
-    )
-    .argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")
-    .addOption(jsonOption())
-    .option("--mermaid", "print a graph of phases and dependencies, as Mermaid")
-    .addOption(new Option("--explain", "print the file, with what became of each line").conflicts(["json", "mermaid"]))
-    .addOption(dialect)
-    .addOption(logLevelOption())
-    .addHelpText("after", "\nThe exit code is 1 if there are errors. A plan with warnings only can be used.")
-    .action(async (given: string, options: PlanOptions) => {
-      let text = "";
-      try {
-        const found = await readPlanFile(given);
-        text = found.text;
-        const reading = parserOf(found.file, options).parse(text, found.file);
-        printPlan(reading, text, options, terminal);
-        setExitCode(hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok);
-      } catch (error) {
-        if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
-        printFailure(error, text, options, terminal);
-        setExitCode(EXIT.problems);
-      }
-    });
-}
+export const planCommand = command({
+  name: "plan",
+  summary: "show how a plan is read, and what could not be read",
+  description:
+    "Prints the phases and tasks of a plan, which tasks can be done in parallel, and everything that could not be read.",
+  arguments: [argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")],
+  options: planOptions(),
+  help: "\nThe exit code is 1 if there are errors. A plan with warnings only can be used.",
+  async run(options, terminal, given) {
+    let text = "";
+    try {
+      const found = await readPlanFile(given);
+      text = found.text;
+      const reading = parserOf(found.file, options).parse(text, found.file);
+      printPlan(reading, text, options, terminal);
+      return hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok;
+    } catch (error) {
+      if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
+      printFailure(error, text, options, terminal);
+      return EXIT.problems;
+    }
+  },
+});
 
 function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
   const name = dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
@@ -95,8 +87,7 @@ function printFailure(
     printJson(terminal, body);
     return;
   }
-  const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
-  const diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, ...place } as const;
+  const diagnostic = defined({ severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, line, column });
   for (const shown of diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout)) print(terminal, shown);
 }
 
@@ -105,7 +96,7 @@ function printPlan(reading: PlanReading, text: string, options: PlanOptions, ter
   const { plan, diagnostics } = reading;
   const graph = mermaid ? planMermaid(plan) : undefined;
   if (json) {
-    printJson(terminal, { ...planJson(reading, text), ...(graph === undefined ? {} : { mermaid: graph }) });
+    printJson(terminal, { ...planJson(reading, text), mermaid: graph });
     return;
   }
   if (graph !== undefined) {
@@ -210,7 +201,7 @@ function taskJson({ position, acceptanceCriteria, checkbox: _, status: __, ...ta
 }
 
 function itemJson({ text, checked, details, position }: PlanItem) {
-  return { text, checked, line: position.line, ...(details === undefined ? {} : { details }) };
+  return { text, checked, line: position.line, details };
 }
 
 /** A plan's file. */

@@ -26,14 +26,13 @@ import {
   registerWorkspaceTools,
 } from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
-import type { EngineOptions, Retention } from "../phased/options.js";
+import type { EngineOptions } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
-import type { Action } from "../tools/phased/actions.js";
 import { RecentMap } from "../workflow/cache.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
@@ -54,60 +53,24 @@ import {
   warnOpenGates,
 } from "./log.js";
 import { cleanUpRegularly } from "./operate.js";
-import { type LogLevel, requireFolder } from "./options.js";
-import type { ListenOptions } from "./serve-options.js";
+import { requireFolder } from "./options.js";
+import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
-import {
-  type CurrentTrust,
-  openVerifiers,
-  readCurrentTrust,
-  readHashKey,
-  type TrustOptions,
-  type VerifierOptions,
-} from "./trust.js";
+import { type CurrentTrust, openVerifiers, readCurrentTrust, readHashKey } from "./trust.js";
 
 /** The options of `serve`, complete and checked. */
-export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptions {
-  /** Missing if only a workspace is served, and its sessions are not recorded. */
-  readonly state?: string;
-  readonly logLevel: LogLevel;
-  /** Missing if the log goes to stderr only. */
-  readonly logFiles?: LogFiles;
+export type ServeOptions = Omit<GivenOptions, "workflows" | "standards"> & {
   /** The folders of phased workflows; empty if none are served. */
   readonly workflows: readonly string[];
-  /** The folder of the index through which texts of phased workflows are read; missing if they are read from their files. */
-  readonly rag?: string;
   /** The folders that agents may search; empty if there are none. */
   readonly standards: readonly string[];
-  readonly toolName: string;
-  readonly actions?: readonly Action[];
-  readonly enforcement: "strict" | "as-defined";
-  readonly agentSync: "keeps-gates" | "any";
-  readonly claims: "plain" | "backed";
-  readonly poll: number;
-  readonly maxAttempts: number;
-  readonly maxAttemptsTotal: number;
-  /** In seconds. */
-  readonly maxCheckTime: number;
-  readonly maxSessions: number;
-  readonly maxEvidence: number;
-  readonly maxTokens: number;
-  /** The project that init has set up, if something that no option names was taken from it. */
-  readonly ownProject?: string;
-  /** How long phased sessions are kept; missing if none is ever deleted. */
-  readonly cleanupAfter?: Retention;
-  readonly allowUnsignedApprovals?: true;
-  /** The folder of routed workflows; missing if none are served. */
-  readonly routed?: string;
-  readonly includeRoot?: readonly string[];
-  readonly decider?: DeciderName;
-  readonly firstStep: "first" | "decider";
-  readonly routedTools: "separate" | "single";
-  /** The port, if phased or routed workflows are served over plain HTTP. */
-  readonly http?: number;
+  /** Missing if the log goes to stderr only. */
+  readonly logFiles?: LogFiles;
   /** Missing if no workspace is served. */
   readonly workspace?: WorkspaceFolders;
-}
+  /** The project that init has set up, if something that no option names was taken from it. */
+  readonly ownProject?: string;
+};
 
 /** The folders of a workspace: workflows that the client's model reads and follows by itself. */
 export interface WorkspaceFolders {
@@ -119,7 +82,7 @@ export interface WorkspaceFolders {
 }
 
 /** The decider that picks the next step of a routed workflow. */
-export type DeciderName = "gemini" | "sampling" | "linear";
+type DeciderName = NonNullable<GivenOptions["decider"]>;
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;

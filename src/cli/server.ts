@@ -4,7 +4,7 @@
  */
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { createQuotas, type Quotas } from "../login/quotas.js";
+import { createQuotas, type QuotaLimits, type Quotas } from "../login/quotas.js";
 import type { Registration } from "../mcp/http-options.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
@@ -15,7 +15,6 @@ import type { Watching } from "./listen.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
-import type { Quota } from "./serve-options.js";
 import { openState, requireNoLink } from "./state.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
 
@@ -140,7 +139,7 @@ interface Opened {
 }
 
 /** Returns what engines ask: nothing is counted that has no limit. */
-function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: Quota = {}): ActorQuotas {
+function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: QuotaLimits = {}): ActorQuotas {
   return {
     ...(sessions && { session: quotas.session }),
     ...(verifiersAtOnce && { verifier: quotas.verifier }),

@@ -3,7 +3,6 @@
  * phases with their attempts, the steps of an instance, or the entries of a recorded session.
  */
 import type { Writable } from "node:stream";
-import { Command } from "commander";
 import { hashEvidence } from "../approval/message.js";
 import { waivedText } from "../gate/waivers.js";
 import type { Engine } from "../phased/engine.js";
@@ -22,17 +21,12 @@ import { optional } from "../workflow/json.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
-import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { jsonOption, logLevelOption, stateOption } from "./options.js";
+import { command, flag, required } from "./command.js";
+import { EXIT } from "./exit-codes.js";
+import { jsonOption, sessionArgument, stateOption } from "./options.js";
 import { type OpenedSession, openSession } from "./state.js";
-import { phaseTitle, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
-import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
-
-interface ShowOptions extends TrustOptions {
-  readonly state: string;
-  readonly full?: true;
-  readonly json?: true;
-}
+import { phaseTitle, print, printable, printJson, styled, timeText } from "./terminal.js";
+import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 Each attempt has its evidence and the hash of it, what the verifiers have seen, waivers, approvals and notes. Long
@@ -41,31 +35,27 @@ evidence is cut, and left out of the JSON, unless --full is given.
 If approvers are given, the session is shown as it was before any approval that is not by one of them, and the exit
 code is 1. Without approvers, the session is shown as it is in its log.`;
 
-/** Creates `phasegate show`. */
-export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("show")
-    .summary("show one session: its phases or steps, attempts and problems")
-    .description("Shows one session: its phases as a tree, or its steps in the order they were done, with problems.")
-    .argument("<session>", "id of the session, as `phasegate sessions` lists it")
-    .addOption(stateOption().makeOptionMandatory());
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .option("--full", "show the whole evidence and output of every attempt, however long")
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (sessionId: string, { state, full, json, ...trust }: ShowOptions) => {
-      const opened = await openSession(state, sessionId, await readTrust(trust));
-      try {
-        const report = await reportOf(opened, sessionId, { stream: terminal.stdout, full: full === true });
-        if (json) printJson(terminal, report.json);
-        else for (const line of reportLines(sessionId, report, terminal.stdout)) print(terminal, line);
-        setExitCode(report.isUnapproved ? EXIT.problems : EXIT.ok);
-      } finally {
-        await opened.engine.close();
-      }
-    });
-}
+export const showCommand = command({
+  name: "show",
+  summary: "show one session: its phases or steps, attempts and problems",
+  description: "Shows one session: its phases as a tree, or its steps in the order they were done, with problems.",
+  arguments: [sessionArgument()],
+  options: {
+    state: required(stateOption()),
+    ...trustOptions(),
+    full: flag("--full", "show the whole evidence and output of every attempt, however long"),
+    json: jsonOption(),
+  },
+  help: HELP,
+  async run({ state, full, json, ...trust }, terminal, sessionId) {
+    const opened = await openSession(state, sessionId, await readTrust(trust));
+    const shown = { stream: terminal.stdout, full: full === true };
+    const report = await reportOf(opened, sessionId, shown).finally(() => opened.engine.close());
+    if (json) printJson(terminal, report.json);
+    else for (const line of reportLines(sessionId, report, terminal.stdout)) print(terminal, line);
+    return report.isUnapproved ? EXIT.problems : EXIT.ok;
+  },
+});
 
 /** A field of a report. A field without a value is not shown. */
 export type Field = readonly [name: string, value: string | undefined];

@@ -161,6 +161,23 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
   return { url: address.replace(found, () => (after === undefined ? "" : before)), schema };
 }
 
+/** Uses what is open, and closes it. */
+export async function using<S extends { close?(): Promise<void> }, T>(
+  opened: S,
+  use: (opened: S) => Promise<T>,
+): Promise<T> {
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close?.();
+  }
+}
+
+/** Opens a state, uses it, and closes it. */
+export async function withState<T>(state: string, use: (storage: StorageAdapter) => Promise<T>): Promise<T> {
+  return using(await openState(state), use);
+}
+
 /** The failure of a command on sessions where there are none. */
 export class NoSessions extends CommandFailure {}
 
