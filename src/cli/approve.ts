@@ -76,7 +76,6 @@ const decideOptions = (decision: DecideCommand) => ({
 });
 type DecideOptions = Values<ReturnType<typeof decideOptions>> & Partial<Values<ReturnType<typeof attemptOptions>>>;
 
-/** Returns `phasegate approve`, `phasegate waive` or `phasegate deny`. */
 export function decideCommand(decision: DecideCommand): CreateCommand {
   const { state, key, approver, approvers, hashKeyFile, ...more } = decideOptions(decision);
   // A denial is a failure at the gate: by the server's limits it may be the last one.
@@ -130,12 +129,10 @@ async function decide(
   }
 }
 
-/** Returns a text with a capital first letter. */
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-/** A person who decides; without a key, the decision is not signed. */
 interface Signer {
   readonly by: string;
   readonly privateKey?: string;

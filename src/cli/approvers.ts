@@ -31,9 +31,7 @@ import { jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
 import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
 
-/** The longest name of an approver, in characters. */
 const NAME_MAX = 200;
-/** The longest life of an invitation, in days. */
 const DAYS_MAX = 30;
 const DAY = 86_400_000;
 
@@ -55,7 +53,6 @@ const REMOVE_HELP = `
 Takes out all keys and open invitations of the name, or with --key one key. Sessions that were approved with a key need it
 until they are completed: without it, a server shows them as they were before that approval.`;
 
-/** Returns `--approvers`. */
 export function approversOption(): Given<string | undefined> {
   const what = 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too';
   return text("--approvers <file>", what).env("PHASEGATE_APPROVERS");
@@ -137,7 +134,6 @@ function list(file: ApproversFile, asJson: boolean, terminal: Terminal): void {
   if (people.length + open.length === 0) print(terminal, "No approvers, and no open invitations.");
 }
 
-/** Returns what is shown of a key. */
 function described(key: ApproverKey): { readonly kind: string; readonly id: string; readonly rpId?: string } {
   const id = keyIdOf(key);
   return typeof key === "string" ? { kind: "ed25519", id } : { kind: "passkey", id, rpId: key.rpId };
@@ -165,7 +161,6 @@ function pageUrl(value: string): string {
   throw new InvalidArgumentError("Give an address like https://gates.example.com or http://localhost:4000.");
 }
 
-/** What the file is, in messages. */
 const WHAT = "the file of approvers";
 
 const invitationsSchema = z.array(z.object({ name: z.string(), secretHash: z.string(), expiresAt: z.iso.datetime() }));
@@ -173,37 +168,29 @@ const invitationsSchema = z.array(z.object({ name: z.string(), secretHash: z.str
 /** A change of a value in JSON: `undefined` takes it out. */
 type Edit = (text: string, name: string, value: readonly ApproverKey[] | ApproverKey | undefined) => string;
 
-/** What the file and the invitations contain. */
 interface Contents {
   readonly text: string;
   readonly approvers: Approvers;
   readonly invitations: readonly Invitation[];
 }
 
-/** Approvers and invitations in files. */
 export class ApproversFile implements Invitations {
   /** The path of the approvers' file, with links followed: a link stays a link. */
   readonly file: string;
   readonly #now: () => number;
   readonly #current: (report: (error: unknown) => void) => Approvers;
 
-  /** Times are in milliseconds since 1970. */
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
     this.#now = now;
     this.#current = lastReadable(this.file, WHAT, (text) => parseApprovers(this.file, text));
   }
 
-  /**
-   * Returns the approvers in the file: the same object until it changes. A file that can't be read any more is reported
-   * once, and the approvers that were read last are kept.
-   * @throws {CommandFailure} when it could never be read.
-   */
+  /** The approvers in the file: the same object until it changes. One that can't be read any more is reported once. */
   current(report: (error: unknown) => void): Approvers {
     return this.#current(report);
   }
 
-  /** Lists the approvers, and the invitations that are open. */
   list(): { readonly approvers: Approvers; readonly invitations: readonly Invitation[] } {
     const { approvers, invitations } = this.#read(false);
     return { approvers, invitations: this.#left(invitations, approvers) };
@@ -238,10 +225,7 @@ export class ApproversFile implements Invitations {
     });
   }
 
-  /**
-   * Takes out an approver with all keys and open invitations, or one key by its id. Returns the number of keys and
-   * invitations that were taken out.
-   */
+  /** Takes out an approver with all keys and open invitations, or one key by its id. Returns how many of both went. */
   remove(name: string, keyId?: string): Promise<{ readonly keys: number; readonly invitations: number }> {
     return this.#change(({ text, approvers, invitations }, edit) => {
       const known = checkApprovers(approvers).get(name) ?? [];
@@ -259,7 +243,6 @@ export class ApproversFile implements Invitations {
     }, false);
   }
 
-  /** Changes the files while no other process does. */
   async #change<T>(step: (contents: Contents, edit: Edit) => T, mayBeMissing = true): Promise<T> {
     const edit = await loadEdit();
     return changeFile(this.file, () => step(this.#read(mayBeMissing), edit));
@@ -271,7 +254,6 @@ export class ApproversFile implements Invitations {
     return { text, approvers: text === "" ? {} : parseApprovers(this.file, text), invitations };
   }
 
-  /** Returns the invitations that are open. */
   #left(invitations: readonly Invitation[], approvers: Approvers): Invitation[] {
     const known = checkApprovers(approvers);
     return invitations.filter(
@@ -300,7 +282,6 @@ export class ApproversFile implements Invitations {
   }
 }
 
-/** Reads and checks a text of approvers. */
 function parseApprovers(file: string, text: string): Approvers {
   try {
     const parsed: unknown = JSON.parse(text);

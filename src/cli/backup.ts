@@ -112,7 +112,6 @@ async function readBack(storage: StorageAdapter, name: string, key: Uint8Array |
   return previous === undefined ? "it does not exist" : undefined;
 }
 
-/** Prints the result of a copy, and returns the exit code. */
 function printCopied(
   done: string,
   which: string,

@@ -79,7 +79,6 @@ Examples:
   phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
   phasegate backup --state .phasegate /backups/phasegate`;
 
-/** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   init: async () => (await import("./init.js")).initCommand,
   hook: async () => (await import("./hook.js")).hookCommand,
@@ -162,15 +161,11 @@ function wantsStack(args: readonly string[]): boolean {
   return level === "debug" || level === "trace";
 }
 
-/** What is printed of an error besides its message and what to do about it. */
 interface PrintedDetails {
-  /** The stacks of the error and its causes. */
   readonly stack: boolean;
-  /** The address of its code's documentation, if it has a code. */
   readonly url?: boolean;
 }
 
-/** Prints an error and what to do about it. */
 export function printError({ stderr }: Terminal, error: unknown, { stack, url = stack }: PrintedDetails): void {
   const message = error instanceof Error ? error.message : String(error);
   stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(message)}\n`);

@@ -57,7 +57,6 @@ export function choices<const C extends string>(
   return new Option(flags, description).choices(words);
 }
 
-/** An option that must be given. */
 export function required<T>(option: Given<T>): Given<Exclude<T, undefined>> {
   const made: Option = option;
   return made.makeOptionMandatory();
@@ -85,7 +84,6 @@ type ArgumentValue<F extends string> = F extends `[${string}`
     ? readonly string[]
     : string;
 
-/** An argument. */
 export function argument<const F extends string>(
   flags: F,
   description: string,
@@ -95,7 +93,6 @@ export function argument<const F extends string>(
   return parse === undefined ? made : made.argParser(parse);
 }
 
-/** Creates a command that writes to a terminal. */
 export type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 
 /** Defines a command. It has `--log-level` as its last option unless that stands elsewhere. */
@@ -151,7 +148,6 @@ export function group(
   };
 }
 
-/** The log levels, from the most detailed to none. */
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -187,7 +183,6 @@ export function repeated(value: string, before: readonly string[] = []): readonl
   return [...before, notEmpty(value)];
 }
 
-/** The units of an age, in milliseconds. */
 const AGE_UNITS: Readonly<Record<string, number>> = {
   s: 1000,
   m: 60_000,

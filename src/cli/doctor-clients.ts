@@ -41,9 +41,7 @@ function placeOf(piece: Piece): PlaceOfServer {
   return piece;
 }
 
-/** A server that a client starts. */
 export interface ConfiguredServer {
-  /** The client, its file and the server's name in it, for messages. */
   readonly place: string;
   /** The command; or why it can't be started from here; or the command as it is written, if nobody has confirmed it. */
   readonly start: ServerCommand | { readonly reason: string } | { readonly unconfirmed: string };
@@ -51,24 +49,18 @@ export interface ConfiguredServer {
   readonly options?: ServedOptions;
 }
 
-/** The options of `phasegate serve` that `doctor` looks at. */
 export type ServedOptions = TrustOptions &
   VerifierOptions &
   Partial<Pick<GivenOptions, "workflows" | "routed" | "includeRoot" | "state" | "allowUnsignedApprovals">>;
 
-/** The configurations of a project. */
 export interface FoundClients {
-  /** The servers that are phasegate, in the order of the files. */
   readonly servers: readonly ConfiguredServer[];
-  /** The files that can't be read, each with the reason. */
   readonly broken: readonly { readonly place: string; readonly reason: string }[];
 }
 
 /** Whose word counts for a configuration in a project. */
 export interface Confirming {
-  /** What this user's init has written. */
   readonly own: SetupRecord | undefined;
-  /** True if the user says that the project is theirs. */
   readonly trust: boolean;
 }
 

@@ -4,7 +4,6 @@ import { type LineRole, planRoles } from "../plan/roles.js";
 import { findRegions, SourceText } from "../plan/source.js";
 import { printable } from "./terminal.js";
 
-/** The longest role that is shown, in characters. */
 const ROLE_MAX = 28;
 
 /** Returns the lines of a plan's file, each with its number and its role, and cut to a width. */

@@ -78,10 +78,7 @@ interface ExportSelection extends SessionChoice {
   readonly onEnd: (counts: { readonly sessions: number; readonly commits: number }) => void;
 }
 
-/**
- * Returns sessions as lines, each as its storage has it when its turn comes. Each log is read twice, so that a damaged one
- * is refused before any of it is written.
- */
+/** Yields sessions as lines. Each log is read twice, so that a damaged one is refused before any of it is written. */
 export async function* exportLines(storage: StorageAdapter, options: ExportSelection): AsyncGenerator<string> {
   const digest = createHash("sha256");
   let [sessions, commits] = [0, 0];
@@ -111,7 +108,6 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
   options.onEnd({ sessions, commits });
 }
 
-/** Returns a session's commits with their payloads, each checked. */
 async function* checked(
   storage: StorageAdapter,
   sessionId: SessionId,
@@ -187,7 +183,6 @@ export async function writeToFile(lines: Iterable<string> | AsyncIterable<string
 /** The version of the format. A change that older versions cannot read needs a new number, and a reader for this one. */
 const LINES_FORMAT = 1;
 
-/** The last line. */
 export interface LinesEnd {
   readonly sessions: number;
   readonly commits: number;
@@ -226,17 +221,14 @@ const commitSchema = z.object({
   payloads: z.array(z.object({ hash: z.string(), body: z.string() })).optional(),
 });
 
-/** Returns the first line. */
 function headerLine(): string {
   return `${JSON.stringify({ phasegate: "sessions", format: LINES_FORMAT })}\n`;
 }
 
-/** Returns the line of a commit. */
 function commitLine(commit: Commit): string {
   return `${JSON.stringify(bare(commit))}\n`;
 }
 
-/** Returns the last line. */
 function endLine(end: LinesEnd): string {
   return `${JSON.stringify({ end })}\n`;
 }
@@ -293,9 +285,7 @@ function parse(text: string): unknown {
 
 /** A line of a file, without its line end. */
 export interface Line {
-  /** Its number, from 1. */
   readonly number: number;
-  /** The offset of its first byte. */
   readonly offset: number;
   readonly data: Buffer;
   /** False if no line end follows: the file may be truncated within the line. */

@@ -167,7 +167,6 @@ async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySe
 
 /** The file that says of what was reminded. */
 const MEMORY = "stop-hook.json";
-/** Conversations that are remembered. */
 const REMEMBERED_MAX = 50;
 const MEMORY_MAX = 1024 * 1024;
 
@@ -199,9 +198,7 @@ async function noteReminder(
 interface Ending {
   /** The folder that the agent works in; undefined if the client does not say. */
   readonly folder: string | undefined;
-  /** The client's id of the conversation. */
   readonly conversation: string;
-  /** The file with the conversation so far; undefined if there is none. */
   readonly transcript: string | undefined;
 }
 

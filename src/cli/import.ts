@@ -78,7 +78,6 @@ async function importFile(file: string, options: ImportOptions, terminal: Termin
   );
 }
 
-/** The result of importing a session, and the line that it is about. */
 interface Outcome {
   readonly block: Block;
   readonly line: number;
@@ -150,22 +149,16 @@ function isChosen(options: ImportOptions): (block: Block) => boolean {
   return ({ sessionId, summary }) => sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
 }
 
-/** The lines of a session in a file. */
 interface Block extends Pick<Line, "offset" | "number"> {
   readonly sessionId: SessionId;
   commits: number;
-  /** Size of the largest commit with its payloads, in bytes. */
   largest: number;
-  /** The summary of the newest commit, for the filters. */
   summary: SessionSummary;
   /** Why the session is not imported, and the line that is at fault. */
   refused?: { readonly line: number; readonly refusal: LogRefusal };
 }
 
-/**
- * Reads a whole file, and checks each session's chain and payloads. Throws if the file was truncated or changed: nothing
- * in it can be trusted then.
- */
+/** Reads and checks a whole file. Throws if it was truncated or changed: nothing in it can be trusted then. */
 export async function checkLines(file: string, hashKey: Uint8Array | undefined): Promise<readonly Block[]> {
   const blocks: Block[] = [];
   const digest = createHash("sha256");

@@ -11,7 +11,6 @@ import { RECORD_PATH, type SetupRecord } from "../setup/record.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import { counted, print, printable, styled, type Terminal } from "./terminal.js";
 
-/** Prints what is planned; with `differences`, also the lines that change. */
 export function reportPlan(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {
   const { stdout } = terminal;
   const changed = plan.changes.length > 0;
@@ -60,10 +59,7 @@ export function reportRecord({ choices, pieces }: SetupRecord, terminal: Termina
 /** More lines of one file than these are counted. */
 const LINES_MAX = 60;
 
-/**
- * Prints the workflows that were in the project before: what their gates run, and how they differ from the starter of that name.
- * `pieces` are what init would write, `files` what is there.
- */
+/** Prints the workflows that came with the project: what their gates run, and how they differ from starters. */
 export async function reportBrought(
   { root }: Roots,
   pieces: readonly Piece[],

@@ -185,7 +185,6 @@ async function requireRecord(roots: Roots): Promise<ReadRecord> {
   throw new CommandFailure(`${RECORD_PATH} can't be used: ${read.problem}`, EXIT.problems, RECORD_REMEDY);
 }
 
-/** What is to be set up. */
 interface Setup {
   readonly clients: readonly ClientId[];
   readonly starters: readonly Starter[];

@@ -46,7 +46,6 @@ const workflowOptions = () => ({
   includeRoot: includeRootOption(),
   project: projectOption(),
 });
-/** Where workflows are, for commands that show them. */
 type WorkflowPlaces = Values<ReturnType<typeof workflowOptions>>;
 
 const HELP = `
@@ -116,7 +115,6 @@ export const inspectCommand = command({
   },
 });
 
-/** What an inspector shows and allows. */
 interface Inspected {
   readonly log: Logger;
   readonly actions?: InspectorOptions["actions"];
@@ -129,22 +127,18 @@ interface Inspected {
   readonly codeFrame?: InspectorOptions["codeFrame"];
 }
 
-/** How an inspector is served on this machine. */
 interface Served extends Inspected {
-  /** The option that the port was given by. */
   readonly option: string;
   readonly port: number;
 }
 
 type Engines = Partial<OpenedState> & Pick<OpenedState, "storage">;
 
-/** What the page of a server shows. */
 export interface PageOf {
   readonly engines: Engines;
   readonly inspected: Inspected;
 }
 
-/** Creates an inspector over what is open. */
 export function inspectorOver(
   { engine, routed, storage }: Engines,
   { log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title, codeFrame }: Inspected,
@@ -169,7 +163,6 @@ export interface ServedInspector extends HttpServing {
   readonly logged: string;
 }
 
-/** Serves an inspector on this machine. */
 export async function serveInspector(
   engines: Engines,
   { option, port, ...inspected }: Served,
@@ -218,10 +211,7 @@ async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...p
   };
 }
 
-/**
- * Returns what reads the lines of a workflow's file around a diagnostic, as `phasegate validate` prints them. A workflow is a
- * folder of its name; of several the first counts, as for the engine.
- */
+/** Returns what reads the lines of a workflow's file around a diagnostic; of several folders the first counts. */
 export function framesIn({ routed, ...phased }: WorkflowPlaces): NonNullable<InspectorOptions["codeFrame"]> {
   const places = [...rootsOf(phased), ...(routed === undefined ? [] : [routed])];
   return async ({ file, line, column }, workflow) => {

@@ -22,7 +22,6 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { RotatingFile } from "./rotating-file.js";
 import type { Terminal } from "./terminal.js";
 
-/** The logs of a server. */
 export interface Logs {
   readonly log: Logger;
   /** The requests to models and their answers; missing if no files are written. */
@@ -30,7 +29,6 @@ export interface Logs {
   close(): void;
 }
 
-/** The log files to write. */
 export interface LogFiles {
   readonly folder: string;
   readonly main: string;
@@ -42,7 +40,6 @@ export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
   return pino(settings(level), stderr);
 }
 
-/** Opens the log on stderr and in the files, if there are any. */
 export function openLogs(level: LogLevel, terminal: Terminal, files: LogFiles | undefined): Logs {
   const stderr = createLogger(level, terminal);
   if (files === undefined) return { log: stderr, close: () => {} };
@@ -91,22 +88,18 @@ function briefError(error: unknown): unknown {
   return { type: name, message, ...more };
 }
 
-/** Anything that notifies its host: an engine or a workspace. */
 interface Source<Name extends string> {
   on(name: Name, listener: (payload: object) => void): unknown;
 }
 
-/** Logs what happens to phased sessions. */
 export function logPhased(engine: Engine, log: Logger): void {
   logNotifications(engine, PHASED_LEVELS, log);
 }
 
-/** Logs what happens to instances of routed workflows. */
 export function logRouted(engine: RoutedEngine, log: Logger): void {
   logNotifications(engine, ROUTED_LEVELS, log);
 }
 
-/** Logs what happens in a workspace. */
 export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): void {
   logNotifications(workspace, WORKSPACE_LEVELS, log);
 }
@@ -119,10 +112,7 @@ function namesOf<Name extends string>(levels: Levels<Name>): Name[] {
   return Object.keys(levels).filter((name): name is Name => Object.hasOwn(levels, name));
 }
 
-/**
- * Returns what is logged of a payload. The texts of problems and refusals may quote evidence and reports, so only field
- * and kind remain of problems, and the code of a refusal.
- */
+/** Returns what is logged: texts of problems and refusals may quote evidence, so only fields, kinds and codes stay. */
 function loggable(name: string, payload: object): object {
   if (name === "refused" && "message" in payload) {
     const { message: _, ...about } = payload;
@@ -136,10 +126,7 @@ function loggable(name: string, payload: object): object {
   return { ...payload, problems: payload.problems.map(({ field, problem }) => ({ field, problem })) };
 }
 
-/**
- * Logs each call of a tool in one line: who made it, on which session, what it did, and how long it took. Neither what the
- * call gives nor its answer is in it. `next` measures the calls as well.
- */
+/** Logs each call of a tool in one line, without what it gives and its answer. `next` measures the calls as well. */
 export function logCalls(
   log: Logger,
   { actor, next }: { readonly actor?: string | undefined; readonly next?: Pick<Telemetry, "measure"> | undefined } = {},
@@ -192,7 +179,6 @@ export function warnMissingApprovers(listings: readonly WorkflowListing[], log: 
   }
 }
 
-/** Warns about phases that require nothing. */
 export function warnOpenGates(listings: readonly WorkflowListing[], log: Logger): void {
   for (const listing of listings) {
     if (listing.status === "broken") continue;
@@ -224,7 +210,6 @@ async function listed<T>(list: () => Promise<readonly T[]>, log: Logger): Promis
   });
 }
 
-/** A workflow of either kind. */
 interface Listing {
   readonly name: string;
   readonly status: "ready" | "broken";

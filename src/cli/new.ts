@@ -97,10 +97,7 @@ function filesOf(name: string, { phases = PHASES, plan, routed }: NewOptions, ad
   return plan ? plannedFiles(name, address) : phasedFiles(name, phases, address);
 }
 
-/**
- * Returns how the files of a workflow name their schemas: by the path of the package, if it is installed around them;
- * else by the address from which every package can be read.
- */
+/** Returns how files name their schemas: by the path of the installed package, else by a public address. */
 async function schemaAddress(folder: string): Promise<SchemaAddress> {
   const { root } = parse(folder);
   for (let at = folder; at !== root; at = dirname(at)) {

@@ -30,7 +30,6 @@ import { type OpenedSession, openPhased, sessionIn, using, withState } from "./s
 import { counted, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
-/** Returns one of the commands on sessions. */
 export function operateCommand(name: OperationName): CreateCommand {
   const { summary, help, note, options = () => ({}), routed } = OPERATIONS[name];
   const noteOption = text("--note <text>", note.text);
@@ -52,7 +51,6 @@ export function operateCommand(name: OperationName): CreateCommand {
   });
 }
 
-/** Returns `--by`: who does it. */
 function byOption(): Given<string> {
   return required(text("--by <name>", "your name, or the name of your program: it is recorded"));
 }
@@ -63,7 +61,6 @@ interface Refused {
   readonly code: string;
   readonly message: string;
   readonly remedy: string | undefined;
-  /** The address of the code's documentation, if the library refused. */
   readonly url?: string;
   readonly error: AnyPhasegateError | CommandFailure;
 }
@@ -228,7 +225,6 @@ export const cleanupCommand = command({
 
 /** The time between two cleanups. Ages are given in hours and days. */
 const CLEANUP_EVERY_MS = 60 * 60 * 1000;
-/** The time that a cleanup under way has when its server ends. */
 const CLEANUP_ENDS_MS = 5000;
 
 /** Deletes sessions as the engine's retention says, now and every hour. Returns what ends it. */

@@ -30,11 +30,9 @@ export type OperateOptions = TrustOptions &
 export interface Done {
   readonly json: object;
   readonly text: string;
-  /** Lines for stderr. */
   readonly warnings?: readonly string[];
 }
 
-/** One of the commands on sessions. */
 interface Operation {
   readonly summary: string;
   readonly help: string;
@@ -54,7 +52,6 @@ interface Operation {
 type PhasedEngine = Extract<OpenedSession, { kind: "phased" }>["engine"];
 type InstanceEngine = Extract<OpenedSession, { kind: "routed" }>["engine"];
 
-/** The names of the commands on sessions. */
 export type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
 
 const phaseOption = () =>
@@ -62,7 +59,6 @@ const phaseOption = () =>
 const serversProject = () =>
   projectOption("the server's project folder: plans, and the baseline of the phase that begins");
 
-/** What each command does. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   retry: {
     summary: "grant more attempts to sessions that have failed or used them up",

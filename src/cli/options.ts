@@ -22,10 +22,7 @@ export function toolName(value: string): string {
   throw new InvalidArgumentError("It must be 1 to 64 letters, digits, '_', '-' and '.'.");
 }
 
-/**
- * Splits what a variable says of several folders at ':' (';' on Windows), as PATH has them. Only the command line can repeat an
- * option.
- */
+/** Splits what a variable says of several folders at ':' (';' on Windows): only the command line can repeat it. */
 export function splitVariables(command: Command): void {
   for (const option of command.options) {
     const name = option.attributeName();
@@ -36,12 +33,10 @@ export function splitVariables(command: Command): void {
   }
 }
 
-/** Returns `--workflows`. */
 export function workflowsOption(description = "folders of phased workflows"): Given<readonly string[] | undefined> {
   return parsed("--workflows <dir...>", description, repeated).env("PHASEGATE_WORKFLOWS");
 }
 
-/** Returns `--routed`. */
 export function routedOption(): Given<string | undefined> {
   return text("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR");
 }
@@ -52,12 +47,10 @@ export function stateOption(): Given<string | undefined> {
   return text("--state <where>", where).env("PHASEGATE_STATE");
 }
 
-/** Returns the argument of a command on one session. */
 export function sessionArgument() {
   return argument("<session>", "id of the session, as `phasegate sessions` lists it");
 }
 
-/** Returns `--starters`. */
 export function startersOption(): Given<true | undefined> {
   return flag("--starters", "the workflows that come with phasegate: bug_fix, plan_execution, …");
 }
@@ -67,7 +60,6 @@ export function startersFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), "starters");
 }
 
-/** Returns `--json`. */
 export function jsonOption(): Given<true | undefined> {
   return flag("--json", "print JSON");
 }
@@ -117,12 +109,10 @@ export async function readJsonFile(file: string, what: string): Promise<unknown>
   }
 }
 
-/** Throws the failure for a file that can't be read. */
 export function unreadable(file: string, what: string, cause: unknown): never {
   throw new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
 }
 
-/** Returns the options that select sessions: all of them if none is given. */
 export function filterOptions() {
   return {
     session: parsed("--session <id>", "only this session; may be repeated", repeated),
@@ -178,7 +168,6 @@ export function port(value: string): number {
 export interface OwnProject {
   readonly root: string;
   readonly state: string;
-  /** The folder of workflows; missing if the project has none. */
   readonly workflows?: string;
 }
 
@@ -198,10 +187,7 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
   return { root, state: join(root, STATE), ...(hasWorkflows && { workflows }) };
 }
 
-/**
- * Lets the command that is asked for work on the project of the current folder, if it needs `--state` and that is not given,
- * and prints which project it is.
- */
+/** Lets a command without its `--state` work on the project of the current folder, and prints which one that is. */
 export async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
   const command = program.commands.find((one) => one.name() === args[0]);
   // A graph may be of a workflow that is given by its folder.

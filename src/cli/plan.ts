@@ -130,7 +130,6 @@ const MARKS = {
   dropped: "~~~",
 } as const;
 
-/** Returns a plan as lines. */
 function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string[] {
   const { waves } = planOrder(plan);
   const tasks = plan.phases.flatMap((phase) => phase.tasks);
@@ -167,7 +166,6 @@ function taskLine({ id, name, state, dependencies, optional, acceptanceCriteria 
   return printable(`${MARKS[state]} ${id} ${name}${about}${after}${criteria}`);
 }
 
-/** Returns a plan as JSON. */
 function planJson(reading: PlanReading, text: string) {
   const { plan, diagnostics } = reading;
   const { waves } = planOrder(plan);
@@ -204,16 +202,12 @@ function itemJson({ text, checked, details, position }: PlanItem) {
   return { text, checked, line: position.line, details };
 }
 
-/** A plan's file. */
 interface PlanFile {
   readonly file: string;
   readonly text: string;
 }
 
-/**
- * Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused before it is opened, since reading it may
- * never end. Throws `PLAN_PARSE` for a file over the size limit of plans.
- */
+/** Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused: reading it may never end. */
 async function readPlanFile(given: string): Promise<PlanFile> {
   try {
     const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;

@@ -58,7 +58,6 @@ import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
 import { type CurrentTrust, openVerifiers, readCurrentTrust, readHashKey } from "./trust.js";
 
-/** The options of `serve`, complete and checked. */
 export type ServeOptions = Omit<GivenOptions, "workflows" | "standards"> & {
   /** The folders of phased workflows; empty if none are served. */
   readonly workflows: readonly string[];
@@ -72,7 +71,6 @@ export type ServeOptions = Omit<GivenOptions, "workflows" | "standards"> & {
   readonly ownProject?: string;
 };
 
-/** The folders of a workspace: workflows that the client's model reads and follows by itself. */
 export interface WorkspaceFolders {
   readonly bundle: string;
   readonly output: string;
@@ -84,7 +82,6 @@ export interface WorkspaceFolders {
 /** The decider that picks the next step of a routed workflow. */
 type DeciderName = NonNullable<GivenOptions["decider"]>;
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The options that phased and routed engines have in common. */
@@ -94,7 +91,6 @@ type EngineBasis = CurrentTrust &
     "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner" | "quotas" | "telemetry"
   >;
 
-/** A client that a product's tools are registered for. */
 export interface Client extends WatchedTools {
   /** Who the client is; missing if clients don't log in. */
   readonly actor?: Actor | undefined;
@@ -102,13 +98,10 @@ export interface Client extends WatchedTools {
   readonly forOneRequest?: boolean;
 }
 
-/** A product that is open. */
 export interface Served {
   /** Adds the product's tools to a server, for one client. What it returns is disposed of when the server is no longer used. */
   register(server: McpServer, client: Client): Registration | undefined;
-  /** The engine of phased workflows. */
   readonly engine?: Engine;
-  /** The engine of routed workflows. */
   readonly routed?: RoutedEngine;
   /** What can be served over plain HTTP. */
   readonly http?: HttpServed;
@@ -287,7 +280,6 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
   };
 }
 
-/** Returns workflows whose texts come from a search. */
 async function searchedContent(
   definitions: FileContent,
   roots: readonly string[],
@@ -332,7 +324,6 @@ async function prepareSearch({ standards, maxTokens }: ServeOptions, { log }: Lo
   });
 }
 
-/** The environment of a decider. */
 interface DeciderContext {
   readonly env: Environment;
   /** The server whose client is asked; undefined while there is none. */

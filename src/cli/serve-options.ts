@@ -205,7 +205,6 @@ function routedOptions() {
   };
 }
 
-/** Where a server listens. */
 export interface Address {
   readonly host: string;
   readonly port: number;

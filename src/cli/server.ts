@@ -21,10 +21,8 @@ import { type Terminal, withoutPasswords } from "./terminal.js";
 /** A message carries evidence, and JSON may need six bytes for a character. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
 const BYTES_PER_CHARACTER = 6;
-/** Time for calls under way after the server was told to end. */
 const DRAIN_MS = 10_000;
 
-/** A connection or an HTTP server that is running. */
 interface Serving {
   /** Why it ended; `abandoned` if calls were still under way, `broken` if no answer can be sent any more. */
   readonly ended: Promise<"closed" | "input ended" | "broken" | "abandoned">;
@@ -95,7 +93,6 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   }
 }
 
-/** Returns what the page for people shows. */
 function inspectedBy(
   options: ServeOptions,
   { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
@@ -126,7 +123,6 @@ async function inspectorOf(options: ServeOptions, page: PageOf | undefined, log:
   return serving;
 }
 
-/** What is open and can be served. */
 interface Opened {
   readonly served: readonly Served[];
   /** Who a client on stdio is. */

@@ -25,13 +25,11 @@ Examples:
   phasegate sessions --state .phasegate --waiting approval --workflow release_v1
   phasegate retry --state .phasegate --by ann $(phasegate sessions --state .phasegate --waiting host --ids)`;
 
-/** Sessions per request to the storage. */
 const PAGE = 100;
 
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
 const DAY = 86_400_000;
 
-/** What sessions can be sorted by. */
 const SORTS = {
   created: ({ createdAt }: ListedSession) => createdAt,
   updated: ({ updatedAt }: ListedSession) => updatedAt,
@@ -99,7 +97,6 @@ export const sessionsCommand = command({
   },
 });
 
-/** The sessions that the options select. */
 interface Chosen {
   readonly sessions: readonly ListedSession[];
   readonly broken: readonly BrokenSession[];
@@ -153,7 +150,6 @@ function sortedBy(sort: SortKey, sessions: readonly ListedSession[], direction: 
   return [...sessions].sort((one, other) => compare(keyOf(one), keyOf(other)));
 }
 
-/** A session with its size, if that was requested and is known. */
 interface SizedSession extends ListedSession {
   readonly size?: SessionSize;
 }

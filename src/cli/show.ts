@@ -60,9 +60,7 @@ export const showCommand = command({
 /** A field of a report. A field without a value is not shown. */
 export type Field = readonly [name: string, value: string | undefined];
 
-/** A session of any kind, ready to be printed. */
 interface Report {
-  /** The value that `--json` prints. */
   readonly json: object;
   readonly fields: readonly Field[];
   /** The events of the session, from the oldest to the newest. */
@@ -71,7 +69,6 @@ interface Report {
   readonly isUnapproved: boolean;
 }
 
-/** Where a report is shown, and whether all of it is. */
 interface Shown {
   readonly stream: Writable;
   readonly full: boolean;
@@ -115,7 +112,6 @@ export function styledStatus(stream: Writable, status: SessionStatus | RoutedSta
   return styled(stream, STATUS_STYLES[status], text);
 }
 
-/** An approval that a session waits for. */
 interface Awaited {
   readonly prompt: string;
   readonly approvers?: readonly string[] | undefined;

@@ -30,9 +30,7 @@ import { importModule } from "./module-file.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
-/** Options for opening a state. */
 interface OpenOptions {
-  /** Creates a state if there is none. */
   readonly create?: boolean;
 }
 
@@ -52,7 +50,6 @@ const MEMORY = ":memory:";
 /** A kind has at least two letters: `C:\…` is a folder. */
 const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
 
-/** A value of `--state`, taken apart. */
 interface StateName {
   /** The part before the colon, in small letters; missing for a folder. */
   readonly kind?: string;
@@ -61,7 +58,6 @@ interface StateName {
   readonly path?: string;
 }
 
-/** Takes a value of `--state` apart. */
 export function parseState(state: string): StateName {
   const [, name, rest = ""] = KIND.exec(state) ?? [];
   if (name === undefined) return { rest: state, path: state };
@@ -77,10 +73,7 @@ export function requireNoLink(state: string, project: string, option?: string): 
   if (isInside(root, place)) refuseLinkedState(root, relative(root, place).split(sep).join("/"), option);
 }
 
-/**
- * Opens the state that `--state` names: `sqlite:FILE`, `postgres:URL`, or a folder. Without `create`, a place without
- * sessions is refused and not changed.
- */
+/** Opens what `--state` names. Without `create`, a place without sessions is refused and not changed. */
 export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
   const { kind, rest } = parseState(state);
   if (kind === undefined) return openFolder(state, options);
@@ -130,10 +123,7 @@ async function openPostgres(rest: string, state: string, { create = false }: Ope
   return PostgresStorage.open({ url, migrate: create, ...(schema === undefined ? {} : { schema }) });
 }
 
-/**
- * Opens the storage of a module: `module:./redis.mjs?url=redis://localhost`. Its default export, or its export `openWith`, gets
- * the parameters behind the question mark, and `create`.
- */
+/** Opens `module:./redis.mjs?url=…`: its `openWith` or default export gets the parameters, and `create`. */
 async function openModule(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
   const [file = "", ...query] = rest.split("?");
   if (file === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write module:./FILE.mjs.");
@@ -161,7 +151,6 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
   return { url: address.replace(found, () => (after === undefined ? "" : before)), schema };
 }
 
-/** Uses what is open, and closes it. */
 export async function using<S extends { close?(): Promise<void> }, T>(
   opened: S,
   use: (opened: S) => Promise<T>,
@@ -173,7 +162,6 @@ export async function using<S extends { close?(): Promise<void> }, T>(
   }
 }
 
-/** Opens a state, uses it, and closes it. */
 export async function withState<T>(state: string, use: (storage: StorageAdapter) => Promise<T>): Promise<T> {
   return using(await openState(state), use);
 }
@@ -274,7 +262,6 @@ export async function sessionIn(
     : { kind: "phased", engine: createEngine({ ...shared, content, ...(plans && { plans }) }) };
 }
 
-/** The failures in all at one gate after which only the host can grant more. */
 interface Exhaustion {
   readonly maxAttemptsTotal?: number;
 }

@@ -95,7 +95,6 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Replaces an error in JSON by its message. */
 function errorText(_: string, value: unknown): unknown {
   return value instanceof Error ? value.message : value;
 }

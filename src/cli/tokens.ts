@@ -39,7 +39,6 @@ actor, whose sessions are the same.
 Roles: agent works on its own sessions, viewer sees all, approver sees all and answers what waits for a person, operator
 does everything.`;
 
-/** Returns `--tokens`. */
 function tokensOption(): Given<string> {
   const what = "the tokens file: who may call a server over HTTP";
   return required(text("--tokens <file>", what).env("PHASEGATE_TOKENS"));
@@ -122,7 +121,6 @@ export const tokensCommand = group(
   [addCommand, listCommand, revokeCommand],
 );
 
-/** Returns a line about a token. */
 function described(entry: TokenEntry, now: number): string {
   const { id, name, roles, team, created, expires, revoked } = entry;
   const ends = { valid: "", expired: "expired ", revoked: "revoked " }[tokenState(entry, now)];
@@ -154,19 +152,15 @@ function lifetime(value: string): number {
   throw new InvalidArgumentError("It must be more than 0.");
 }
 
-/** What the file is, in messages. */
 const WHAT = "the tokens file";
 /** Hashes are no secrets, but names and roles are nobody else's business. */
 const MODE = 0o600;
 
-/** Tokens in a file. */
 export class TokensFile {
-  /** The path of the file, with links followed. */
   readonly file: string;
   readonly #now: () => number;
   readonly #current: (report: (error: unknown) => void) => string;
 
-  /** Times are in milliseconds since 1970. */
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
     this.#now = now;
@@ -176,16 +170,11 @@ export class TokensFile {
     });
   }
 
-  /**
-   * Returns the text of the file for `createTokenLogin`: the same text until it changes. A file that can't be read any more
-   * is reported once, and the text that was read last is kept.
-   * @throws {CommandFailure} when it could never be read.
-   */
+  /** The text for `createTokenLogin`: the same until the file changes. One that can't be read is reported once. */
   current(report: (error: unknown) => void): string {
     return this.#current(report);
   }
 
-  /** Lists the tokens. */
   list(): readonly TokenEntry[] {
     return [...this.#parse(readText(this.file, WHAT)).values()];
   }

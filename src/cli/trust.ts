@@ -12,7 +12,6 @@ import { type Given, parsed, repeated, text, type Values } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { readSecret } from "./options.js";
 
-/** Returns the options for approvers and the hash key. */
 export function trustOptions() {
   return {
     approver: parsed(
@@ -37,7 +36,6 @@ export function hashKeyOption(): Given<string | undefined> {
 /** Printed when logs fail their check without a key: a log does not say that it is bound with one. */
 export const KEY_HINT = "If these logs are bound with a key, give it with --hash-key-file.";
 
-/** What a command trusts. */
 export interface Trust extends Pick<EngineOptions, "hashKey"> {
   readonly approvers: Approvers;
 }
@@ -96,7 +94,6 @@ function approver(value: string): Record<string, string> {
   throw new InvalidArgumentError("Write it as NAME=ed25519:…");
 }
 
-/** Returns `--project`. */
 export function projectOption(what = "folder of the targets, which gates check"): Given<string | undefined> {
   return text("--project <dir>", what).env("PHASEGATE_PROJECT");
 }
@@ -122,7 +119,6 @@ export function verifierOptions() {
   };
 }
 
-/** What gates may run and ask, and the project that verifiers work in. */
 export type VerifierOptions = Values<ReturnType<typeof verifierOptions>> & { readonly project?: string };
 
 /** Creates the built-in verifiers of a project. Without a project there are none. */

@@ -45,7 +45,6 @@ function enginesOf(opened: OpenedSession): InspectorSources {
   return opened.kind === "routed" ? { routed: opened.engine } : {};
 }
 
-/** Returns what a person has to see before the answer. */
 export function askedLines({ what, question }: Asked, stream: Writable, full: boolean): readonly string[] {
   return what === "waiver" ? waiverLines(question, stream) : requestLines(question, stream, full);
 }
@@ -118,10 +117,7 @@ export function unrecorded(
   return [];
 }
 
-/**
- * Returns a request as lines. Lines that an agent or an author has written begin with a bar, so that they cannot pass for
- * lines of this command.
- */
+/** Returns a request as lines; those of an agent or an author begin with a bar. */
 function requestLines(request: ApprovalRequest | RoutedQuestion, stream: Writable, full: boolean): string[] {
   const { phase, attempt, verification, evidence, evidenceHash, prompt } = request;
   const at: Field = "step" in request ? ["step", printable(request.step)] : ["phase", String(phase)];

@@ -5,7 +5,6 @@ import type { Kind } from "../read/model.js";
 import type { InspectorSources } from "../read/sources.js";
 import type { ActionBody, HostAction } from "./wire.js";
 
-/** All actions of the host. */
 export const HOST_ACTIONS = [
   "retry",
   "skip",

@@ -106,7 +106,6 @@ interface App {
   /** The streams of those who log in: each gets what the actor may see. */
   readonly streams: ActorStreams;
   readonly activities: Activities;
-  /** Whose request it is, where people log in. */
   readonly actor?: Actor;
   readonly inboxes: Inboxes;
   readonly statistics: StatisticsRead;

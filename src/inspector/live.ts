@@ -19,7 +19,6 @@ const GATHER_MS = 100;
 const BEAT_MS = 15_000;
 /** The wait before a watch that failed is begun again, and between the looks where nothing can be watched. */
 const AGAIN_MS = 2000;
-/** The messages that are kept for pages that come back. */
 const KEPT = 500;
 /** More changed sessions at once than this: the pages read their lists anew. */
 const AT_ONCE = 50;
@@ -30,12 +29,8 @@ const KNOWN = 1000;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
-/** Hears of changes in all sessions. */
 interface Listener {
-  /**
-   * `summary` is the session as a commit has left it; missing if something happens without one. `before` is the session before
-   * a commit that has given it to somebody else.
-   */
+  /** `summary`: as a commit has left the session; `before`: as it was, if a commit has given it to somebody else. */
   changed(kind: string, sessionId: string, summary?: SessionSummary, before?: SessionSummary): void;
   /** Something may have been missed. */
   reset(): void;
@@ -132,7 +127,6 @@ interface Queue {
   isTelling: boolean;
 }
 
-/** Tells pages what changes. */
 export class Live {
   readonly #watches: Watches;
   readonly #sources: readonly Source[];
@@ -173,7 +167,6 @@ export class Live {
     };
   }
 
-  /** The number of open pages. */
   get pages(): number {
     return this.#pages.size;
   }
@@ -212,7 +205,6 @@ export class Live {
     });
   }
 
-  /** Ends all streams and watches. */
   close(): void {
     for (const page of this.#pages.keys()) this.#close(page);
   }

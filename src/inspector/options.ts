@@ -50,7 +50,6 @@ const RECORDED: OptionChecks<NonNullable<InspectorSources["recorded"]>> = {
   hashKey: optionally(key),
 };
 
-/** Checks the options. Throws `INVALID_INPUT`. */
 export function checkInspectorOptions(options: InspectorOptions): void {
   checkOptions("createInspector", options, {
     engine: optionally(having("an engine, as createEngine() returns it", "as", "completePhase")),

@@ -51,7 +51,6 @@ export async function challengeFor(
   return { signedAt, challenge, rpId: first.rpId, credentials: ids };
 }
 
-/** Registers passkeys of invited approvers. */
 export class Registrations {
   readonly #invitations: Invitations | undefined;
   readonly #approvers: () => Approvers;

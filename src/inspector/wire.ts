@@ -15,7 +15,6 @@ export interface About {
   readonly actions: readonly HostAction[];
   /** Who may approve, and with which kind of key. */
   readonly approvers: readonly { readonly name: string; readonly keys: readonly ("ed25519" | "passkey")[] }[];
-  /** True if an approval without a signature counts. */
   readonly unsigned: boolean;
   /** Who has logged in; missing where the inspector has one secret for all. */
   readonly actor?: string;
@@ -28,7 +27,6 @@ export interface WorkflowList {
   readonly items: readonly WorkflowLine[];
 }
 
-/** A workflow in the list. */
 export type WorkflowLine = BrokenWorkflow | (WorkflowFacts & { readonly steps: number; readonly warnings: number });
 
 interface WorkflowFacts {
@@ -39,7 +37,6 @@ interface WorkflowFacts {
   readonly description: string;
 }
 
-/** A workflow on which no session can start. */
 export interface BrokenWorkflow {
   readonly status: "broken";
   readonly kind: Kind;
@@ -61,7 +58,6 @@ export interface DiagnosticText {
 /** `GET api/workflows/TYPE`. */
 export type WorkflowView = WorkflowDetail | BrokenWorkflow;
 
-/** A workflow without errors. */
 export interface WorkflowDetail extends WorkflowFacts {
   readonly version: string;
   readonly drawing: Drawing;

@@ -10,10 +10,8 @@ import type { ListedSession } from "./model.js";
  */
 export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
 
-/** The filters of a list. */
 export type SessionFilter = { readonly [K in (typeof FILTERS)[number]]?: string };
 
-/** Returns the filters that a query gives. */
 export function filterOf(query: URLSearchParams): SessionFilter {
   return Object.fromEntries(FILTERS.flatMap((key) => (query.get(key) ? [[key, query.get(key)]] : [])));
 }

@@ -15,7 +15,6 @@ import { notThere, type Source } from "./sources.js";
 
 const PAGE = 50;
 const PAGE_MAX = 200;
-/** The number of sessions that one request looks at. */
 const LOOKED_AT = 1000;
 
 const positionSchema = z.object({ createdAt: z.string(), sessionId: z.string() });
@@ -29,7 +28,6 @@ const cursorSchema = z.record(
 );
 type Cursor = z.infer<typeof cursorSchema>;
 
-/** Lists sessions; `now` is in milliseconds since 1970. */
 export async function listSessions(
   sources: readonly Source[],
   query: URLSearchParams,
@@ -121,7 +119,6 @@ type Place = { readonly kind: Kind } & (
   | { readonly summary?: never; readonly damage: BrokenSession }
 );
 
-/** Finds a session among all kinds. */
 export async function placeIn(sources: readonly Source[], id: string): Promise<Place> {
   for (const { kind, list } of sources) {
     const { summary, damage } = await findIn(list, id);
@@ -145,7 +142,6 @@ interface Merged {
   readonly total: number | undefined;
 }
 
-/** Returns the newest sessions of all kinds behind a cursor. */
 async function mergedPage(
   sources: readonly Source[],
   query: SessionQuery & { limit: number },

@@ -74,7 +74,6 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
   };
 }
 
-/** Returns the way of a phased session over the graph of its workflow. */
 export function phasedPath(state: StateView): Graph {
   return phasedGraph(state.structure, (number) => {
     const phase = phaseState(state, number);

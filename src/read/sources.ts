@@ -42,7 +42,6 @@ export interface InspectorSources {
   };
 }
 
-/** One kind of session. */
 export interface Source {
   readonly kind: Kind;
   readonly storage: StorageAdapter;
@@ -123,7 +122,6 @@ export interface RecordedSession extends Receipt {
 /** Limits of how many sessions, and of how many commits of one, repeated calls are remembered. */
 const [SESSIONS, COMMITS] = [1000, 100];
 
-/** Listens to engines for what happens without a commit. */
 export class Activities {
   readonly #verifying = new Map<string, readonly string[]>();
   readonly #replays = new RecentMap<string, Map<number, number>>(SESSIONS);
@@ -140,7 +138,6 @@ export class Activities {
     ].filter((stop) => stop !== undefined);
   }
 
-  /** Returns what is known of a session. */
   of(sessionId: string): Activity {
     const verifying = this.#verifying.get(sessionId);
     const replays = this.#replays.get(sessionId);
@@ -170,7 +167,6 @@ export class Activities {
   }
 }
 
-/** Returns the error for what a session does not have. */
 export function notThere(what: string, sessionId: string): PhasegateError<"SESSION_NOT_FOUND"> {
   return new PhasegateError("SESSION_NOT_FOUND", `session ${sessionId}: ${what}`, {
     remedy: "Open it from the list of sessions.",

@@ -6,7 +6,6 @@ import { defined } from "../workflow/json.js";
 import type { StatisticsView } from "./model.js";
 import type { InspectorSources } from "./sources.js";
 
-/** The sessions that the plot of days looks at: the newest. */
 const PLOTTED = 5000;
 const PLOTTED_PAGE = 500;
 
@@ -15,7 +14,6 @@ export interface StatisticsRead {
   cursor?: StatisticsCursor;
 }
 
-/** Returns the statistics of all phased sessions, or of those on one workflow. */
 export async function statisticsOf(
   { engine }: InspectorSources,
   workflowType: string | undefined,

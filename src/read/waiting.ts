@@ -15,7 +15,6 @@ import { differencesOf } from "./differences.js";
 import { type Inbox, type Kind, type Waiting, type WaitingLine, waitingLine } from "./model.js";
 import type { InspectorSources } from "./sources.js";
 
-/** The characters of a question that the inbox shows. */
 const QUESTION_MAX = 500;
 
 /** Returns everything that waits, the oldest request first: who asks what, without the evidence. */
@@ -90,7 +89,6 @@ async function phasedLine(
   }
 }
 
-/** Returns the line of a request: all else that it has is left out. */
 function lineOf(waiting: WaitingLine): WaitingLine {
   return waitingLine.parse({ ...waiting, question: waiting.question.slice(0, QUESTION_MAX) });
 }
@@ -204,7 +202,6 @@ export interface Decision {
   readonly evidenceHash?: string | undefined;
 }
 
-/** What the engine answers to a decision. */
 export type Answered =
   | { readonly what: "phase"; readonly result: Awaited<ReturnType<Engine["approve"]>> }
   | { readonly what: "step"; readonly result: RoutedView }
@@ -247,7 +244,6 @@ function noteMissing(): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** Returns the error for an answer to a request that the session does not make any more. */
 export function askedOtherwise(sessionId: string): PhasegateError<"CONFLICT"> {
   return new PhasegateError("CONFLICT", `session ${sessionId} does not ask that any more`, {
     remedy: "Look at what it asks now, if anything, and answer that.",

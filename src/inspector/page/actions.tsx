@@ -11,7 +11,6 @@ import { announce, Failed } from "./view.js";
 
 type Action = ActionBody["action"];
 
-/** The words of each action: its button, its question, and what it does. */
 const WORDS: Readonly<Record<Action, readonly [button: string, question: string, text: string]>> = {
   retry: ["Retry", "Retry the phase?", "The session goes on at this phase, with attempts granted anew."],
   skip: [
@@ -25,7 +24,6 @@ const WORDS: Readonly<Record<Action, readonly [button: string, question: string,
   delete: ["Delete", "Delete the session?", "Its log is removed. This can't be undone."],
 };
 
-/** The actions that a session in its state has. */
 function possible(detail: ShownDetail): readonly Action[] {
   const { status } = detail.summary;
   if (detail.kind === "recorded") return [];
@@ -42,7 +40,6 @@ function possible(detail: ShownDetail): readonly Action[] {
   return wanted.flatMap(([action, is]) => (is && about.value.actions.includes(action) ? [action] : []));
 }
 
-/** The buttons, and the dialog that they open. */
 export function Actions({ detail, onDone }: { readonly detail: ShownDetail; readonly onDone: () => void }) {
   const actions = possible(detail);
   const asked = useSignal<Action>("pause");

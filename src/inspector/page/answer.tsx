@@ -27,7 +27,6 @@ export function nameIn(form: FormData): string {
   return by;
 }
 
-/** What a person has to see before an answer. */
 export function Matter({ waiting }: { readonly waiting: Waiting }) {
   const {
     what,
@@ -105,7 +104,6 @@ function namesFor({ approvers }: Waiting, { approvers: known, unsigned }: About)
   return known.length === 0 ? approvers : approvers.filter((name) => names.includes(name));
 }
 
-/** The form for the answer. */
 export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: () => void }) {
   const { what, sessionId, request, evidenceHash } = waiting;
   const { approvers, unsigned } = about.value;

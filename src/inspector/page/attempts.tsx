@@ -9,7 +9,6 @@ import { Differences, Tree } from "./tree.js";
 import { Empty, Loading, Part } from "./view.js";
 
 interface Context {
-  /** The names of phases by number. */
   readonly names: ReadonlyMap<number, string>;
   /** The phase whose attempt waits for a person. */
   readonly waitingPhase: number | undefined;
@@ -17,7 +16,6 @@ interface Context {
   readonly verifying: readonly string[] | undefined;
 }
 
-/** The tab of attempts. */
 export function Attempts({ id, version, ...context }: Context & { readonly id: string; readonly version: number }) {
   const { items, ...pages } = usePages<AttemptLine, AttemptList>(
     `sessions/${id}/attempts`,

@@ -2,7 +2,6 @@
 import type { AttemptNote, Problem, Verification } from "../../read/model.js";
 import { Line, Long, Some, State, Time } from "./text.js";
 
-/** What is wrong with evidence. */
 export function Problems({ items }: { readonly items: readonly Problem[] }) {
   return (
     <ul class="problems">
@@ -87,7 +86,6 @@ const SAID: Readonly<Record<AttemptNote["event"], string>> = {
   plan_synced: "read the changed plan",
 };
 
-/** What people and the agent have said. */
 export function Notes({ items }: { readonly items: readonly AttemptNote[] }) {
   return (
     <ul class="notes">

@@ -8,7 +8,6 @@ import { href } from "./router.js";
 import { Ago, Line, line, number, Some, State } from "./text.js";
 import { Empty, Heading, Loading } from "./view.js";
 
-/** The view of the inbox. */
 export function Inbox() {
   const inbox = useData<Items>("inbox", changesInbox);
   const { data } = inbox;

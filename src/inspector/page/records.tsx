@@ -13,10 +13,7 @@ interface PageOf<Item> {
   readonly total: number;
 }
 
-/**
- * Reads a list page by page, newest first. A new version of the session brings its newest items; those that were read before
- * stay.
- */
+/** Reads a list page by page, newest first. A new version of the session brings its newest items. */
 export function usePages<Item, Page extends PageOf<Item>>(
   path: string,
   version: number,
@@ -66,12 +63,10 @@ export function usePages<Item, Page extends PageOf<Item>>(
   return { items, more, isEmpty: total === 0 };
 }
 
-/** Marks a commit that repeated calls were answered with. */
 export function AnsweredAgain({ times }: { readonly times: number | undefined }) {
   return times === undefined ? null : <span class="quiet"> (answered again {counted(times, "time")})</span>;
 }
 
-/** The tab of commits. */
 export function Log({
   id,
   version,
@@ -132,7 +127,6 @@ const DISTRUST: Readonly<Record<string, string>> = {
   unsigned: "it is not signed",
 };
 
-/** The tab of the audit, which reads the whole log. */
 export function Audit({ id, version }: { readonly id: string; readonly version: number }) {
   const state = useSignal<{ version: number; report?: Findings; error?: Failure } | undefined>(undefined);
   const isRunning = useSignal(false);

@@ -7,7 +7,6 @@ import { counted, duration, Line, Long, number, Some, State, Time } from "./text
 import { Tree } from "./tree.js";
 import { Empty, Tabs } from "./view.js";
 
-/** The tabs of a routed session. */
 export function Routed({ detail }: { readonly detail: RoutedDetail }) {
   const { summary, version, drawing, context } = detail;
   return (
@@ -176,7 +175,6 @@ function stateOf(outcome: string, isRefused: boolean): string {
   return /^suspended/i.test(outcome) ? "paused" : "current";
 }
 
-/** The tabs of a recorded session. */
 export function Recorded({ detail: { entries, summary, version } }: { readonly detail: RecordedDetail }) {
   return (
     <Tabs

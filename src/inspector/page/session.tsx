@@ -15,7 +15,6 @@ import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js
 import { Tree } from "./tree.js";
 import { announce, Copy, Heading, Loading, Tabs } from "./view.js";
 
-/** The view of one session. */
 export function Session({ id }: { readonly id: string }) {
   const isAbout = (message: LiveMessage) =>
     message.type === "reset" || (message.type === "session" && message.session.sessionId === id);

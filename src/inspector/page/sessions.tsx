@@ -16,7 +16,6 @@ const ROW = { wide: 38, narrow: 76 };
 /** Rows above and below the screen that are there, too. */
 const AROUND = 12;
 
-/** The view of all sessions. */
 export function Sessions() {
   const query = queryOf(place.value.query);
   useEffect(() => {
@@ -134,7 +133,6 @@ function Select({ label, options, value, onChange }: SelectProps) {
   );
 }
 
-/** A choice of workflows. */
 export function WorkflowSelect({ value, onChange }: Pick<SelectProps, "value" | "onChange">) {
   const { data } = useData<WorkflowList>("workflows");
   const types = [...new Set(data?.items.map(({ type }) => type))].sort();

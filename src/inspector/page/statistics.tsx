@@ -8,7 +8,6 @@ import { WorkflowSelect } from "./sessions.js";
 import { counted, duration, Line, number, Some } from "./text.js";
 import { Empty, Heading, Loading } from "./view.js";
 
-/** The view of figures. They are read when it is opened, and when asked to. */
 export function Statistics() {
   const workflow = place.value.query.get("workflow") ?? "";
   const statistics = useData<StatisticsView>(

@@ -8,7 +8,6 @@ const OPEN_DEPTH = 2;
 /** Objects with more members are closed at first. */
 const OPEN_MEMBERS = 40;
 
-/** A value as a tree. */
 export function Tree({ value }: { readonly value: JsonValue }) {
   if (typeof value !== "object" || value === null) return <Scalar value={value} />;
   const members = Object.entries(value);
