@@ -17,6 +17,7 @@ import type { EngineOptions } from "../phased/options.js";
 import { findIn } from "../read/lists.js";
 import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { defined } from "../workflow/json.js";
 import { ApproversFile } from "./approvers.js";
 import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
 import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
@@ -144,17 +145,14 @@ export function inspectorOver(
   { log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title, codeFrame }: Inspected,
   place: Pick<InspectorOptions, "access" | "basePath" | "hosts">,
 ): Inspector {
-  return createInspector({
-    ...(engine === undefined ? {} : { engine }),
-    ...(routed === undefined ? {} : { routed }),
-    recorded: { storage, ...(hashKey === undefined ? {} : { hashKey }) },
-    ...place,
-    approvers,
-    ...(approversFile === undefined ? {} : { invitations: new ApproversFile(approversFile) }),
-    onError: (err) => log.warn({ err }, "inspector"),
-    ...{ actions, unsigned, title },
-    ...(codeFrame === undefined ? {} : { codeFrame }),
-  });
+  return createInspector(
+    defined({
+      ...{ engine, routed, ...place, approvers, actions, unsigned, title, codeFrame },
+      recorded: defined({ storage, hashKey }),
+      invitations: approversFile === undefined ? undefined : new ApproversFile(approversFile),
+      onError: (err: unknown) => log.warn({ err }, "inspector"),
+    }),
+  );
 }
 
 /** An inspector that is served. Its URL has the secret, and is meant for people alone. */
@@ -202,13 +200,12 @@ async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...p
   const roots = rootsOf(phased);
   for (const root of phased.workflows ?? []) await requireFolder(root, "the folder of workflows");
   const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
-  return {
-    ...(roots.length === 0 ? {} : { content: new FileContent({ roots }) }),
-    ...(folder !== undefined && {
-      workflows: new RoutedFolders({ source: new FileTexts({ root: folder }), includeRoots }),
-    }),
-    ...(project === undefined ? {} : { plans: new FilePlans({ root: project }) }),
-  };
+  const source = folder === undefined ? undefined : new FileTexts({ root: folder });
+  return defined({
+    content: roots.length === 0 ? undefined : new FileContent({ roots }),
+    workflows: source && new RoutedFolders({ source, includeRoots }),
+    plans: project === undefined ? undefined : new FilePlans({ root: project }),
+  });
 }
 
 /** Returns what reads the lines of a workflow's file around a diagnostic; of several folders the first counts. */

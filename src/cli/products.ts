@@ -35,6 +35,7 @@ import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
 import { RecentMap } from "../workflow/cache.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { defined } from "../workflow/json.js";
 import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -174,7 +175,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       content,
       agentSync,
       claims,
-      ...(cleanupAfter === undefined ? {} : { retention: cleanupAfter }),
+      ...defined({ retention: cleanupAfter }),
       // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
       ...(project === undefined
         ? {}
@@ -189,7 +190,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     if (!canSearch) warnMissingSearch(listings, log);
     const absent = canSearch ? {} : { absentTools: [SEARCH_TOOL] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
-    const tool = { maxTokens, ...(actions === undefined ? {} : { actions }), ...absent };
+    const tool = { maxTokens, ...defined({ actions }), ...absent };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
     const register = (server: McpServer, { actor, telemetry }: Client) =>
       registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), {
@@ -253,10 +254,8 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
       bundleRoot,
       outputRoot: await requireFolder(outputRoot, "the output folder"),
       readRoots,
-      ...(coreRoot === undefined ? {} : { coreRoot }),
-      ...(options.project === undefined ? {} : { projectRoot: options.project }),
-      ...(basis === undefined ? {} : { storage: basis.storage, telemetry: basis.telemetry }),
-      ...(basis?.owner && { owner: basis.owner }),
+      ...defined({ coreRoot, projectRoot: options.project, storage: basis?.storage, owner: basis?.owner }),
+      telemetry: basis?.telemetry,
       ...(await readHashKey(options)),
     });
     logWorkspace(workspace, log);

@@ -9,6 +9,7 @@ import type { Registration } from "../mcp/http-options.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { defined } from "../workflow/json.js";
 import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.js";
 import type { PageOf } from "./inspect.js";
 import type { Watching } from "./listen.js";
@@ -103,12 +104,10 @@ function inspectedBy(
   const { state = "", approvers: approversFile } = options;
   const [engine] = served.flatMap((product) => product.engine ?? []);
   const [routed] = served.flatMap((product) => product.routed ?? []);
+  const title = withoutPasswords(state);
   return {
-    engines: { storage, ...(engine && { engine }), ...(routed && { routed }) },
-    inspected: {
-      ...{ log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
-      title: withoutPasswords(state),
-    },
+    engines: defined({ storage, engine, routed }),
+    inspected: { log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals, title },
   };
 }
 

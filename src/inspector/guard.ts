@@ -73,7 +73,7 @@ export interface Refusal {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500;
   readonly code: string;
   readonly message: string;
-  readonly remedy?: string;
+  readonly remedy?: string | undefined;
 }
 
 export class Guard {

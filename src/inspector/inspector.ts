@@ -223,15 +223,8 @@ function events({ live, streams, sources, guard, actor }: App, request: Request)
 
 function about({ options, sources, approvers, actor }: App): About {
   const { actions = [], unsigned = false, title = "phasegate" } = options;
-  const who = actor === undefined ? {} : { actor: actor.name };
-  return {
-    kinds: sources.map(({ kind }) => kind),
-    actions,
-    approvers: approversIn(approvers()),
-    unsigned,
-    title,
-    ...who,
-  };
+  const kinds = sources.map(({ kind }) => kind);
+  return { kinds, actions, approvers: approversIn(approvers()), unsigned, title, actor: actor?.name };
 }
 
 async function session(
@@ -338,8 +331,7 @@ const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message
 
 function refuse(refused: Refusal | Response): Response {
   if (isResponse(refused)) return refused;
-  const { status, code, message, remedy } = refused;
-  const error = { code, message, ...(remedy === undefined ? {} : { remedy }) };
+  const { status, ...error } = refused;
   return Response.json({ error } satisfies ApiError, { status, headers: { "cache-control": "no-store" } });
 }
 
@@ -362,7 +354,7 @@ function failed(error: unknown, report: (error: unknown) => void): Response {
   if (isPhasegateError(error)) {
     const { code, message, remedy } = error;
     if (STATUS[code] === 500) report(error);
-    return refuse({ status: STATUS[code] ?? 409, code, message, ...(remedy === undefined ? {} : { remedy }) });
+    return refuse({ status: STATUS[code] ?? 409, code, message, remedy });
   }
   report(error);
   return refuse({ status: 500, code: "INTERNAL", message: "The inspector has failed. Its log says why." });

@@ -17,7 +17,7 @@ export interface About {
   readonly approvers: readonly { readonly name: string; readonly keys: readonly ("ed25519" | "passkey")[] }[];
   readonly unsigned: boolean;
   /** Who has logged in; missing where the inspector has one secret for all. */
-  readonly actor?: string;
+  readonly actor?: string | undefined;
   /** What the sessions are stored in: `.phasegate`, `sqlite:state.db`. */
   readonly title: string;
 }
@@ -49,10 +49,10 @@ export interface DiagnosticText {
   readonly severity: "error" | "warning";
   readonly code: string;
   readonly message: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** `file:line:column`. */
   readonly place: string;
-  readonly frame?: string;
+  readonly frame?: string | undefined;
 }
 
 /** `GET api/workflows/TYPE`. */
@@ -115,7 +115,7 @@ export interface LoginAnswer {
 
 /** An answer other than 2xx. */
 export interface ApiError {
-  readonly error: { readonly code: string; readonly message: string; readonly remedy?: string };
+  readonly error: { readonly code: string; readonly message: string; readonly remedy?: string | undefined };
 }
 
 /** A message of `GET api/events` (server-sent events). `id:` numbers them; a lost connection continues behind the last one. */

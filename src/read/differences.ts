@@ -1,6 +1,6 @@
 /** What changed between two submissions, value by value; and between two texts, line by line (Myers' algorithm, by jsdiff). */
 import { diffArrays } from "diff";
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
+import { defined, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import type { Difference } from "./model.js";
 
 const DIFFERENCES_MAX = 200;
@@ -50,12 +50,7 @@ function compare(
   const isPaid = isLong && lineCount(before) + lineCount(after) <= budget.left;
   const lines = isPaid ? changedLines(before, after, budget) : [];
   if (lines.length > 0) found.push({ path, lines });
-  else
-    found.push({
-      path,
-      ...(one === undefined ? {} : { before: one }),
-      ...(other === undefined ? {} : { after: other }),
-    });
+  else found.push(defined({ path, before: one, after: other }));
 }
 
 /** Returns the names of all members of two objects, or the numbers of all items of two lists; undefined for other values. */

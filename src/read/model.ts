@@ -134,7 +134,7 @@ const activity = {
   /** How often repeated calls were answered with a commit, by its version. */
   replays: z.optional(z.record(text, number)),
 };
-export type Activity = { [K in keyof typeof activity]?: z.infer<(typeof activity)[K]> };
+export type Activity = { [K in keyof typeof activity]?: z.infer<(typeof activity)[K]> | undefined };
 
 /** A phase on the timeline. */
 const phase = z.object({

@@ -16,6 +16,7 @@ import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/stor
 import { type RoutedEngine, storageOfRouted } from "../routed/engine.js";
 import { listSeen, seenQuery } from "../runtime/access.js";
 import { RecentMap } from "../workflow/cache.js";
+import { defined } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type RecordedCommit,
@@ -75,7 +76,7 @@ export class RecordedReader {
     const caller = actor && { actor, authorize: byOwner };
     this.#caller = caller;
     const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
-    const all = new Recorder({ storage, clock: systemClock, ...(key === undefined ? {} : { hashKey: key }) });
+    const all = new Recorder(defined({ storage, clock: systemClock, hashKey: key }));
     this.#recorder = caller === undefined ? all : all.limitedTo((summary) => maySee(caller, "listSessions", summary));
   }
 
@@ -141,10 +142,7 @@ export class Activities {
   of(sessionId: string): Activity {
     const verifying = this.#verifying.get(sessionId);
     const replays = this.#replays.get(sessionId);
-    return {
-      ...(verifying && { verifying }),
-      ...(replays && { replays: Object.fromEntries(replays) }),
-    };
+    return { verifying, replays: replays && Object.fromEntries(replays) };
   }
 
   close(): void {

@@ -20,9 +20,9 @@ export async function statisticsOf(
   read: StatisticsRead,
 ): Promise<StatisticsView> {
   if (engine === undefined) return { workflows: [], unapproved: 0, broken: [], days: [], plotted: 0 };
-  const only = workflowType === undefined ? {} : { workflowType };
+  const only = defined({ workflowType });
   const { cursor } = read;
-  const found = await engine.statistics({ ...only, ...(cursor && { cursor }) }).catch((error: unknown) => {
+  const found = await engine.statistics(defined({ ...only, cursor })).catch((error: unknown) => {
     // There is another approver since, or the storage has an earlier state again.
     if (cursor === undefined || !isPhasegateError(error) || error.code !== "CURSOR_INVALID") throw error;
     return engine.statistics(only);
