@@ -65,16 +65,8 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
           <Differences items={differences} since="the last refusal" />
         </Part>
       )}
-      {verification.length > 0 && (
-        <Part title="What verifiers saw">
-          <Verifications items={verification} />
-        </Part>
-      )}
-      {warnings.length > 0 && (
-        <Part title="Warnings">
-          <Problems items={warnings} />
-        </Part>
-      )}
+      <Verifications items={verification} title="What verifiers saw" />
+      <Problems items={warnings} title="Warnings" />
       {evidence !== undefined && (
         <Part title={what === "approval" ? "Evidence" : "Evidence that was refused last"}>
           <Tree value={evidence} />
@@ -89,8 +81,8 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
       )}
       {found.length + notes.length > 0 && (
         <Part title="The attempt before">
-          {found.length > 0 && <Problems items={found} />}
-          {notes.length > 0 && <Notes items={notes} />}
+          <Problems items={found} />
+          <Notes items={notes} />
         </Part>
       )}
     </div>

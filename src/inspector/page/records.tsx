@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { Activity, CommitLine, CommitList, Findings } from "../../read/model.js";
 import { asFailure, type Failure, get } from "./api.js";
 import { counted, Line, Long, line, number, State, Time } from "./text.js";
-import { Empty, Failed } from "./view.js";
+import { Columns, Empty, Failed } from "./view.js";
 
 interface PageOf<Item> {
   readonly items: readonly Item[];
@@ -85,15 +85,7 @@ export function Log({
   return (
     <>
       <table class="log" aria-label="Commits, newest first">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Time</th>
-            <th scope="col">Events</th>
-            <th scope="col">By</th>
-            <th scope="col">Hash</th>
-          </tr>
-        </thead>
+        <Columns names={["Version", "Time", "Events", "By", "Hash"]} />
         <tbody>
           {items.map(({ version, at, events, by, note, hash }) => (
             <tr key={version}>

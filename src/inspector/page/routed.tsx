@@ -85,15 +85,15 @@ function RoutedEntry({
     outcomeStatus,
     determinedNextStep,
     decision,
-    problems,
-    verification,
+    problems = [],
+    verification = [],
     reason,
     by,
   } = entry;
   return (
     <li>
       <p class="entry-head">
-        <State of={stateOf(outcomeStatus, problems !== undefined)} word={outcomeStatus.toLowerCase()} />
+        <State of={stateOf(outcomeStatus, entry.problems !== undefined)} word={outcomeStatus.toLowerCase()} />
         <strong>
           <Line text={stepName === "" ? "Start" : stepName} max={80} />
         </strong>
@@ -122,8 +122,8 @@ function RoutedEntry({
           )}
         </blockquote>
       )}
-      {problems !== undefined && <Problems items={problems} />}
-      {verification !== undefined && <Verifications items={verification} />}
+      <Problems items={problems} />
+      <Verifications items={verification} />
       {(report !== undefined || decision !== undefined) && (
         <details>
           <summary>Report and decision</summary>

@@ -8,7 +8,7 @@ import { about, onMessage, useData } from "./api.js";
 import { applyMessage, listed, queryOf, readList, readMore } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { Ago, counted, Line, line, number, State } from "./text.js";
-import { announce, Empty, Failed, Heading } from "./view.js";
+import { announce, Columns, Empty, Failed, Heading } from "./view.js";
 
 const WIDE = matchMedia("(min-width: 760px)");
 /** The height of a row in pixels, as list.css has it. */
@@ -192,17 +192,7 @@ function Rows() {
         aria-label="Sessions, newest first"
         aria-rowcount={cursor === undefined ? rows.length + 1 : -1}
       >
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Target</th>
-            <th scope="col">Workflow</th>
-            <th scope="col">At</th>
-            <th scope="col">Waits for</th>
-            <th scope="col">Last change</th>
-            <th scope="col">Age</th>
-          </tr>
-        </thead>
+        <Columns names={["Status", "Target", "Workflow", "At", "Waits for", "Last change", "Age"]} />
         <tbody ref={body} onKeyDown={moveFocus}>
           <Space rows={first} height={height} />
           {rows.slice(first, end).map((session, index) => (

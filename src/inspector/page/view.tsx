@@ -69,6 +69,49 @@ export function Loading<T>({
   );
 }
 
+/** Something that is opened with a click. What is closed is not in the document. */
+export function Fold({
+  isFirst,
+  summary,
+  children,
+  ...rest
+}: {
+  readonly class?: string;
+  /** True if it is open at first. */
+  readonly isFirst: boolean;
+  readonly summary: (isOpen: boolean) => ComponentChildren;
+  readonly children: () => ComponentChildren;
+}) {
+  const isOpen = useSignal(isFirst);
+  return (
+    <details
+      {...rest}
+      open={isOpen.value}
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary>{summary(isOpen.value)}</summary>
+      {isOpen.value && children()}
+    </details>
+  );
+}
+
+/** The head of a table. */
+export function Columns({ names }: { readonly names: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th scope="col" key={name}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
 export function Failed({
   error,
   reload,
