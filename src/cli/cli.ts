@@ -10,9 +10,8 @@
  * - shared-file.ts: reads and changes a file of approvers or tokens while others use it
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
- *   going; operations.ts: what each one does
+ *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
- * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - new-texts.ts: the texts that `new` writes

@@ -168,31 +168,20 @@ export async function logWorkflows(content: ContentProvider, log: Logger): Promi
   return listings;
 }
 
-/** Warns about workflows whose sessions will wait for an approval that nobody can give. */
-export function warnMissingApprovers(listings: readonly WorkflowListing[], log: Logger): void {
-  for (const listing of listings) {
-    if (listing.status === "broken") continue;
-    const { type, phases } = listing.definition.structure;
+/** Warns about what sessions on these workflows will miss: an approver, a search, or something that a gate requires. */
+export function warnMissing(
+  listings: readonly WorkflowListing[],
+  { canApprove, canSearch }: { readonly canApprove: boolean; readonly canSearch: boolean },
+  log: Logger,
+): void {
+  const structures = listings.flatMap((one) => (one.status === "broken" ? [] : one.definition.structure));
+  for (const { type: workflowType, phases, searches } of structures) {
     const asking = phases.find(({ gate }) => approvalOf(gate) !== undefined);
-    if (asking === undefined) continue;
-    log.warn({ workflowType: type, phase: asking.number }, "a person must approve, which needs --approver");
-  }
-}
-
-export function warnOpenGates(listings: readonly WorkflowListing[], log: Logger): void {
-  for (const listing of listings) {
-    if (listing.status === "broken") continue;
-    const { type, phases } = listing.definition.structure;
+    if (!canApprove && asking !== undefined)
+      log.warn({ workflowType, phase: asking.number }, "a person must approve, which needs --approver");
     const open = openPhases(phases);
-    if (open.length > 0) log.warn({ workflowType: type, phases: open }, "phases require nothing: any evidence passes");
-  }
-}
-
-/** Warns about workflows whose texts ask for a search, which is not served. */
-export function warnMissingSearch(listings: readonly WorkflowListing[], log: Logger): void {
-  for (const listing of listings) {
-    if (listing.status === "broken" || listing.definition.structure.searches !== true) continue;
-    log.warn({ workflowType: listing.type }, "texts ask for a search, which needs --standards");
+    if (open.length > 0) log.warn({ workflowType, phases: open }, "phases require nothing: any evidence passes");
+    if (!canSearch && searches === true) log.warn({ workflowType }, "texts ask for a search, which needs --standards");
   }
 }
 

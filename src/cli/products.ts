@@ -49,9 +49,7 @@ import {
   logRoutedWorkflows,
   logWorkflows,
   logWorkspace,
-  warnMissingApprovers,
-  warnMissingSearch,
-  warnOpenGates,
+  warnMissing,
 } from "./log.js";
 import { cleanUpRegularly } from "./operate.js";
 import { requireFolder } from "./options.js";
@@ -184,10 +182,8 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     logPhased(engine, log);
     const listings = await logWorkflows(content, log);
     const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
-    if (!canApprove) warnMissingApprovers(listings, log);
-    warnOpenGates(listings, log);
     const canSearch = options.standards.length > 0;
-    if (!canSearch) warnMissingSearch(listings, log);
+    warnMissing(listings, { canApprove, canSearch }, log);
     const absent = canSearch ? {} : { absentTools: [SEARCH_TOOL] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const tool = { maxTokens, ...defined({ actions }), ...absent };

@@ -79,7 +79,7 @@ export const sessionsCommand = command({
   async run({ state, json, sizes, ids, maxAttemptsTotal, ...options }, terminal) {
     const trust = await readTrust(options);
     return withState(state, async (storage) => {
-      const lookAt = createLooker(storage, { ...trust, maxAttemptsTotal });
+      const lookAt = createLooker(storage, { ...trust, limits: { maxAttemptsTotal } });
       const { sessions, broken, total } = await chosenSessions(storage, options, lookAt, Date.now());
       const sized = sizes ? await withSizes(storage, sessions) : sessions;
       if (ids) {

@@ -22,6 +22,7 @@ import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { isInside } from "../sandbox/resolve.js";
+import { defined } from "../workflow/json.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -120,7 +121,7 @@ async function openPostgres(rest: string, state: string, { create = false }: Ope
     throw new CommandFailure(`${withoutPasswords(state)} is not the URL of a database`, EXIT.usage, hint);
   }
   const { PostgresStorage } = await import("../storage/postgres/storage.js");
-  return PostgresStorage.open({ url, migrate: create, ...(schema === undefined ? {} : { schema }) });
+  return PostgresStorage.open(defined({ url, migrate: create, schema }));
 }
 
 /** Opens `module:./redis.mjs?url=…`: its `openWith` or default export gets the parameters, and `create`. */
@@ -181,31 +182,29 @@ async function requireSessions(file: string, where: string): Promise<void> {
   });
 }
 
-/** The approvers, the hash key, the verifiers that record the baseline of a phase, and the number of attempts at a gate. */
-type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals"> & {
-  readonly limits?: Partial<AttemptLimits>;
-};
+/** What a command gives its engines: whom it trusts, limits of attempts, and what it can show besides the logs. */
+type Setup = Partial<Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals">> &
+  Partial<Pick<EngineOptions, "content" | "plans">> &
+  Partial<Pick<RoutedEngineOptions, "workflows">> & { readonly limits?: Partial<AttemptLimits> };
 
-/** What an engine for a session needs besides: the workflows and plans, for a command that reads plans. */
-type Sources = Partial<Pick<EngineOptions, "content" | "plans">>;
-
-/** The routed workflows, for a command that shows them. */
-type RoutedSources = Partial<Pick<RoutedEngineOptions, "workflows">>;
-
-/** The operator is the host: a server's limit of active sessions is not theirs. */
-const LIMITS = { maxActiveSessions: Number.POSITIVE_INFINITY };
+/** Returns the options of engines that start nothing, and decide on no steps. */
+function optionsOver(
+  storage: StorageAdapter,
+  { content = NO_WORKFLOWS, plans, workflows = NO_ROUTED, limits, ...trust }: Setup,
+): { readonly phased: EngineOptions; readonly routed: RoutedEngineOptions } {
+  // The operator is the host: a server's limit of active sessions is not theirs.
+  const shared = { storage, limits: { maxActiveSessions: Number.POSITIVE_INFINITY, ...limits }, ...trust };
+  return {
+    phased: { ...shared, content, ...defined({ plans }) },
+    routed: { ...shared, workflows, decider: NO_DECIDER },
+  };
+}
 
 /** An engine for one session, by the kind of session that it is. */
 export type OpenedSession =
   | { readonly kind: "phased"; readonly engine: Engine }
   | { readonly kind: "routed"; readonly engine: RoutedEngine }
   | { readonly kind: "recorded"; readonly engine: RecordedReader };
-
-/** Opens an engine over the phased sessions of a state. It starts nothing. */
-export async function openPhased(state: string, trust: Trust = {}): Promise<Engine> {
-  const storage = await openState(state);
-  return orClosed(storage, async () => createEngine({ storage, content: NO_WORKFLOWS, ...trust }));
-}
 
 /** Engines of all kinds over one state, for a host that looks at all of it. */
 export interface OpenedState {
@@ -214,25 +213,20 @@ export interface OpenedState {
   readonly routed: RoutedEngine;
 }
 
-/** Opens engines over all sessions of a state. They start nothing, and decide on no steps. */
-export async function openAll(
-  state: string,
-  { content = NO_WORKFLOWS, plans, workflows = NO_ROUTED, limits: attempts, ...trust }: Trust & Sources & RoutedSources,
-): Promise<OpenedState> {
+/** Opens engines over all sessions of a state. */
+export async function openAll(state: string, setup: Setup): Promise<OpenedState> {
   const storage = await openState(state);
-  const limits = { ...LIMITS, ...attempts };
-  return orClosed(storage, () => ({
-    storage,
-    engine: createEngine({ storage, content, limits, ...trust, ...(plans && { plans }) }),
-    routed: createRoutedEngine({ storage, workflows, decider: NO_DECIDER, limits, ...trust }),
-  }));
+  return orClosed(storage, () => {
+    const { phased, routed } = optionsOver(storage, setup);
+    return { storage, engine: createEngine(phased), routed: createRoutedEngine(routed) };
+  });
 }
 
 /** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
-export async function openSession(state: string, sessionId: string, trust: Trust = {}): Promise<OpenedSession> {
+export async function openSession(state: string, sessionId: string, setup: Setup): Promise<OpenedSession> {
   parseSessionId(sessionId);
   const storage = await openState(state);
-  return orClosed(storage, () => sessionIn(storage, sessionId, trust));
+  return orClosed(storage, () => sessionIn(storage, sessionId, setup));
 }
 
 /** Closes a storage if what is to use it can't be opened: open connections would keep the process alive. */
@@ -246,35 +240,23 @@ async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T> | T):
 }
 
 /** Returns an engine for a session in an open storage, by the kind of session that it is. */
-export async function sessionIn(
-  storage: StorageAdapter,
-  sessionId: string,
-  { content = NO_WORKFLOWS, plans, limits: attempts, ...trust }: Trust & Sources = {},
-): Promise<OpenedSession> {
+export async function sessionIn(storage: StorageAdapter, sessionId: string, setup: Setup): Promise<OpenedSession> {
   const id = parseSessionId(sessionId);
-  const limits = { ...LIMITS, ...attempts };
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(id))?.summary.kind;
-  if (kind === recordedMachine.kind) return { kind: "recorded", engine: recordedIn(storage, trust.hashKey) };
-  const shared = { storage, limits, ...trust };
+  if (kind === recordedMachine.kind) return { kind: "recorded", engine: recordedIn(storage, setup.hashKey) };
+  const { phased, routed } = optionsOver(storage, setup);
   return kind === routedMachine.kind
-    ? { kind: "routed", engine: createRoutedEngine({ ...shared, workflows: NO_ROUTED, decider: NO_DECIDER }) }
-    : { kind: "phased", engine: createEngine({ ...shared, content, ...(plans && { plans }) }) };
-}
-
-interface Exhaustion {
-  readonly maxAttemptsTotal?: number;
+    ? { kind: "routed", engine: createRoutedEngine(routed) }
+    : { kind: "phased", engine: createEngine(phased) };
 }
 
 /** Returns a function that reads the entry of a session in a list from its log, up to the first unaccepted approval. */
-export function createLooker(storage: StorageAdapter, { maxAttemptsTotal, ...trust }: Trust & Exhaustion): LookAt {
-  const { hashKey } = trust;
-  const limits = maxAttemptsTotal === undefined ? {} : { maxAttemptsTotal };
-  const options = resolveOptions({ storage, content: NO_WORKFLOWS, limits, ...trust });
-  const phased = createContext(options, new Notifications());
-  const resolved = resolveRoutedOptions({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits, ...trust });
-  const routed = createRoutedContext(resolved, new RoutedNotifications());
-  const recorded = recordedIn(storage, hashKey);
+export function createLooker(storage: StorageAdapter, setup: Setup): LookAt {
+  const options = optionsOver(storage, setup);
+  const phased = createContext(resolveOptions(options.phased), new Notifications());
+  const routed = createRoutedContext(resolveRoutedOptions(options.routed), new RoutedNotifications());
+  const recorded = recordedIn(storage, setup.hashKey);
   const looks: Readonly<Record<string, (id: SessionId) => Promise<ListedSession | undefined>>> = {
     phased: (id) => lookAtSession(phased, id),
     [routedMachine.kind]: (id) => lookAtInstance(routed, id),
@@ -316,5 +298,5 @@ const NO_DECIDER = {
 };
 
 function recordedIn(storage: StorageAdapter, hashKey: EngineOptions["hashKey"]): RecordedReader {
-  return new RecordedReader({ storage, ...(hashKey === undefined ? {} : { hashKey }) });
+  return new RecordedReader(defined({ storage, hashKey }));
 }

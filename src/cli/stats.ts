@@ -11,7 +11,7 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";
 import { styledStatus } from "./show.js";
-import { openPhased } from "./state.js";
+import { openAll } from "./state.js";
 import { aligned, counted, durationText, print, printable, printJson, styled } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
@@ -35,7 +35,7 @@ export const statsCommand = command({
   async run({ state, workflow: workflowType, cursor: file, json, ...options }, terminal) {
     const trust = await readTrust(options);
     const before = file === undefined ? undefined : await readCursor(file);
-    const engine = await openPhased(state, trust);
+    const { engine } = await openAll(state, trust);
     const found = await engine
       .statistics(defined({ workflowType, cursor: before }))
       .catch((error: unknown) => refuseCursor(error, file))
