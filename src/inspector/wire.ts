@@ -4,7 +4,6 @@
  */
 import type { RegistrationOptions } from "../approval/passkey.js";
 import type { Drawing, Kind, ListedSession } from "../read/model.js";
-import type { ActionBody } from "./requests.js";
 
 export type { ActionBody, AnswerBody, ChallengeBody } from "./requests.js";
 
@@ -105,7 +104,7 @@ export interface RegistrationBody {
 }
 
 /** What the host may do with a session. */
-export type HostAction = ActionBody["action"];
+export type HostAction = "retry" | "skip" | "override" | "pause" | "resume" | "delete";
 
 /** The answer to `POST api/login`, which also sets a cookie. */
 export interface LoginAnswer {
