@@ -36,7 +36,7 @@ export function advancing({ engine, report }) {
   return {
     beforeEach: async () => {
       if (place.reports < REPORTS) return;
-      place.id = (await engine.start({ workflow: "BENCH" })).instanceId;
+      place.id = (await engine.start({ workflow: "BENCH" })).sessionId;
       place.reports = 0;
     },
     fn: async () => {
@@ -51,7 +51,7 @@ function reportsToTake({ engine, report }) {
   const place = { id: "" };
   return {
     prepare: async () => {
-      place.id = (await engine.start({ workflow: "BENCH" })).instanceId;
+      place.id = (await engine.start({ workflow: "BENCH" })).sessionId;
     },
     fn: () => engine.advance(place.id, { report }),
   };

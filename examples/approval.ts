@@ -43,34 +43,40 @@ engine.on("security", ({ message }) => console.log(`security: ${message}`));
 // The agent: its evidence is correct, and the phase does not pass yet.
 const { sessionId } = await engine.start({ workflowType: "release", target: "package.json" });
 // #region agent
-const answer = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+const answer = await engine.session(sessionId).completePhase(1, { tests_pass: true });
 assert.ok(!answer.passed && answer.awaiting !== undefined);
 // #endregion agent
 assert.equal(answer.problems.length, 0);
 
 // Without the key nobody can approve under that name.
 const { evidenceHash } = answer.awaiting;
-const forged = await engine.approve(sessionId, { by: "ann", evidenceHash }).catch((error) => error);
+const forged = await engine
+  .session(sessionId)
+  .approve({ by: "ann", evidenceHash })
+  .catch((error) => error);
 assert.ok(isPhasegateError(forged, "APPROVAL_REFUSED"));
 
 // #region approver
-const request = await engine.getApproval(sessionId);
+const request = await engine.session(sessionId).approval();
 assert.ok(request !== undefined);
 console.log(request.prompt, request.evidence);
 const signature = await signApproval(request, { decision: "approve", by: "ann", privateKey: keys.privateKey });
-const approved = await engine.approve(sessionId, { by: "ann", evidenceHash: request.evidenceHash, signature });
+const approved = await engine.session(sessionId).approve({ by: "ann", evidenceHash: request.evidenceHash, signature });
 // #endregion approver
 assert.ok(approved.passed && approved.authenticated);
 
 // After a rollback the gate asks again, and the old signature does not count.
-await engine.rollback(sessionId, { to: 1 });
-await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
-const replayed = await engine.approve(sessionId, { by: "ann", evidenceHash, signature }).catch((error) => error);
+await engine.session(sessionId).rollback(1);
+await engine.session(sessionId).completePhase(1, { tests_pass: true });
+const replayed = await engine
+  .session(sessionId)
+  .approve({ by: "ann", evidenceHash, signature })
+  .catch((error) => error);
 assert.ok(isPhasegateError(replayed, "APPROVAL_REFUSED"));
-const again = await engine.getApproval(sessionId);
+const again = await engine.session(sessionId).approval();
 assert.ok(again !== undefined);
 const note = "the changelog is missing";
 const no = await signApproval(again, { decision: "deny", by: "ann", note, privateKey: keys.privateKey });
-const denied = await engine.deny(sessionId, { by: "ann", note, evidenceHash, signature: no });
+const denied = await engine.session(sessionId).deny({ by: "ann", note, evidenceHash, signature: no });
 assert.ok(!denied.passed);
 for (const { message } of denied.problems) console.log(`to be fixed: ${message}`);

@@ -17,8 +17,8 @@ const engine = createEngine({
   verifiers: await createVerifiers({ projectRoot: "project", commands: { node: process.execPath } }),
 });
 const { sessionId } = await engine.start({ workflowType: "bug_fix_v1", target: "add.mjs" });
-const show = () => engine.completePhase(sessionId, { phase: 1, evidence: { bug: "add(2, 2) is 0" } });
-const fix = () => engine.completePhase(sessionId, { phase: 2, evidence: { cause: "it subtracts" } });
+const show = () => engine.session(sessionId).completePhase(1, { bug: "add(2, 2) is 0" });
+const fix = () => engine.session(sessionId).completePhase(2, { cause: "it subtracts" });
 
 await write("add.mjs", "export const add = (a, b) => a - b;\n");
 await write("test/bug.test.mjs", "assert.(");

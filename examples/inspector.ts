@@ -34,7 +34,7 @@ engine.on("waiverRequested", ({ reason, link }) => postToChat(`${reason} ${link}
 // #endregion link
 
 const { sessionId } = await engine.start({ workflowType: "write_note", target: "notes/a.md" });
-await engine.completePhase(sessionId, { phase: 1, evidence: { text: "Lunch is at noon." } });
+await engine.session(sessionId).completePhase(1, { text: "Lunch is at noon." });
 const link = `https://tools.example.com/inspector/sessions/${sessionId}?answer=`;
 assert.ok(posted[0]?.startsWith(`May this be sent? ${link}`)); // …and what names the request
 

@@ -40,7 +40,7 @@ const watching = (async () => {
 // #endregion watch
 
 const { sessionId } = await engine.start({ workflowType: "bugfix", target: "src/parser.ts" });
-await engine.completePhase(sessionId, { phase: 1, evidence: { failing_test: "rejects an empty file" } });
+await engine.session(sessionId).completePhase(1, { failing_test: "rejects an empty file" });
 const other = await engine.start({ workflowType: "bugfix", target: "src/lexer.ts" });
 
 // #region move
@@ -53,14 +53,14 @@ for (const { sessionId, reason } of report.refused) console.error(`${sessionId} 
 assert.deepEqual([report.sessions, report.commits, report.caughtUp], [2, 3, true]);
 
 // A session continued meanwhile: a second copy transfers only what is new.
-await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
+await engine.session(sessionId).completePhase(2, { tests_pass: true });
 assert.equal((await copySessions(storage, target)).commits, 1);
 
 const there = createEngine({ storage: target, content, retention: { completed: 0 } });
-assert.equal((await there.getState(sessionId)).status, "completed");
-const audit = await there.audit(sessionId);
+assert.equal((await there.session(sessionId).state()).status, "completed");
+const audit = await there.session(sessionId).audit();
 assert.ok(audit.intact && audit.versions === 3);
-await there.completePhase(other.sessionId, { phase: 1, evidence: { failing_test: "reads a comment" } });
+await there.session(other.sessionId).completePhase(1, { failing_test: "reads a comment" });
 
 // #region statistics
 const first = await there.statistics();

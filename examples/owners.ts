@@ -27,7 +27,7 @@ const viewer = engine.as({ name: "vera", roles: ["viewer"] });
 const { items } = await viewer.listSessions();
 assert.equal(items[0]?.owner, "ann");
 
-await engine.assign(String(session_id), { name: "bob" }, { by: "the operator", note: "Ann is away" });
+await engine.session(String(session_id)).assign({ name: "bob" }, { by: "the operator", note: "Ann is away" });
 assert.equal((await bob.dispatch({ action: "get_state", session_id })).status, "success");
 // #endregion actors
 

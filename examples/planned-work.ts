@@ -47,12 +47,12 @@ const { sessionId, phase } = await engine.start({ workflowType: "build_v1", targ
 assert.equal(phase.phase.name, "Read");
 for (const { id, name, ready } of phase.plan?.tasks ?? []) console.log(`${ready ? "ready" : "waits"}: ${id} ${name}`);
 
-const half = await engine.completePhase(sessionId, { phase: 1, evidence: { tasks_completed: ["1.1"] } });
+const half = await engine.session(sessionId).completePhase(1, { tasks_completed: ["1.1"] });
 assert.ok(!half.passed);
 for (const { message } of half.problems) console.log(`refused: ${message}`);
 
 const evidence = { tasks_completed: ["1.1", "1.2"], validation_gate: { "1": true } };
-const whole = await engine.completePhase(sessionId, { phase: 1, evidence });
+const whole = await engine.session(sessionId).completePhase(1, evidence);
 assert.ok(whole.passed && whole.nextPhase?.name === "Print");
 
 const text = await readFile("specs/parser/tasks.md", "utf8");

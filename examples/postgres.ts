@@ -44,8 +44,8 @@ const tuesday = createEngine({ storage: await PostgresStorage.open({ url, schema
 // #endregion open
 
 const { sessionId } = await monday.start({ workflowType: "handover", target: "report.md" });
-await monday.completePhase(sessionId, { phase: 1, evidence: { done: true } });
-const { passed } = await tuesday.completePhase(sessionId, { phase: 2, evidence: { done: true } });
+await monday.session(sessionId).completePhase(1, { done: true });
+const { passed } = await tuesday.session(sessionId).completePhase(2, { done: true });
 assert.ok(passed);
 for await (const commit of watched) {
   if (commit.sessionId !== sessionId) continue; // other hosts may use the database, too

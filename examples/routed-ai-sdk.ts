@@ -40,14 +40,14 @@ const decider = new AiSdkDecider({
 const engine = createRoutedEngine({ storage: new MemoryStorage(), workflows: routedWorkflows(workflow), decider });
 // #endregion host
 
-const { instanceId } = await engine.start({ workflow: "CHANGE" });
-const review = await engine.advance(instanceId, { report: { status: "success", message: "12 tests pass" } });
+const { sessionId } = await engine.start({ workflow: "CHANGE" });
+const review = await engine.session(sessionId).advance({ report: { status: "success", message: "12 tests pass" } });
 assert.equal(review.nextStep.name, "Review");
-const end = await engine.advance(instanceId, { report: { status: "success", message: "approved by ann" } });
+const end = await engine.session(sessionId).advance({ report: { status: "success", message: "approved by ann" } });
 assert.equal(end.status, "COMPLETED");
 assert.equal(provider.requests.length, 3);
 
-for (const { stepName, determinedNextStep, decision } of await engine.history(instanceId)) {
+for (const { stepName, determinedNextStep, decision } of await engine.session(sessionId).history()) {
   console.log(`${stepName} → ${determinedNextStep}: ${decision?.reasoning}`);
 }
 await engine.close();

@@ -27,8 +27,8 @@ const baseUrl = server.url;
 const decider = GeminiDecider.fromEnv(process.env, { baseUrl }); // without baseUrl it is Google's
 const engine = createRoutedEngine({ storage, workflows, decider });
 // #endregion gemini
-const { instanceId } = await engine.start({ workflow: "CHECK" });
-const { status } = await engine.advance(instanceId, { report: { status: "success", message: "128 passed" } });
+const { sessionId } = await engine.start({ workflow: "CHECK" });
+const { status } = await engine.session(sessionId).advance({ report: { status: "success", message: "128 passed" } });
 assert.equal(status, "COMPLETED");
 console.log(server.requests[0]?.path);
 await engine.close();

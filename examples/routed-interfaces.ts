@@ -18,14 +18,14 @@ const engine = createRoutedEngine({ storage: new MemoryStorage(), workflows, dec
 // #endregion folder
 
 // #region walk
-const { instanceId, nextStep } = await engine.start({ workflow: "FIX_BUG", context: { issue: 17 } });
+const { sessionId, nextStep } = await engine.start({ workflow: "FIX_BUG", context: { issue: 17 } });
 console.log(nextStep.name, nextStep.instructions); // Reproduce …
 
-const missing = await engine.advance(instanceId, { report: { status: "success" } });
+const missing = await engine.session(sessionId).advance({ report: { status: "success" } });
 console.log(missing.gate?.problems); // failing_test is missing: nobody was asked, and the step is the same
 
 const details = { failing_test: "reader.test.ts: keeps the last line" };
-const next = await engine.advance(instanceId, { report: { status: "success", details } });
+const next = await engine.session(sessionId).advance({ report: { status: "success", details } });
 console.log(next.nextStep.name); // Fix
 // #endregion walk
 assert.deepEqual(
@@ -47,7 +47,7 @@ const post = async (path: string, body: object) => {
   return (await api(request)).json();
 };
 const report = { status: "success", message: "all tests pass" };
-const fixed = await post("/workflows/advance", { instance_id: instanceId, report });
+const fixed = await post("/workflows/advance", { instance_id: sessionId, report });
 assert.equal(fixed.next_step.step_name, "Ask");
 assert.equal((await api(new Request("http://localhost/workflows/list"))).status, 401);
 
@@ -76,9 +76,9 @@ assert.deepEqual([end.get("status"), end.get("reasoning")], ["COMPLETED", "all g
 console.log(end.get("status"));
 
 // #region delete
-const { items } = await decided.listInstances({ status: ["completed"] });
-for (const { sessionId } of items) await decided.delete(sessionId, { reason: "archived elsewhere" });
+const { items } = await decided.listSessions({ status: ["completed"] });
+for (const { sessionId } of items) await decided.session(sessionId).delete({ reason: "archived elsewhere" });
 // #endregion delete
 assert.equal(items.length, 1);
-assert.equal((await decided.listInstances()).items.length, 0);
+assert.equal((await decided.listSessions()).items.length, 0);
 await client.close();

@@ -19,9 +19,9 @@ const mcp = new McpServer({ name: "my-server", version: "1.0.0" });
 const decider = new SamplingDecider({ server: mcp.server });
 const engine = createRoutedEngine({ storage, workflows, decider });
 // #endregion sampling
-const { instanceId } = await engine.start({ workflow: "CHECK" });
+const { sessionId } = await engine.start({ workflow: "CHECK" });
 mcp.registerTool("done", { description: "The tests pass." }, async () => {
-  const { status } = await engine.advance(instanceId, { report: { status: "success" } });
+  const { status } = await engine.session(sessionId).advance({ report: { status: "success" } });
   return { content: [{ type: "text", text: status }] };
 });
 

@@ -22,12 +22,12 @@ const engine = createRoutedEngine({
   workflows: routedWorkflows(garden),
   decider: new LinearDecider(),
 });
-const { instanceId, nextStep } = await engine.start({ workflow: "GARDEN" });
+const { sessionId, nextStep } = await engine.start({ workflow: "GARDEN" });
 // #endregion linear
 assert.equal(nextStep.name, "Dig");
 const names: string[] = [];
 for (let turn = 0; turn < 2; turn += 1) {
-  names.push((await engine.advance(instanceId, { report: { status: "success" } })).nextStep.name);
+  names.push((await engine.session(sessionId).advance({ report: { status: "success" } })).nextStep.name);
 }
 assert.deepEqual(names, ["Sow", FINISH]);
 
@@ -47,7 +47,10 @@ const careful = createRoutedEngine({
   workflows: routedWorkflows(garden),
   decider: byReport,
 });
-const { instanceId: bed } = await careful.start({ workflow: "GARDEN" });
-assert.equal((await careful.advance(bed, { report: { status: "failure", message: "stones" } })).nextStep.name, "Dig");
-assert.equal((await careful.advance(bed, { report: { status: "success" } })).nextStep.name, "Sow");
+const { sessionId: bed } = await careful.start({ workflow: "GARDEN" });
+assert.equal(
+  (await careful.session(bed).advance({ report: { status: "failure", message: "stones" } })).nextStep.name,
+  "Dig",
+);
+assert.equal((await careful.session(bed).advance({ report: { status: "success" } })).nextStep.name, "Sow");
 console.log(`${bed}: dug twice, sowing now`);

@@ -22,10 +22,10 @@ engine.on("internalError", ({ operation, error }) => console.error(operation, er
 // #endregion notifications
 
 const { sessionId } = await engine.start({ workflowType: "release", target: "v1" });
-await engine.completePhase(sessionId, { phase: 1, evidence: { tests_passed: 0 } });
+await engine.session(sessionId).completePhase(1, { tests_passed: 0 });
 const limit = await engine.start({ workflowType: "release", target: "v2" }).catch((error: unknown) => error);
 assert.ok(isPhasegateError(limit, "SESSION_LIMIT"));
-await engine.completePhase(sessionId, { phase: 1, evidence: { tests_passed: 12 } });
+await engine.session(sessionId).completePhase(1, { tests_passed: 12 });
 stop();
 
 // #region metrics

@@ -21,9 +21,9 @@ const engine = createEngine({ storage: new MemoryStorage(), content });
 const { sessionId, phase } = await engine.start({ workflowType: "release_v1", target: "package.json" });
 assert.match(phase.content.text, /^# Phase 1/);
 assert.equal(phase.contentChanged, false);
-const task = await engine.getTask(sessionId, 1, 1);
+const task = await engine.session(sessionId).task(1, 1);
 console.log(`${task.task.name}: ${task.content.tokens} tokens out of ${task.content.sources.join(", ")}`);
-const refused = await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+const refused = await engine.session(sessionId).completePhase(1, {});
 assert.ok(!refused.passed, "the gate is that of the folder");
 await engine.close();
 

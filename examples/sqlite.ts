@@ -31,9 +31,9 @@ const completed = storage.watch({ status: ["completed"] }, { signal: stop.signal
 // #endregion watch
 
 const { sessionId } = await engine.start({ workflowType: "release", target: "package.json" });
-await engine.completePhase(sessionId, { phase: 1, evidence: { passed: 0 } });
-await engine.completePhase(sessionId, { phase: 1, evidence: { passed: 128 } });
-await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+await engine.session(sessionId).completePhase(1, { passed: 0 });
+await engine.session(sessionId).completePhase(1, { passed: 128 });
+await engine.session(sessionId).completePhase(2, {});
 for await (const { summary } of completed) {
   console.log(`${summary.sessionId} is ${summary.status}`);
   stop.abort();

@@ -51,5 +51,5 @@ await again.close();
 
 async function write(engine: Engine): Promise<void> {
   const { sessionId } = await engine.start({ workflowType: "note", target: "note.md" });
-  assert.ok((await engine.completePhase(sessionId, { phase: 1, evidence: { words: 120 } })).passed);
+  assert.ok((await engine.session(sessionId).completePhase(1, { words: 120 })).passed);
 }

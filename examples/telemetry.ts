@@ -43,8 +43,8 @@ process.once("SIGTERM", () => health.drain());
 assert.equal(answer?.status, 200);
 
 const { sessionId } = await engine.start({ workflowType: "release", target: "package.json" });
-await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false } });
-await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+await engine.session(sessionId).completePhase(1, { tests_pass: false });
+await engine.session(sessionId).completePhase(1, { tests_pass: true });
 
 for (const { name, parentSpanContext, attributes } of exporter.getFinishedSpans()) {
   const verdict = attributes["phasegate.verdict"];

@@ -31,7 +31,7 @@ engine.on("gateFailed", ({ problems }) => refusals.push(...problems.map(({ messa
 const { sessionId } = await engine.start({ workflowType: "fix_bug", target: "src/parser.ts" });
 
 clock.advance(60_000);
-const careless = await engine.completePhase(sessionId, { phase: 1, evidence: { failing_test: "" } });
+const careless = await engine.session(sessionId).completePhase(1, { failing_test: "" });
 assert.equal(careless.passed, false);
 assert.equal(refusals.length, 1);
 

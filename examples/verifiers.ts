@@ -97,9 +97,9 @@ const content = new MemoryContent({ workflows: [release] });
 const engine = createEngine({ storage: new MemoryStorage(), content, verifiers });
 // #endregion gate
 const { sessionId } = await engine.start({ workflowType: "release", target: "parser.mjs" });
-const invented = await engine.completePhase(sessionId, { phase: 1, evidence: { report: "nowhere.md" } });
+const invented = await engine.session(sessionId).completePhase(1, { report: "nowhere.md" });
 assert.deepEqual(!invented.passed && invented.problems.map(({ field }) => field), ["report"]);
-const shown = await engine.completePhase(sessionId, { phase: 1, evidence: { report: "report.md" } });
+const shown = await engine.session(sessionId).completePhase(1, { report: "report.md" });
 assert.ok(shown.passed && shown.nextPhase === null);
 await engine.close();
 

@@ -30,19 +30,19 @@ const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryC
 const { sessionId } = await engine.start({ workflowType: "release", target: "src" });
 
 // The agent: the refusal says what a waiver could be asked for.
-const refused = await engine.completePhase(sessionId, { phase: 1, evidence: { built: true, licensed: true } });
+const refused = await engine.session(sessionId).completePhase(1, { built: true, licensed: true });
 assert.ok(!refused.passed);
 assert.deepEqual(refused.waivable, ["coverage"]);
-await engine.requestWaiver(sessionId, { phase: 1, fields: ["coverage"], reason: "no tool for this language" });
+await engine.session(sessionId).requestWaiver(1, { fields: ["coverage"], reason: "no tool for this language" });
 
 // #region host
 for (const { sessionId, fields, reason, request } of await engine.waivers()) {
   console.log(`${sessionId} can't meet ${fields.join(", ")}: ${reason}`);
-  await engine.waive(sessionId, { by: "ann", request, note: "until May" }); // or denyWaiver, with what to do instead
+  await engine.session(sessionId).waive({ by: "ann", request, note: "until May" }); // or denyWaiver, with what to do instead
 }
 // #endregion host
 
-const passed = await engine.completePhase(sessionId, { phase: 1, evidence: { built: true, licensed: true } });
+const passed = await engine.session(sessionId).completePhase(1, { built: true, licensed: true });
 assert.ok(passed.passed && passed.nextPhase === null);
 for (const { fields, by, reason, note } of passed.waived ?? []) {
   console.log(`${fields.join(", ")} waived by ${by}: ${reason} (${note})`);

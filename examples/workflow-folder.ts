@@ -25,25 +25,28 @@ assert.ok(isPhasegateError(outside, "PATH_REFUSED"));
 
 const { sessionId, phase } = await engine.start({ workflowType: "release_v1", target: "package.json" });
 assert.equal(phase.facts.estimatedDuration, "20 minutes");
-const task = await engine.getTask(sessionId, 1, 1);
+const task = await engine.session(sessionId).task(1, 1);
 assert.deepEqual(
   task.facts.executionSteps?.map(({ command }) => command),
   ['git clone --depth 1 . "$(mktemp -d)"', "npm ci && npm test"],
 );
 
 // Other files of the folder are documents: those next to the texts of a phase are readable from that phase on.
-const checklist = await engine.getDocument(sessionId, "core/checklist.md");
+const checklist = await engine.session(sessionId).document("core/checklist.md");
 assert.match(checklist.content.text, /^# Before a release/);
-const ahead = await engine.getDocument(sessionId, "phases/2/notes.md").catch((error) => error);
+const ahead = await engine
+  .session(sessionId)
+  .document("phases/2/notes.md")
+  .catch((error) => error);
 assert.ok(isPhasegateError(ahead, "PHASE_LOCKED"), String(ahead));
 
-const claim = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false, tests_run: "many" } });
+const claim = await engine.session(sessionId).completePhase(1, { tests_pass: false, tests_run: "many" });
 assert.ok(!claim.passed);
 for (const { message } of claim.problems) console.log(`refused: ${message}`);
 
-await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, tests_run: 128, coverage: 97.5 } });
-assert.match((await engine.getDocument(sessionId, "phases/2/notes.md")).content.text, /signed/);
-const done = await engine.completePhase(sessionId, { phase: 2, evidence: { tag: "v1.3.0", published: true } });
+await engine.session(sessionId).completePhase(1, { tests_pass: true, tests_run: 128, coverage: 97.5 });
+assert.match((await engine.session(sessionId).document("phases/2/notes.md")).content.text, /signed/);
+const done = await engine.session(sessionId).completePhase(2, { tag: "v1.3.0", published: true });
 assert.ok(done.passed && done.nextPhase === null);
 await engine.close();
 console.log("The folder's gates let the release through when there was something to show.");

@@ -7,6 +7,7 @@
  */
 
 export { MemoryContent, type MemoryContentOptions, MemoryPlans } from "./content/memory.js";
+export type { BrokenSession, ListedSession, SessionPage, WaitsFor } from "./engine/lists.js";
 export {
   type AnyPhasegateError,
   type ErrorCode,
@@ -36,14 +37,7 @@ export type { NamedDocument } from "./phased/documents.js";
 export { createEngine, type Engine } from "./phased/engine.js";
 export type { TextView } from "./phased/engine-context.js";
 export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
-export type {
-  BrokenSession,
-  CleanupRequest,
-  CleanupResult,
-  ListedSession,
-  SessionPage,
-  WaitsFor,
-} from "./phased/lists.js";
+export type { CleanupRequest, CleanupResult } from "./phased/lists.js";
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { RefusedStep } from "./phased/phased.js";

@@ -253,13 +253,13 @@ async function askedFor(opened: OpenedSession, sessionId: string, command: Decid
     if (command === "waive") throw notWaiting(sessionId, wanted, "a routed workflow, which has none");
     const asked = await askedBy(enginesOf(opened), "routed", sessionId);
     if (asked !== undefined) return asked;
-    const { status, currentStep = "the start" } = await opened.engine.status(sessionId);
+    const { status, currentStep = "the start" } = await opened.engine.session(sessionId).state();
     throw notWaiting(sessionId, wanted, `${status}, at ${currentStep}`);
   }
   const asked = await askedBy(enginesOf(opened), "phased", sessionId);
   const isMeant = command === "deny" || (command === "waive") === (asked?.what === "waiver");
   if (asked !== undefined && isMeant) return asked;
-  const { status, phase: number } = (await opened.engine.getState(sessionId)).head;
+  const { status, phase: number } = (await opened.engine.session(sessionId).state()).head;
   throw notWaiting(sessionId, wanted, `${status}, in phase ${number}`);
 }
 
@@ -289,7 +289,7 @@ export async function decided(
   if (answered.what === "step") return [stepOutcome(decision, asked.question, answered.result)];
   const { result } = answered;
   if (opened.kind !== "phased" || !result.passed) return [phaseOutcome(result)];
-  const { structure } = await opened.engine.getState(asked.question.sessionId);
+  const { structure } = await opened.engine.session(asked.question.sessionId).state();
   return [phaseOutcome(result), ...unrecorded(result, structure, verifiers)];
 }
 

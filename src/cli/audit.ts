@@ -38,7 +38,10 @@ export const auditCommand = command({
     const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
     const trust = await readTrust(options);
     const opened = await openSession(options.state, sessionId, trust);
-    const report: Findings = await opened.engine.audit(sessionId, receipt).finally(() => opened.engine.close());
+    const report: Findings = await opened.engine
+      .session(sessionId)
+      .audit(receipt)
+      .finally(() => opened.engine.close());
     const isChecked = Object.keys(trust.approvers).length > 0;
     if (options.json) printJson(terminal, { sessionId, ...report });
     else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);

@@ -8,7 +8,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
-import { checkedPage, type ListedSession } from "../phased/lists.js";
+import { checkedPage, type ListedSession } from "../engine/lists.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { STATE } from "../setup/places.js";

@@ -290,7 +290,7 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
 }
 
 async function sessionGraph({ engine, routed }: OpenedState, id: string): Promise<Graph> {
-  const { summary } = await findIn((query) => routed.listInstances(query), id);
+  const { summary } = await findIn((query) => routed.listSessions(query), id);
   if (summary !== undefined) return routedPath(routed, id);
-  return phasedPath(await engine.getState(id));
+  return phasedPath(await engine.session(id).state());
 }

@@ -94,9 +94,9 @@ server asks the decider with the next call.`,
       project: serversProject(),
     }),
     phased: async (engine, id, { by, note, phase, reset }) => {
-      const { head } = await engine.getState(id);
+      const { head } = await engine.session(id).state();
       const request = { phase: phase ?? head.phase, resetEvidence: reset === true, ...saidBy(by, note) };
-      const { phase: view } = await engine.retryPhase(id, request);
+      const { phase: view } = await engine.session(id).retryPhase(request.phase, request);
       const text = `phase ${view.currentPhase} may be tried again`;
       return { json: { status: view.status, phase: view.currentPhase }, text };
     },
@@ -116,7 +116,7 @@ A routed instance runs again at its step; its server asks the decider with the n
     note: { text: "why; the history shows it" },
     options: () => ({ project: serversProject() }),
     phased: async (engine, id, { by, note }) => {
-      const { phase: view, pausedSeconds } = await engine.resume(id, saidBy(by, note));
+      const { phase: view, pausedSeconds } = await engine.session(id).resume(saidBy(by, note));
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
       return { json: { status: view.status, phase: view.currentPhase, pausedSeconds }, text };
     },
@@ -128,11 +128,11 @@ A routed instance runs again at its step; its server asks the decider with the n
 A phased session is paused, a routed instance suspended: the same for different kinds of workflows.`,
     note: { text: "why, or what whoever resumes should know" },
     phased: async (engine, id, { by, note }) => {
-      const { phase } = await engine.pause(id, saidBy(by, note));
+      const { phase } = await engine.session(id).pause(saidBy(by, note));
       return { json: { status: "paused", phase }, text: `paused in phase ${phase}` };
     },
     routed: async (engine, id, { by, note }) => {
-      const { status, currentStep: step } = await engine.suspend(id, reasonedBy({ by, note }));
+      const { status, currentStep: step } = await engine.session(id).suspend(reasonedBy({ by, note }));
       return { json: { status, step }, text: `suspended at ${printable(step ?? "the start")}` };
     },
   },
@@ -163,7 +163,7 @@ An agent may not adopt a plan that asks for less than the one that its session b
       preview: flag("--preview", "only show what would change"),
     }),
     phased: async (engine, id, { by, note, preview }) => {
-      const { changed, changes, status, currentPhase } = await engine.syncPlan(id, {
+      const { changed, changes, status, currentPhase } = await engine.session(id).syncPlan({
         preview: preview === true,
         ...saidBy(by, note),
       });
@@ -199,11 +199,11 @@ On a server that several people and agents share, agents see their own sessions 
 The log of a deleted session is removed. Back the state up first if you may need it: phasegate backup.`,
     note: { text: "why: kept with the id, as far as the state keeps it" },
     phased: async (engine, id, options) => {
-      await engine.deleteSession(id, reasonedBy(options));
+      await engine.session(id).delete(reasonedBy(options));
       return { json: { status: "deleted" }, text: "deleted" };
     },
     routed: async (engine, id, options) => {
-      await engine.delete(id, reasonedBy(options));
+      await engine.session(id).delete(reasonedBy(options));
       return { json: { status: "deleted" }, text: "deleted" };
     },
   },
@@ -214,7 +214,7 @@ async function assigned(
   id: string,
   { to = "", team, by, note }: OperateOptions,
 ): Promise<Done> {
-  await engine.assign(id, defined({ name: to, team }), defined({ by, note }));
+  await engine.session(id).assign(defined({ name: to, team }), defined({ by, note }));
   return { json: { owner: to, team }, text: `belongs to ${printable(to)} now` };
 }
 
@@ -233,7 +233,7 @@ async function released(
   by: string,
   note: string | undefined,
 ): Promise<Done> {
-  const { status, currentStep: step } = await engine.release(id, { from, ...saidBy(by, note) });
+  const { status, currentStep: step } = await engine.session(id).release({ from, ...saidBy(by, note) });
   return { json: { status, step }, text: `runs again at ${printable(step ?? "the start")}` };
 }
 
@@ -242,7 +242,7 @@ async function movePast(
   how: string,
   ...[engine, id, { by, note = "", phase }, verifiers]: Parameters<Operation["phased"]>
 ): Promise<Done> {
-  const { head, structure } = await engine.getState(id);
+  const { head, structure } = await engine.session(id).state();
   const result = await engine[operation](id, { phase: phase ?? head.phase, by, reason: note });
   return moved(result, how, unrecorded(result, structure, verifiers));
 }

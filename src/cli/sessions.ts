@@ -1,6 +1,6 @@
 /** `phasegate sessions`: lists the sessions of a state as a table, and those that cannot be shown. */
 import type { Writable } from "node:stream";
-import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../phased/lists.js";
+import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../engine/lists.js";
 import { DEFAULT_LIMITS, LIVING } from "../phased/options.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { isChosen } from "../read/filter.js";

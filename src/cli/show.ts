@@ -154,8 +154,8 @@ function attemptJson({ evidence, ...attempt }: PhaseAttempt, full: boolean): obj
 
 async function phasedReport(engine: Engine, sessionId: string, { stream, full }: Shown): Promise<Report> {
   const [view, history] = await Promise.all([
-    engine.getState(sessionId),
-    engine.history(sessionId, { evidence: true }),
+    engine.session(sessionId).state(),
+    engine.session(sessionId).history({ evidence: true }),
   ]);
   const { head, structure, updatedAt, awaiting, unapproved, awaitingWaiver, waiverDenied, waived } = view;
   const { note: lastNote } = view;
@@ -264,12 +264,12 @@ function phaseLines(phase: PhaseReport, isLast: boolean, shown: Shown): string[]
 }
 
 async function routedReport(engine: RoutedEngine, sessionId: string, { stream, full }: Shown): Promise<Report> {
-  const [view, history] = await Promise.all([engine.status(sessionId), engine.history(sessionId)]);
-  const { instanceId, awaiting, allowed: _, ...rest } = view;
+  const [view, history] = await Promise.all([engine.session(sessionId).state(), engine.session(sessionId).history()]);
+  const { sessionId, awaiting, allowed: _, ...rest } = view;
   const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
   const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
   const json = {
-    ...{ sessionId: instanceId, kind: "routed", ...rest },
+    ...{ sessionId, kind: "routed", ...rest },
     awaiting: awaiting && awaitingJson(awaiting),
     history,
   };

@@ -5,10 +5,11 @@
 import { constants, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
+import type { ListedSession, LookAt } from "../engine/lists.js";
 import { errnoOf, PhasegateError } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import { createEngine, type Engine } from "../phased/engine.js";
-import { type ListedSession, type LookAt, lookAtSession } from "../phased/lists.js";
+import { lookAtSession } from "../phased/lists.js";
 import { Notifications } from "../phased/notifications.js";
 import { type EngineOptions, resolveOptions } from "../phased/options.js";
 import { createContext } from "../phased/phased.js";

@@ -16,7 +16,7 @@ export interface DeciderExchange {
   /** The provider's name of the model, if it is known. */
   readonly model?: string;
   /** The id of the instance. */
-  readonly instanceId: string;
+  readonly sessionId: string;
   /** The name of the workflow. */
   readonly workflow: string;
   /** The call that needs a decision. */

@@ -246,7 +246,7 @@ function exchangeOf(
   return {
     decider: client.name,
     ...(reply?.model === undefined ? {} : { model: reply.model }),
-    instanceId: request.instanceId,
+    sessionId: request.sessionId,
     workflow: request.workflow.name,
     operation: request.operation,
     attempt: number,

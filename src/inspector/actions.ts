@@ -24,11 +24,11 @@ export async function act(
   if (by.trim() === "" || note.trim() === "") throw unsaid(by.trim() === "" ? "by" : "note");
   if (kind === "routed" && routed !== undefined) {
     const said = { operator: by, note };
-    if (action === "pause") return routed.suspend(id, { operator: by, reason: note });
-    if (action === "resume") return routed.release(id, { from: "SUSPENDED", ...said });
-    if (action === "retry") return routed.release(id, { from: "FAILED", ...said });
+    if (action === "pause") return routed.session(id).suspend({ operator: by, reason: note });
+    if (action === "resume") return routed.session(id).release({ from: "SUSPENDED", ...said });
+    if (action === "retry") return routed.session(id).release({ from: "FAILED", ...said });
     if (action === "delete") {
-      await routed.delete(id, { operator: by, reason: note });
+      await routed.session(id).delete({ operator: by, reason: note });
       return { status: "deleted" };
     }
   }
@@ -39,18 +39,18 @@ export async function act(
   const said = { operator: by, note };
   switch (action) {
     case "pause":
-      await engine.pause(id, said);
+      await engine.session(id).pause(said);
       return { status: "paused" };
     case "resume":
-      return { status: (await engine.resume(id, said)).phase.status };
+      return { status: (await engine.session(id).resume(said)).phase.status };
     case "retry":
-      return { status: (await engine.retryPhase(id, { phase: at, ...said })).phase.status };
+      return { status: (await engine.session(id).retryPhase(at, { ...said })).phase.status };
     case "skip":
-      return movedTo(await engine.skipPhase(id, { phase: at, by, reason: note }));
+      return movedTo(await engine.session(id).skipPhase(at, { by, reason: note }));
     case "override":
-      return movedTo(await engine.overrideGate(id, { phase: at, by, reason: note }));
+      return movedTo(await engine.session(id).overrideGate(at, { by, reason: note }));
     case "delete":
-      await engine.deleteSession(id, { operator: by, reason: note });
+      await engine.session(id).delete({ operator: by, reason: note });
       return { status: "deleted" };
   }
 }

@@ -240,7 +240,8 @@ async function session(
   if (part === "audit") {
     // Of a damaged session, too: the audit says where its log is damaged.
     const { kind } = await placeIn(app.sources, id);
-    const report = kind === "phased" ? engine?.audit(id) : kind === "routed" ? routed?.audit(id) : undefined;
+    const report =
+      kind === "phased" ? engine?.session(id).audit() : kind === "routed" ? routed?.session(id).audit() : undefined;
     return json(await (report ?? (recorded && new RecordedReader(recorded, app.actor).audit(id))));
   }
   if (part === undefined)

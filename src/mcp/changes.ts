@@ -86,7 +86,7 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     try {
       await guarded(new URL(uri), async () => {
         await begin();
-        await engine.getState(id);
+        await engine.session(id).state();
       });
       // It may have ended meanwhile.
       if (asking.has(id)) subscribed.set(id, uri);

@@ -46,7 +46,7 @@ export function registerSessionResources(
     list: options.list ? list : undefined,
     complete: options.list ? (value) => sessionIds(engine, value) : undefined,
     load: async (id) => {
-      const [state, history] = await Promise.all([engine.getState(id), engine.history(id)]);
+      const [state, history] = await Promise.all([engine.session(id).state(), engine.session(id).history()]);
       return { ...sessionBody(state), phase_history: history.map(historyEntry) };
     },
   });
@@ -89,7 +89,7 @@ export function registerDocumentResources(
   const read = (uri: URL, variables: Variables) =>
     guarded(uri, async () => {
       const [id, path] = [variable(variables, "id"), variable(variables, "path")];
-      const { content } = await engine.getDocument(id, path);
+      const { content } = await engine.session(id).document(path);
       const cursor = "cursor" in variables ? variable(variables, "cursor") : undefined;
       const page = pageText(content.text, options.maxChars - ENVELOPE, cursor);
       const next = [id, page.cursor ?? "", ...path.split("/")].map(encodeURIComponent).join("/");
@@ -107,7 +107,7 @@ export function registerDocumentResources(
 async function documentPaths(engine: Engine, id: string | undefined, prefix: string): Promise<string[]> {
   if (id === undefined) return [];
   return guarded(undefined, async () => {
-    const { documents } = await engine.getPhase(id);
+    const { documents } = await engine.session(id).phase();
     return documents.map(({ path }) => path).filter((path) => path.startsWith(prefix));
   }).catch((error: unknown) => {
     if (error instanceof ProtocolError) return [];

@@ -209,11 +209,11 @@ export function measuredDecider(decider: StepDecider, { spans, instruments }: Me
   };
 }
 
-function deciderWork({ workflow, instanceId, currentStep, problem }: DecisionRequest): Work {
+function deciderWork({ workflow, sessionId, currentStep, problem }: DecisionRequest): Work {
   return {
     name: "decide",
     kind: SpanKind.INTERNAL,
-    sessionId: instanceId,
+    sessionId,
     attributes: {
       "phasegate.workflow": cut(workflow.name),
       ...(currentStep === undefined ? {} : { "phasegate.phase": cut(currentStep) }),

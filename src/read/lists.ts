@@ -4,8 +4,8 @@
  * the search.
  */
 import * as z from "zod/mini";
+import type { BrokenSession, ListedSession, SessionPage } from "../engine/lists.js";
 import { PhasegateError } from "../errors.js";
-import type { BrokenSession, ListedSession, SessionPage } from "../phased/lists.js";
 import { LIVING } from "../phased/options.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
 import { defined } from "../workflow/json.js";

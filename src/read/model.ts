@@ -3,10 +3,10 @@
  * engine says of an attempt, a check or a phase travels whole: a new member of it is shown without another line here.
  */
 import * as z from "zod/mini";
+import type { BrokenSession, ListedSession } from "../engine/lists.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Drawing } from "../graph/graph.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
-import type { BrokenSession, ListedSession } from "../phased/lists.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
 import type { PhaseStatistics, WorkflowStatistics } from "../phased/sums.js";

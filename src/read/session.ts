@@ -1,9 +1,10 @@
 /** One session as people are shown it: its phases with their states, attempts, commits, and the way through its workflow. */
+
+import { BROKEN, type ListedSession } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
-import { BROKEN, type ListedSession } from "../phased/lists.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { SessionCommit } from "../phased/watch.js";
@@ -54,7 +55,7 @@ export async function detailOf(
 
 async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
   const { sessionId } = summary;
-  const [state, attempts] = [await engine.getState(sessionId), await engine.history(sessionId)];
+  const [state, attempts] = [await engine.session(sessionId).state(), await engine.session(sessionId).history()];
   const passed = await passedAttempts(engine, state, attempts);
   return {
     kind: "phased",
@@ -63,7 +64,7 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
     hash: state.hash,
     workflowName: state.structure.name,
     revision: state.head.revision,
-    options: await engine.getOptions(sessionId),
+    options: await engine.session(sessionId).options(),
     phases: state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number))),
     may: mayOf(state),
     drawing: draw(phasedPath(state)),
@@ -93,7 +94,7 @@ async function passedAttempts(
   const planned = structure.phases.flatMap(({ number, gate }) =>
     gate.kind === "plan" ? (last.get(number) ?? []) : [],
   );
-  const all = planned.length === 0 ? attempts : await engine.history(sessionId, { evidence: planned });
+  const all = planned.length === 0 ? attempts : await engine.session(sessionId).history({ evidence: planned });
   return new Map([...last].flatMap(([phase, index]) => (all[index] === undefined ? [] : [[phase, all[index]]])));
 }
 
@@ -164,7 +165,7 @@ function noticesOf({ exhausted, unrecorded = [], plan }: StateView): readonly st
 
 /** Returns a page of a session's attempts, newest first. `before` is an index: only those before it. */
 export async function attemptsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<AttemptList> {
-  const all = await engine.history(sessionId);
+  const all = await engine.session(sessionId).history();
   const end = Math.min(before ?? all.length, all.length);
   const start = Math.max(0, end - PAGE);
   const items = all.slice(start, end).map((attempt, at) => ({ ...attempt, index: start + at }));
@@ -173,7 +174,7 @@ export async function attemptsOf(engine: Engine, sessionId: string, before: numb
 
 /** Returns one attempt with its evidence, and what changed since the attempt before at the same phase. */
 export async function attemptOf(engine: Engine, sessionId: string, index: number): Promise<AttemptDetail> {
-  const all = await engine.history(sessionId);
+  const all = await engine.session(sessionId).history();
   const attempt = all[index];
   if (attempt === undefined) throw notThere(`there is no attempt ${index}`, sessionId);
   const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
@@ -191,7 +192,7 @@ async function artifactOf(
 ): Promise<JsonValue | undefined> {
   if (status !== "completed" || evidence === undefined) return undefined;
   try {
-    const found = await engine.artifact(sessionId, phase);
+    const found = await engine.session(sessionId).artifact(phase);
     if (found?.at !== completedAt || found === undefined) return undefined;
     return canonicalJson(found.artifact) === canonicalJson(evidence) ? undefined : found.artifact;
   } catch (error) {
@@ -203,8 +204,8 @@ async function artifactOf(
 
 /** Returns a page of a session's log, newest first. */
 export async function commitsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<CommitList> {
-  const { version } = await engine.getState(sessionId);
-  const commits = await engine.commits(sessionId, defined({ limit: PAGE, before }));
+  const { version } = await engine.session(sessionId).state();
+  const commits = await engine.session(sessionId).commits(defined({ limit: PAGE, before }));
   const last = commits.at(-1)?.version ?? 1;
   return { items: commits.map(commitLine), total: version, cursor: last <= 1 ? undefined : String(last) };
 }
@@ -220,7 +221,7 @@ function commitLine({ version, at, hash, events }: SessionCommit): CommitLine {
 
 async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
   const { sessionId } = summary;
-  const [view, entries] = [await routed.status(sessionId), await routed.history(sessionId)];
+  const [view, entries] = [await routed.session(sessionId).state(), await routed.session(sessionId).history()];
   const { version, context, reason, unapproved } = view;
   return {
     ...{ kind: "routed", summary, version, context, entries, reason },
@@ -232,7 +233,7 @@ async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promi
 
 /** Returns the way of a routed session over the graph of its workflow, as far as that still exists. */
 export async function routedPath(routed: RoutedEngine, sessionId: string): Promise<Graph> {
-  return pathOf(routed, await routed.status(sessionId), await routed.history(sessionId));
+  return pathOf(routed, await routed.session(sessionId).state(), await routed.session(sessionId).history());
 }
 
 async function pathOf(routed: RoutedEngine, view: RoutedView, entries: readonly RoutedEntry[]): Promise<Graph> {

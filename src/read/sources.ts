@@ -4,11 +4,11 @@
  * that were answered again, no storage knows: it is known of the sessions that the inspector's own process works on.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { checkedPage, type SessionPage, withTotal } from "../engine/lists.js";
 import { PhasegateError } from "../errors.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import { type Engine, storageOf } from "../phased/engine.js";
-import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { type Actor, byOwner, type Caller, maySee } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
@@ -56,7 +56,7 @@ export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?
     sources.push({ kind: "phased", storage: storageOf(engine), list: (query) => engine.listSessions(query) });
   }
   if (routed !== undefined) {
-    sources.push({ kind: "routed", storage: storageOfRouted(routed), list: (query) => routed.listInstances(query) });
+    sources.push({ kind: "routed", storage: storageOfRouted(routed), list: (query) => routed.listSessions(query) });
   }
   if (recorded !== undefined) {
     const reader = new RecordedReader(recorded, actor);
@@ -133,9 +133,9 @@ export class Activities {
     this.#onChange = onChange;
     this.#stops = [
       engine?.on("verifying", (checks) => this.#check("phased", checks.sessionId, checks)),
-      routed?.on("verifying", (checks) => this.#check("routed", checks.instanceId, checks)),
+      routed?.on("verifying", (checks) => this.#check("routed", checks.sessionId, checks)),
       engine?.on("replayed", ({ sessionId, version }) => this.#replay("phased", sessionId, version)),
-      routed?.on("replayed", ({ instanceId, version }) => this.#replay("routed", instanceId, version)),
+      routed?.on("replayed", ({ sessionId, version }) => this.#replay("routed", sessionId, version)),
     ].filter((stop) => stop !== undefined);
   }
 

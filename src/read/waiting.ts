@@ -28,7 +28,7 @@ async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
   }
   if (routed !== undefined) {
     for await (const id of waitingIds(routed)) {
-      const waiting = waitingInstance(await routed.status(id));
+      const waiting = waitingInstance(await routed.session(id).state());
       if (waiting !== undefined) items.push(lineOf(waiting));
     }
   }
@@ -80,7 +80,7 @@ async function phasedLine(
   question: string,
 ): Promise<readonly WaitingLine[]> {
   try {
-    const { head, structure } = await engine.getState(asked.sessionId);
+    const { head, structure } = await engine.session(asked.sessionId).state();
     const phaseName = structure.phases.find(({ number }) => number === asked.phase)?.name ?? "";
     return [lineOf({ ...asked, kind: "phased", what, question, target: head.target, phaseName })];
   } catch (error) {
@@ -99,15 +99,15 @@ export async function waitingOf(
   kind: Kind,
   sessionId: string,
 ): Promise<Waiting | undefined> {
-  if (kind === "routed") return routed && waitingInstance(await routed.status(sessionId));
+  if (kind === "routed") return routed && waitingInstance(await routed.session(sessionId).state());
   if (kind !== "phased" || engine === undefined) return undefined;
-  return waitingIn(engine, await engine.getState(sessionId), await engine.history(sessionId));
+  return waitingIn(engine, await engine.session(sessionId).state(), await engine.session(sessionId).history());
 }
 
 async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
-    const page = await routed.listInstances(defined({ status: ["active"], limit: 200, cursor }));
+    const page = await routed.listSessions(defined({ status: ["active"], limit: 200, cursor }));
     for (const { sessionId, waitsFor } of page.items) if (waitsFor?.includes("approval")) yield sessionId;
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -156,7 +156,7 @@ export async function evidenceOf(
   sessionId: string,
   indexes: readonly number[],
 ): Promise<readonly (JsonObject | undefined)[]> {
-  const all = await engine.history(sessionId, { evidence: indexes });
+  const all = await engine.session(sessionId).history({ evidence: indexes });
   return indexes.map((index) => all[index]?.evidence);
 }
 
@@ -184,12 +184,12 @@ export async function askedBy(
   sessionId: string,
 ): Promise<Asked | undefined> {
   if (kind === "routed") {
-    const question = (await routed?.status(sessionId))?.awaiting;
+    const question = (await routed?.session(sessionId).state())?.awaiting;
     return question && { what: "step", question };
   }
-  const approval = await engine?.getApproval(sessionId);
+  const approval = await engine?.session(sessionId).approval();
   if (approval !== undefined) return { what: "phase", question: approval };
-  const waiver = await engine?.getWaiver(sessionId);
+  const waiver = await engine?.session(sessionId).waiver();
   return waiver && { what: "waiver", question: waiver };
 }
 
@@ -220,20 +220,20 @@ export async function answer(
   const seen = { evidenceHash };
   if (what === "step" && routed !== undefined) {
     const approving = isApproved
-      ? routed.approve(sessionId, { ...said, ...seen })
-      : routed.deny(sessionId, { ...denial, ...seen });
+      ? routed.session(sessionId).approve({ ...said, ...seen })
+      : routed.session(sessionId).deny({ ...denial, ...seen });
     return { what, result: await approving };
   }
   if (what === "step" || engine === undefined) throw askedOtherwise(sessionId);
   if (what === "waiver") {
     const waiving = isApproved
-      ? engine.waive(sessionId, { ...said, request })
-      : engine.denyWaiver(sessionId, { ...denial, request });
+      ? engine.session(sessionId).waive({ ...said, request })
+      : engine.session(sessionId).denyWaiver({ ...denial, request });
     return { what, result: await waiving };
   }
   const approving = isApproved
-    ? engine.approve(sessionId, { ...said, ...seen })
-    : engine.deny(sessionId, { ...denial, ...seen });
+    ? engine.session(sessionId).approve({ ...said, ...seen })
+    : engine.session(sessionId).deny({ ...denial, ...seen });
   return { what, result: await approving };
 }
 

@@ -68,11 +68,11 @@ interface Handed extends HandedReport {
 
 async function take(
   context: RoutedContext,
-  instanceId: string,
+  sessionId: string,
   { key, ...handed }: Handed,
   followed: FollowedReport,
 ): Promise<RoutedResult> {
-  const id = parseSessionId(instanceId);
+  const id = parseSessionId(sessionId);
   const { operation } = handed;
   const { signal, onAsk } = followed;
   const waiting = { operation, signal, onAsk };

@@ -181,10 +181,10 @@ export async function suspend(
  */
 export async function release(
   context: RoutedContext,
-  instanceId: string,
+  sessionId: string,
   { from, operator, note, idempotencyKey }: ReleaseRequest,
 ): Promise<RoutedView> {
-  const id = parseSessionId(instanceId);
+  const id = parseSessionId(sessionId);
   requireText("operator", operator, NAME_MAX);
   if (note !== undefined) requireText("note", note);
   const said = { operator, ...(note === undefined ? {} : { note }) };
@@ -262,12 +262,12 @@ type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "ass
 
 function move(
   context: RoutedContext,
-  instanceId: string,
+  sessionId: string,
   command: Move,
   { idempotencyKey }: Keyed,
   signal?: AbortSignal,
 ) {
-  const id = parseSessionId(instanceId);
+  const id = parseSessionId(sessionId);
   // A limit of the host's is no part of what the caller asks for: it may have changed when the call is repeated.
   const asked = command.type === "retry" ? { ...command, maxAttemptsTotal: undefined } : command;
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, asked);
@@ -315,11 +315,11 @@ export interface RoutedApproval extends Keyed {
 /** Takes a person's answer. Throws `APPROVAL_REFUSED`. */
 export async function answerQuestion(
   context: RoutedContext,
-  instanceId: string,
+  sessionId: string,
   decision: "approve" | "deny",
   { by, note, evidenceHash, signature, idempotencyKey }: RoutedApproval,
 ): Promise<RoutedView> {
-  const id = parseSessionId(instanceId);
+  const id = parseSessionId(sessionId);
   requireText("by", by, NAME_MAX);
   if (decision === "deny" || (note !== undefined && note !== "")) requireText("note", note);
   const keyed =

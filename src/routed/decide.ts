@@ -191,7 +191,7 @@ async function requestFor(
   if (allowed.length === 0) throw nowhere(head);
   return {
     operation: pending.operation,
-    instanceId: sessionId,
+    sessionId,
     workflow,
     allowed,
     ...(head.step === undefined ? {} : { currentStep: head.step }),

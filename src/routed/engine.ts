@@ -13,11 +13,12 @@
  * - notifications.ts: what the host is told after a commit
  * - decision/: the question to a decider within its size limit (prompt.ts), and how its answer is read (request.ts)
  */
+
+import { checkedPage, type SessionPage, withTotal } from "../engine/lists.js";
+import { type WatchQuery, watchKind } from "../engine/watch.js";
 import { isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
 import type { AssignRequest, Keyed } from "../phased/commands.js";
-import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
-import { type WatchQuery, watchKind } from "../phased/watch.js";
 import { type Actor, type Authorize, byOwner, type Caller, callerOf, maySee, type Owner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
 import {
@@ -121,7 +122,7 @@ export class RoutedEngine {
     return notifications.on(name, (notification) => {
       // Those about no instance, such as of internal errors, are the host's.
       if (!("workflow" in notification)) return;
-      const { instanceId: sessionId, workflow: workflowType, ...rest } = notification;
+      const { sessionId, workflow: workflowType, ...rest } = notification;
       if (maySee(caller, "on", { target: "", ...rest, kind: "routed", workflowType, sessionId }))
         listener(notification);
     });
@@ -172,8 +173,8 @@ export class RoutedEngine {
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
-  advance(instanceId: string, request: AdvanceRequest): Promise<RoutedResult> {
-    return this.#operations.run("advance", (context) => advance(context, instanceId, request));
+  advance(sessionId: string, request: AdvanceRequest): Promise<RoutedResult> {
+    return this.#operations.run("advance", (context) => advance(context, sessionId, request));
   }
 
   /**
@@ -188,21 +189,21 @@ export class RoutedEngine {
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
-  resume(instanceId: string, request: ResumeRequest): Promise<RoutedResult> {
-    return this.#operations.run("resume", (context) => resume(context, instanceId, request));
+  resume(sessionId: string, request: ResumeRequest): Promise<RoutedResult> {
+    return this.#operations.run("resume", (context) => resume(context, sessionId, request));
   }
 
   /** Returns the state of an instance. */
-  status(instanceId: string): Promise<RoutedView> {
+  status(sessionId: string): Promise<RoutedView> {
     return this.#operations.run("status", async (context) =>
-      viewInstance(context, await requireInstance(context, instanceId)),
+      viewInstance(context, await requireInstance(context, sessionId)),
     );
   }
 
   /** Returns the history, oldest first: reports with their decisions, and all other events. */
-  history(instanceId: string): Promise<readonly RoutedEntry[]> {
+  history(sessionId: string): Promise<readonly RoutedEntry[]> {
     return this.#operations.run("history", async (context) => {
-      const { session } = await acceptedState(context, await requireInstance(context, instanceId));
+      const { session } = await acceptedState(context, await requireInstance(context, sessionId));
       const history = new RoutedHistory();
       for await (const commit of context.kernel.log(session.sessionId)) {
         if (commit.version > session.version) break;
@@ -217,9 +218,9 @@ export class RoutedEngine {
    * Returns the instructions of the current step.
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    */
-  step(instanceId: string): Promise<StepView> {
+  step(sessionId: string): Promise<StepView> {
     return this.#operations.run("step", async (context) =>
-      stepView(context, await requireInstance(context, instanceId)),
+      stepView(context, await requireInstance(context, sessionId)),
     );
   }
 
@@ -228,8 +229,8 @@ export class RoutedEngine {
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is not running.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
-  suspend(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
-    return this.#operations.run("suspend", (context) => suspend(context, instanceId, request));
+  suspend(sessionId: string, request: RoutedMove = {}): Promise<RoutedView> {
+    return this.#operations.run("suspend", (context) => suspend(context, sessionId, request));
   }
 
   /**
@@ -237,8 +238,8 @@ export class RoutedEngine {
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither running nor suspended.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
-  cancel(instanceId: string, request: Omit<RoutedMove, "operator"> = {}): Promise<RoutedView> {
-    return this.#operations.run("cancel", (context) => cancel(context, instanceId, request));
+  cancel(sessionId: string, request: Omit<RoutedMove, "operator"> = {}): Promise<RoutedView> {
+    return this.#operations.run("cancel", (context) => cancel(context, sessionId, request));
   }
 
   /**
@@ -251,8 +252,8 @@ export class RoutedEngine {
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
-  retry(instanceId: string, request: Keyed & FollowedDecision = {}): Promise<RoutedResult> {
-    return this.#operations.run("retry", (context) => retry(context, instanceId, request));
+  retry(sessionId: string, request: Keyed & FollowedDecision = {}): Promise<RoutedResult> {
+    return this.#operations.run("retry", (context) => retry(context, sessionId, request));
   }
 
   /**
@@ -262,8 +263,8 @@ export class RoutedEngine {
    * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
    * @throws {PhasegateError} `INVALID_INPUT` when `operator` or `note` is empty or too long.
    */
-  release(instanceId: string, request: ReleaseRequest): Promise<RoutedView> {
-    return this.#operations.run("release", (context) => release(context, instanceId, request));
+  release(sessionId: string, request: ReleaseRequest): Promise<RoutedView> {
+    return this.#operations.run("release", (context) => release(context, sessionId, request));
   }
 
   /**
@@ -272,8 +273,8 @@ export class RoutedEngine {
    * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
-  approve(instanceId: string, request: RoutedApproval): Promise<RoutedView> {
-    return this.#operations.run("approve", (context) => answerQuestion(context, instanceId, "approve", request));
+  approve(sessionId: string, request: RoutedApproval): Promise<RoutedView> {
+    return this.#operations.run("approve", (context) => answerQuestion(context, sessionId, "approve", request));
   }
 
   /**
@@ -282,8 +283,8 @@ export class RoutedEngine {
    * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
-  deny(instanceId: string, request: RoutedApproval & { readonly note: string }): Promise<RoutedView> {
-    return this.#operations.run("deny", (context) => answerQuestion(context, instanceId, "deny", request));
+  deny(sessionId: string, request: RoutedApproval & { readonly note: string }): Promise<RoutedView> {
+    return this.#operations.run("deny", (context) => answerQuestion(context, sessionId, "deny", request));
   }
 
   /**
@@ -310,22 +311,22 @@ export class RoutedEngine {
    * Hands an instance over to another owner, which is recorded. For the host only.
    * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
    */
-  assign(instanceId: string, owner: Owner, request: AssignRequest): Promise<RoutedView> {
-    return this.#operations.run("assign", (context) => assign(context, instanceId, owner, request));
+  assign(sessionId: string, owner: Owner, request: AssignRequest): Promise<RoutedView> {
+    return this.#operations.run("assign", (context) => assign(context, sessionId, owner, request));
   }
 
   /**
    * Deletes an instance with a tombstone that records the reason; its id is never used again.
    * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no such instance.
    */
-  async delete(instanceId: string, request: Pick<RoutedMove, "reason" | "operator"> = {}): Promise<void> {
-    await this.#operations.run("delete", (context) => remove(context, instanceId, request));
+  async delete(sessionId: string, request: Pick<RoutedMove, "reason" | "operator"> = {}): Promise<void> {
+    await this.#operations.run("delete", (context) => remove(context, sessionId, request));
   }
 
   /** Checks an instance's log, against a receipt if one is given, and each approval in it. */
-  audit(instanceId: string, receipt?: Receipt): Promise<RoutedAudit> {
+  audit(sessionId: string, receipt?: Receipt): Promise<RoutedAudit> {
     return this.#operations.run("audit", async ({ approvals, kernel, caller }) => {
-      const id = parseSessionId(instanceId);
+      const id = parseSessionId(sessionId);
       if (caller !== undefined && (await kernel.newest(id)) === undefined) throw noInstance(id);
       const report = await approvals.audit(id, receipt);
       if (report.versions === 0 && report.intact) throw noInstance(id);
@@ -367,8 +368,8 @@ export class RoutedEngine {
   }
 
   /** Reports a failed call outside the engine, such as of a tool, to the listeners of `refused` or `internalError`. */
-  reportError(operation: string, error: unknown, instanceId?: string): void {
-    this.#context.notifications.failed(operation, error, instanceId === undefined ? {} : { instanceId });
+  reportError(operation: string, error: unknown, sessionId?: string): void {
+    this.#context.notifications.failed(operation, error, sessionId === undefined ? {} : { sessionId });
   }
 
   /** Closes the storage; the engine of an actor leaves it open for the others. */

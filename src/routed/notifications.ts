@@ -10,7 +10,7 @@ import type { RoutedCommit } from "./state/machine.js";
 /** The instance of a notification. */
 export interface InstanceNotification {
   /** The instance that was changed. */
-  readonly instanceId: SessionId;
+  readonly sessionId: SessionId;
   /** The name of its workflow. */
   readonly workflow: string;
   /** Who it belongs to; missing if nobody was recorded. */
@@ -62,18 +62,18 @@ export interface RoutedNotificationMap {
   /** An instance was deleted. */
   deleted: InstanceNotification & { readonly reason?: string };
   /** A check of a step's gate has begun or ended. Comes before the commit. */
-  verifying: { readonly instanceId: SessionId } & RunningChecks;
+  verifying: { readonly sessionId: SessionId } & RunningChecks;
   /** A repeated call was answered with the commit of this version, which the first one led to. */
-  replayed: { readonly instanceId: SessionId; readonly version: number };
+  replayed: { readonly sessionId: SessionId; readonly version: number };
   /** Another writer's commit came first; the command was decided again. */
-  conflict: { readonly instanceId: SessionId; readonly version: number };
+  conflict: { readonly sessionId: SessionId; readonly version: number };
   /** A call of a client was refused, over MCP or HTTP, also because it was not valid. */
   refused: {
     readonly operation: string;
     readonly code: ErrorCode;
     readonly message: string;
     /** The instance that the call names; missing if it names none. */
-    readonly instanceId?: string;
+    readonly sessionId?: string;
   };
   /** A refusal with security relevance. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
@@ -116,7 +116,7 @@ export function announceRouted(
   { sessionId, at, head, events, hash }: RoutedCommit,
   inspectorUrl: string | undefined,
 ): void {
-  const about = { instanceId: sessionId, workflow: head.workflow, ...(head.owner && ownedBy(head.owner)), at };
+  const about = { sessionId, workflow: head.workflow, ...(head.owner && ownedBy(head.owner)), at };
   for (const event of events) {
     switch (event.type) {
       case "started":

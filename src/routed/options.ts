@@ -212,11 +212,11 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
       if (notifications.isHeard) announceRouted(notifications, commit, options.inspectorUrl);
       options.telemetry?.committed("routed", commit, before?.head, storage);
     },
-    onConflict: (instanceId, version) => {
-      notifications.notify("conflict", { instanceId, version });
+    onConflict: (sessionId, version) => {
+      notifications.notify("conflict", { sessionId, version });
       options.telemetry?.conflicted("routed");
     },
-    onReplay: (instanceId, version) => notifications.notify("replayed", { instanceId, version }),
+    onReplay: (sessionId, version) => notifications.notify("replayed", { sessionId, version }),
   });
   const histories = new Histories(kernel, options.historyShown);
   const pinned = new PinnedStructures(kernel);
@@ -224,7 +224,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
   const asking = new Asking();
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
-    notifications.notify("verifying", { instanceId: sessionId, ...checks });
+    notifications.notify("verifying", { sessionId, ...checks });
   const shared = { options, kernel, hostKernel: kernel, pinned, histories, beginnings, onChecks };
   return { ...shared, approvals, notifications, asking };
 }

@@ -96,7 +96,7 @@ export type UnapprovedStep = Unapproved<RoutedPass>;
 /** The state of an instance. */
 export interface RoutedView {
   /** The instance's id. */
-  readonly instanceId: SessionId;
+  readonly sessionId: SessionId;
   /** The name of its workflow. */
   readonly workflow: string;
   /** The revision of the workflow when the instance was started. */

@@ -2,12 +2,13 @@
  * Loads instances up to the first approval that this host does not accept, executes commands on them, and shows
  * their state, the next step, and what they ask a person.
  */
+
+import { type ListedSession, waitingAs } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
 import type { KeyedRequest } from "../log/machine.js";
 import { fullAt } from "../phased/context.js";
-import { type ListedSession, waitingAs } from "../phased/lists.js";
 import { tooManyActive } from "../phased/state/commands.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
@@ -28,8 +29,8 @@ export interface AcceptedInstance<S extends RoutedSession = RoutedSession> {
 }
 
 /** Returns the current instance. Throws `SESSION_NOT_FOUND`. */
-export async function requireInstance(context: RoutedContext, instanceId: string): Promise<RoutedSession> {
-  const id = parseSessionId(instanceId);
+export async function requireInstance(context: RoutedContext, sessionId: string): Promise<RoutedSession> {
+  const id = parseSessionId(sessionId);
   return requireFound(await context.kernel.find(id), id);
 }
 
@@ -224,7 +225,7 @@ async function viewAccepted(context: RoutedContext, session: RoutedSession): Pro
   const { workflow, revision, step, context: values, pending, createdAt } = head;
   const awaiting = pending?.awaiting === undefined ? undefined : await questionOf(context, session);
   return {
-    instanceId: sessionId,
+    sessionId,
     workflow,
     revision,
     status: statusOf(head),

@@ -17,7 +17,7 @@ interface Failures {
     readonly code: ErrorCode;
     readonly message: string;
     readonly sessionId?: string;
-    readonly instanceId?: string;
+    readonly sessionId?: string;
   };
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   internalError: { readonly operation: string; readonly error: unknown };
@@ -80,7 +80,7 @@ export class Notifier<Names extends Failures> {
   }
 
   /** Notifies the host of a client's call that failed: it was refused, or met an error that is not of this library. */
-  failed(operation: string, error: unknown, of: { readonly sessionId?: string; readonly instanceId?: string }): void {
+  failed(operation: string, error: unknown, of: { readonly sessionId?: string; readonly sessionId?: string }): void {
     if (!isPhasegateError(error)) return this.notify("internalError", { operation, error });
     const { code, message } = error;
     this.notify("refused", { operation, code, message, ...of });

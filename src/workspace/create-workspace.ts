@@ -2,9 +2,10 @@
  * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
  * and the cause of an unexpected one is reported to the host only.
  */
+
+import { watchKind } from "../engine/watch.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
-import { watchKind } from "../phased/watch.js";
 import { byOwner, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";

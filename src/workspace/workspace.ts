@@ -13,8 +13,9 @@
  * - tools/tool.ts: the tools that agents call (that file lists the rest); workspace.ts has them for the Vercel AI SDK
  * - instructions.ts: the system prompt, at most 900 tokens
  */
+
+import type { WatchQuery } from "../engine/watch.js";
 import type { AuditReport, Receipt } from "../log/commit.js";
-import type { WatchQuery } from "../phased/watch.js";
 import type { Actor, Authorize } from "../ports/actor.js";
 import type { WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";

@@ -17,7 +17,7 @@ async function asking() {
   const made = await aGate({ gate: GATE, files, engine: { approvers: { ann: ann.publicKey } } });
   const { engine, id } = made;
   const question = async () => {
-    const found = await engine.getApproval(id);
+    const found = await engine.session(id).approval();
     if (found === undefined) throw new Error("nothing waits");
     return found;
   };
@@ -35,14 +35,17 @@ describe("a gate with an approval", () => {
     const { claim, engine, id, yes, ann, phase } = await asking();
     expect(await claim(TRUTH)).toMatchObject({ awaiting_approval: true, checkpoint_passed: false });
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true, authenticated: true });
+    expect(await engine.session(id).approve(await yes(ann.privateKey))).toMatchObject({
+      passed: true,
+      authenticated: true,
+    });
     expect(await phase()).toBe(2);
   });
 
   it("asks for no approval of false evidence", async () => {
     const { refuses, engine, id } = await asking();
     await refuses({ report: "nowhere.md" }, /there is no file nowhere\.md/);
-    expect(await engine.getApproval(id)).toBeUndefined();
+    expect(await engine.session(id).approval()).toBeUndefined();
   });
 
   it("refuses an approval of other evidence", async () => {
@@ -50,42 +53,42 @@ describe("a gate with an approval", () => {
     await claim(TRUTH);
     const word = await yes(ann.privateKey);
     await claim({ report: "other.md" });
-    const refused = await failure(engine.approve(id, word));
+    const refused = await failure(engine.session(id).approve(word));
     expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "other_evidence" } });
     expect(refused.remedy).not.toBe("");
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+    expect(await engine.session(id).approve(await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
   it("refuses an approval that the agent has signed in an approver's name", async () => {
     const { claim, engine, id, yes, ann, agent, phase } = await asking();
     await claim(TRUTH);
-    const refused = await failure(engine.approve(id, await yes(agent.privateKey)));
+    const refused = await failure(engine.session(id).approve(await yes(agent.privateKey)));
     expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "signature" } });
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+    expect(await engine.session(id).approve(await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
   it("refuses an unsigned approval", async () => {
     const { claim, engine, id, question, yes, ann, phase } = await asking();
     await claim(TRUTH);
     const { evidenceHash } = await question();
-    const refused = await failure(engine.approve(id, { by: "ann", evidenceHash }));
+    const refused = await failure(engine.session(id).approve({ by: "ann", evidenceHash }));
     expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "unsigned" } });
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+    expect(await engine.session(id).approve(await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
   it("refuses an approval from before a rollback", async () => {
     const { claim, engine, id, yes, ann, phase } = await asking();
     await claim(TRUTH);
     const word = await yes(ann.privateKey);
-    await engine.approve(id, word);
-    await engine.rollback(id, { to: 1 });
+    await engine.session(id).approve(word);
+    await engine.session(id).rollback(1);
     await claim(TRUTH);
-    expect(await failure(engine.approve(id, word))).toMatchObject({ code: "APPROVAL_REFUSED" });
+    expect(await failure(engine.session(id).approve(word))).toMatchObject({ code: "APPROVAL_REFUSED" });
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+    expect(await engine.session(id).approve(await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
   it("cannot be passed by any parameter of the agent's tool", async () => {
@@ -97,6 +100,6 @@ describe("a gate with an approval", () => {
     }
     await claim({ ...TRUTH, approved: true, approved_by: "ann" });
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+    expect(await engine.session(id).approve(await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 });

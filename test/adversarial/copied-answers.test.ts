@@ -138,7 +138,7 @@ describe("an agent that hands back what an answer holds", () => {
     });
     const { sessionId } = await engine.start({ workflowType: "free", target: "a" });
     const given = { phase: 1, evidence: { tag: "v1.2.0" } };
-    expect(await engine.completePhase(sessionId, given)).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).completePhase(given.phase, given.evidence)).toMatchObject({ passed: true });
   });
 });
 

@@ -74,9 +74,9 @@ describe.each(Object.entries(STORES))("a newest commit that is edited under a ru
     const engine = newEngine();
     const ann = engine.as({ name: "ann" });
     const { sessionId } = await ann.start({ workflowType: "two", target: "a.ts" });
-    await ann.completePhase(sessionId, { phase: 1, evidence: { said: "honest" } });
+    await ann.session(sessionId).completePhase(1, { said: "honest" });
     await edit(sessionId, 2, "honest", "forged");
-    const complete = () => ann.completePhase(sessionId, { phase: 2, evidence: {} });
+    const complete = () => ann.session(sessionId).completePhase(2, {});
     const undo = () => edit(sessionId, 2, "forged", "honest");
     return { engine, newEngine, storage, sessionId, complete, undo };
   }
@@ -91,15 +91,15 @@ describe.each(Object.entries(STORES))("a newest commit that is edited under a ru
 
   it("is refused after it was read, too", async () => {
     const { engine, sessionId, complete } = await edited();
-    expect((await failure(engine.getState(sessionId))).code).toBe("TAMPERED");
+    expect((await failure(engine.session(sessionId).state())).code).toBe("TAMPERED");
     expect((await failure(complete())).code).toBe("TAMPERED");
   });
 
   it("is refused after another engine has read it, or somebody who may not see it has asked for it", async () => {
     const { engine, newEngine, sessionId, complete } = await edited();
-    expect((await failure(engine.as({ name: "bob" }).getState(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.as({ name: "bob" }).session(sessionId).state())).code).toBe("SESSION_NOT_FOUND");
     expect((await failure(complete())).code).toBe("TAMPERED");
-    expect((await failure(newEngine().completePhase(sessionId, { phase: 2, evidence: {} }))).code).toBe("TAMPERED");
+    expect((await failure(newEngine().session(sessionId).completePhase(2, {}))).code).toBe("TAMPERED");
     expect((await failure(complete())).code).toBe("TAMPERED");
   });
 
@@ -110,7 +110,7 @@ describe.each(Object.entries(STORES))("a newest commit that is edited under a ru
     const note = "x".repeat(60_000);
     for (let session = 0; session < 300; session += 1) {
       const { sessionId } = await other.start({ workflowType: "two", target: `other-${session}.ts` });
-      await other.completePhase(sessionId, { phase: 1, evidence: { note } });
+      await other.session(sessionId).completePhase(1, { note });
     }
     expect((await failure(complete())).code).toBe("TAMPERED");
   });
@@ -120,7 +120,7 @@ describe.each(Object.entries(STORES))("a newest commit that is edited under a ru
     expect((await failure(complete())).code).toBe("TAMPERED");
     await undo();
     expect(await complete()).toMatchObject({ passed: true });
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true, versions: 3 });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true, versions: 3 });
   });
 });
 
@@ -134,9 +134,9 @@ describe("a newest commit that is edited by somebody who holds the lock of a SQL
       await engine.start({ workflowType: "two", target: "b.ts" }),
     ];
     for (const { sessionId } of [here, there]) {
-      await engine.completePhase(sessionId, { phase: 1, evidence: { said: "honest" } });
+      await engine.session(sessionId).completePhase(1, { said: "honest" });
     }
-    const complete = ({ sessionId }: typeof here) => engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    const complete = ({ sessionId }: typeof here) => engine.session(sessionId).completePhase(2, {});
     const editor = new DatabaseSync(file);
     onTestFinished(async () => {
       editor.close();
@@ -166,10 +166,12 @@ it("a call is not repeated with the answer of a commit that is gone: a session o
   if (here === undefined || there === undefined) throw new Error("two engines");
   const { sessionId } = await here.start({ workflowType: "two", target: "a.ts" });
   const request = { phase: 1, evidence: { said: "honest" }, idempotencyKey: "key-1" };
-  expect(await here.completePhase(sessionId, request)).toMatchObject({ passed: true });
+  expect(await here.session(sessionId).completePhase(request.phase, request.evidence)).toMatchObject({ passed: true });
   const place = join(root, "sessions", hash("sha256", sessionId, "hex").slice(0, 2), sessionId);
   for (const name of ["2.json", "head"]) await rm(join(place, name), { force: true });
-  await there.pause(sessionId);
-  expect((await failure(here.completePhase(sessionId, request))).code).toBe("INVALID_TRANSITION");
+  await there.session(sessionId).pause();
+  expect((await failure(here.session(sessionId).completePhase(request.phase, request.evidence))).code).toBe(
+    "INVALID_TRANSITION",
+  );
   for (const engine of [here, there]) await engine.close();
 });

@@ -22,7 +22,7 @@ async function passed(hashKey?: string) {
 
 /** Closes the engine and returns the receipt of the session's log. An open engine writes `head` after its answer. */
 async function receiptAtTheEnd({ engine, id }: Made) {
-  const audit = await engine.audit(id);
+  const audit = await engine.session(id).audit();
   if (!audit.intact) throw new Error(audit.reason);
   await engine.close();
   return audit.receipt;
@@ -57,13 +57,13 @@ async function forge(
 
 const moreTests = (body: string) => body.replaceAll('"tests_run":12', '"tests_run":999');
 /** Reads the session as a new process. */
-const reread = async ({ open, id }: Made) => (await open()).getState(id);
+const reread = async ({ open, id }: Made) => (await open()).session(id).state();
 
 describe("a log on disk", () => {
   it("of an honest agent is intact", async () => {
     const made = await passed();
     expect(await reread(made)).toMatchObject({ currentPhase: 2 });
-    expect(await (await made.open()).audit(made.id)).toMatchObject({ intact: true, versions: 2 });
+    expect(await (await made.open()).session(made.id).audit()).toMatchObject({ intact: true, versions: 2 });
   });
 
   it("is refused if a commit was edited and its hash was not", async () => {
@@ -78,7 +78,7 @@ describe("a log on disk", () => {
     const made = await passed();
     await forge(made, 1, (body) => body.replaceAll("Phase 1", "Phase I"));
     // Whatever the hint contains, the newest commit is the second one.
-    const report = await (await made.open()).audit(made.id);
+    const report = await (await made.open()).session(made.id).audit();
     expect(report).toMatchObject({ intact: false, reason: expect.stringContaining("commit 2") });
   });
 
@@ -96,7 +96,7 @@ describe("a log on disk", () => {
     const made = await passed();
     const receipt = await receiptAtTheEnd(made);
     await forge(made, 2, moreTests);
-    const audited = await (await made.open()).audit(made.id, receipt);
+    const audited = await (await made.open()).session(made.id).audit(receipt);
     expect(audited).toMatchObject({ intact: false, reason: expect.stringContaining("receipt") });
   });
 
@@ -107,8 +107,8 @@ describe("a log on disk", () => {
     const receipt = await receiptAtTheEnd(made);
     for (const name of ["2.json", "head"]) await rm(join(folder, name));
     const fresh = await made.open();
-    expect(await fresh.audit(made.id)).toMatchObject({ intact: true, versions: 1 });
-    expect(await fresh.audit(made.id, receipt)).toMatchObject({
+    expect(await fresh.session(made.id).audit()).toMatchObject({ intact: true, versions: 1 });
+    expect(await fresh.session(made.id).audit(receipt)).toMatchObject({
       intact: false,
       reason: "the commit of the receipt is not in the log",
     });
@@ -125,7 +125,7 @@ describe("a log on disk", () => {
       await rm(join(theirs, name), { force: true });
       await writeFile(join(theirs, name), await readFile(join(made.folder, name)));
     }
-    const refused = await failure((await made.open()).getState(other));
+    const refused = await failure((await made.open()).session(other).state());
     expect(refused).toMatchObject({ code: "TAMPERED" });
     expect(await reread(made)).toMatchObject({ currentPhase: 2 });
   });

@@ -33,7 +33,7 @@ describe("evidence that is an object with behaviour", () => {
 
   it("is refused if a getter returns false first and true later", async () => {
     const { engine, id, accepts } = await aGate({ gate: GATE });
-    const answer = await engine.completePhase(id, { phase: 1, evidence: changing(false, true) });
+    const answer = await engine.session(id).completePhase(1, changing(false, true));
     expect(answer).toMatchObject({
       passed: false,
       problems: [{ message: expect.stringContaining("'tests_pass' is claimed false") }],
@@ -43,10 +43,10 @@ describe("evidence that is an object with behaviour", () => {
 
   it("is recorded as it was checked, even if a getter returns something else later", async () => {
     const { engine, id } = await aGate({ gate: GATE });
-    expect(await engine.completePhase(id, { phase: 1, evidence: changing(true, false) })).toMatchObject({
+    expect(await engine.session(id).completePhase(1, changing(true, false))).toMatchObject({
       passed: true,
     });
-    expect((await engine.getFullState(id)).artifacts).toMatchObject([{ phase: 1, artifact: TRUTH }]);
+    expect((await engine.session(id).fullState()).artifacts).toMatchObject([{ phase: 1, artifact: TRUTH }]);
   });
 
   it("is refused if a proxy returns every field but lists none", async () => {
@@ -112,7 +112,7 @@ describe("a later change of the evidence", () => {
   it("does not change what was submitted", async () => {
     const { engine, id, accepts } = await aGate({ gate: GATE });
     const lie: Record<string, unknown> = { ...TRUTH, tests_pass: false };
-    const submitted = engine.completePhase(id, { phase: 1, evidence: lie });
+    const submitted = engine.session(id).completePhase(1, lie);
     lie.tests_pass = true;
     expect(await submitted).toMatchObject({ passed: false, problems: [{ field: "tests_pass" }] });
     await accepts(lie);

@@ -25,7 +25,7 @@ async function attacked(gate: string, rule?: string, schema?: object) {
     engine.start({ workflowType: "attacked", target: "a", options, idempotencyKey });
   const submit = async (options: Record<string, unknown>, key?: string) => {
     const { sessionId } = await start(options, key);
-    return engine.completePhase(sessionId, { phase: 1, evidence: { done: true } });
+    return engine.session(sessionId).completePhase(1, { done: true });
   };
   return { engine, start, submit, write };
 }
@@ -77,8 +77,11 @@ describe("the options of a start", () => {
     const { sessionId, phase } = await start({});
     expect(phase.currentPhase).toBe(1);
     await expect(start({ fast: true })).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
-    await engine.retryPhase(sessionId, { phase: 1 }).catch(() => undefined);
-    expect(await engine.getState(sessionId)).toMatchObject({ currentPhase: 1, skippedPhases: [] });
+    await engine
+      .session(sessionId)
+      .retryPhase(1)
+      .catch(() => undefined);
+    expect(await engine.session(sessionId).state()).toMatchObject({ currentPhase: 1, skippedPhases: [] });
   });
 
   it("cannot reach a prototype, or skip a phase by a rule that fails", async () => {

@@ -45,9 +45,9 @@ describe("a rule of the host's own", () => {
     const reported: unknown[] = [];
     engine.on("internalError", ({ error }) => reported.push(error));
     const mallory = engine.as({ name: "mallory" }, later);
-    expect((await failure(mallory.getState(id))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(mallory.session(id).state())).code).toBe("SESSION_NOT_FOUND");
     expect((await mallory.listSessions()).items).toEqual([]);
-    expect((await failure(mallory.pause(id))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(mallory.session(id).pause())).code).toBe("SESSION_NOT_FOUND");
     expect(reported.length).toBeGreaterThan(0);
   });
 
@@ -63,7 +63,7 @@ describe("a rule of the host's own", () => {
       throw new TypeError("no team");
     };
     const team = engine.as({ name: "rudi" }, careless);
-    expect((await failure(team.getState(plain))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(team.session(plain).state())).code).toBe("SESSION_NOT_FOUND");
     expect((await team.listSessions()).items.map(({ sessionId }) => sessionId)).toEqual([red]);
     expect(reported[0]).toMatchObject({ message: "no team" });
   });
@@ -97,9 +97,9 @@ describe("guessing ids", () => {
   it("keeps nobody else from calling: a wrong id waits without a place among the calls at once", async () => {
     const { ann, bob } = shared({ limits: { maxConcurrent: 4 }, clock: systemClock });
     const id = await startTwoPhases(ann);
-    const guesses = Array.from({ length: 4 }, (_, n) => failure(bob.getState(`${id.slice(0, -1)}${n}`)));
+    const guesses = Array.from({ length: 4 }, (_, n) => failure(bob.session(`${id.slice(0, -1)}${n}`).state()));
     await new Promise((resolve) => setTimeout(resolve, 25));
-    expect(await ann.getState(id)).toMatchObject({ sessionId: id });
+    expect(await ann.session(id).state()).toMatchObject({ sessionId: id });
     for (const guess of guesses) expect((await guess).code).toBe("SESSION_NOT_FOUND");
   });
 });
@@ -169,10 +169,10 @@ describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
   it("every action of the tool answers as if there were no such session, however it is asked", async () => {
     const { engine, ann, bob } = shared({ storage: await openNew() });
     const id = await startTwoPhases(ann);
-    await ann.pause(id, { idempotencyKey: "key" });
+    await ann.session(id).pause({ idempotencyKey: "key" });
     const gone = await startTwoPhases(ann, "src/gone.ts");
-    await ann.deleteSession(gone);
-    const before = await engine.commits(id);
+    await ann.session(gone).delete();
+    const before = await engine.session(id).commits();
     const tool = createWorkflowTool(bob, { actions: [...createWorkflowTool(bob).actions, "delete_session"] });
     const missing = `${id.slice(0, -8)}00000000`;
     const answers = async (session_id: string, call: object) => {
@@ -188,7 +188,7 @@ describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
       expect(await answers(id, call), JSON.stringify(call)).toBe(absent);
       expect(await answers(gone, call), JSON.stringify(call)).toBe(absent);
     }
-    expect(await engine.commits(id)).toEqual(before);
+    expect(await engine.session(id).commits()).toEqual(before);
     expect(await tool.dispatch({ action: "list_sessions" })).toMatchObject({ sessions: [] });
     expect(await bob.approvals()).toEqual([]);
     expect(await bob.waivers()).toEqual([]);
@@ -282,7 +282,7 @@ describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
     for (let round = 0; round < 5; round += 1) {
       for (const [asked, taken] of Object.entries(times)) {
         const begun = performance.now();
-        await failure(bob.getState(asked));
+        await failure(bob.session(asked).state());
         taken.push(performance.now() - begun);
       }
     }
@@ -329,15 +329,15 @@ describe("a session that is handed over", () => {
     const { sessionId } = await ann.start({ workflowType: "checked", target: "src/a.ts" });
     const heard: string[] = [];
     for (const name of ["gatePassed", "completed", "conflict"] as const) ann.on(name, () => heard.push(name));
-    const call = failure(ann.completePhase(sessionId, { phase: 1, evidence: { summary: "of ann" } }));
+    const call = failure(ann.session(sessionId).completePhase(1, { summary: "of ann" }));
     await isReached;
-    await made.engine.assign(sessionId, BOB, { by: "host" });
+    await made.engine.session(sessionId).assign(BOB, { by: "host" });
     go();
     expect((await call).code).toBe("SESSION_NOT_FOUND");
     expect(heard).toEqual([]);
-    expect((await bob.getState(sessionId)).head).toMatchObject({ status: "active", phase: 1, owner: BOB });
-    expect((await made.engine.commits(sessionId)).map(({ version }) => version)).toEqual([2, 1]);
-    expect(await bob.completePhase(sessionId, { phase: 1, evidence: { summary: "of bob" } })).toMatchObject({
+    expect((await bob.session(sessionId).state()).head).toMatchObject({ status: "active", phase: 1, owner: BOB });
+    expect((await made.engine.session(sessionId).commits()).map(({ version }) => version)).toEqual([2, 1]);
+    expect(await bob.session(sessionId).completePhase(1, { summary: "of bob" })).toMatchObject({
       passed: true,
     });
   });
@@ -346,11 +346,11 @@ describe("a session that is handed over", () => {
     const { engine, ann, bob } = shared();
     const request = { workflowType: "two_phases", target: "src/a.ts", idempotencyKey: "key" };
     const { sessionId } = await ann.start(request);
-    await ann.pause(sessionId, { idempotencyKey: "pause" });
-    await engine.assign(sessionId, BOB, { by: "host" });
-    expect((await failure(ann.pause(sessionId, { idempotencyKey: "pause" }))).code).toBe("SESSION_NOT_FOUND");
+    await ann.session(sessionId).pause({ idempotencyKey: "pause" });
+    await engine.session(sessionId).assign(BOB, { by: "host" });
+    expect((await failure(ann.session(sessionId).pause({ idempotencyKey: "pause" }))).code).toBe("SESSION_NOT_FOUND");
     expect((await failure(ann.start(request))).code).toBe("CONFLICT");
-    expect(await bob.getState(sessionId)).toMatchObject({ head: { status: "paused" } });
+    expect(await bob.session(sessionId).state()).toMatchObject({ head: { status: "paused" } });
   });
 
   it("is gone with the next call where a rule changes its mind during one", async () => {
@@ -359,13 +359,13 @@ describe("a session that is handed over", () => {
     let isLet = true;
     const fickle = made.engine.as({ name: "rudi" }, () => isLet);
     const { sessionId } = await fickle.start({ workflowType: "checked", target: "src/a.ts" });
-    const call = fickle.completePhase(sessionId, { phase: 1, evidence: { summary: "x" } });
+    const call = fickle.session(sessionId).completePhase(1, { summary: "x" });
     await isReached;
     isLet = false;
     go();
     // The call was allowed when it began.
     expect(await call).toMatchObject({ sessionId });
-    expect((await failure(fickle.getState(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(fickle.session(sessionId).state())).code).toBe("SESSION_NOT_FOUND");
     expect((await fickle.listSessions()).items).toEqual([]);
   });
 
@@ -373,19 +373,19 @@ describe("a session that is handed over", () => {
     const place = `${await postgresUrl()}#${newSchema()}`;
     const [here, there] = [shared({ storage: await opened(place) }), shared({ storage: await opened(place) })];
     const id = await startTwoPhases(here.ann);
-    await here.ann.pause(id, { idempotencyKey: "pause" });
-    await there.engine.assign(id, BOB, { by: "host" });
+    await here.ann.session(id).pause({ idempotencyKey: "pause" });
+    await there.engine.session(id).assign(BOB, { by: "host" });
     // This process has the session of ann in its memory, with her key.
     for (const call of [
-      () => here.ann.pause(id, { idempotencyKey: "pause" }),
-      () => here.ann.resume(id),
-      () => here.ann.getState(id),
-      () => here.ann.getPhase(id),
-      () => here.ann.history(id),
+      () => here.ann.session(id).pause({ idempotencyKey: "pause" }),
+      () => here.ann.session(id).resume(),
+      () => here.ann.session(id).state(),
+      () => here.ann.session(id).phase(),
+      () => here.ann.session(id).history(),
     ]) {
       expect((await failure(call())).code).toBe("SESSION_NOT_FOUND");
     }
-    expect(await here.bob.resume(id)).toMatchObject({ sessionId: id });
+    expect(await here.bob.session(id).resume()).toMatchObject({ sessionId: id });
   });
 });
 

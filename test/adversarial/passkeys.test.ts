@@ -31,7 +31,7 @@ async function asking(algorithm: "ES256" | "Ed25519" = "ES256", more: Partial<En
   const { engine, id, claim, phase } = made;
   await claim(TRUTH);
   const question = async () => {
-    const found = await engine.getApproval(id);
+    const found = await engine.session(id).approval();
     if (found === undefined) throw new Error("nothing waits");
     return found;
   };
@@ -43,11 +43,11 @@ async function asking(algorithm: "ES256" | "Ed25519" = "ES256", more: Partial<En
   };
   /** Expects that an approval is refused for this reason, and that Ann's own is accepted afterwards. */
   const refuses = async (word: Awaited<ReturnType<typeof yes>> & { readonly note?: string }, why: RegExp) => {
-    const refused = await failure(engine.approve(id, word));
+    const refused = await failure(engine.session(id).approve(word));
     expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "signature" } });
     expect(String(refused.cause)).toMatch(why);
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, await yes())).toMatchObject({ passed: true, authenticated: true });
+    expect(await engine.session(id).approve(await yes())).toMatchObject({ passed: true, authenticated: true });
     expect(await phase()).toBe(2);
   };
   return { ...made, ann, bob, question, yes, refuses };
@@ -56,9 +56,13 @@ async function asking(algorithm: "ES256" | "Ed25519" = "ES256", more: Partial<En
 describe("an approval by passkey", () => {
   it.each(["ES256", "Ed25519"] as const)("of %s lets an honest agent through", async (algorithm) => {
     const { engine, id, yes, phase, ann } = await asking(algorithm);
-    expect(await engine.approve(id, await yes())).toMatchObject({ passed: true, authenticated: true, by: "ann" });
+    expect(await engine.session(id).approve(await yes())).toMatchObject({
+      passed: true,
+      authenticated: true,
+      by: "ann",
+    });
     expect(await phase()).toBe(2);
-    expect(await engine.audit(id)).toMatchObject({
+    expect(await engine.session(id).audit()).toMatchObject({
       intact: true,
       approvals: [{ by: "ann", authenticated: true, key: { kind: "passkey", counter: 1 } }],
       warnings: [],
@@ -69,8 +73,8 @@ describe("an approval by passkey", () => {
   it("is refused for another request: after a rollback, the same evidence asks anew", async () => {
     const { engine, id, yes, claim, refuses } = await asking();
     const word = await yes();
-    await engine.approve(id, word);
-    await engine.rollback(id, { to: 1 });
+    await engine.session(id).approve(word);
+    await engine.session(id).rollback(1);
     await claim(TRUTH);
     await refuses(word, /challenge/);
   });
@@ -78,8 +82,8 @@ describe("an approval by passkey", () => {
   it("is refused with the challenge of another session", async () => {
     const { engine, question, yes, refuses, ann, id } = await asking();
     const other = await engine.start({ workflowType: "honest_v1", target: "src/other.ts" });
-    await engine.completePhase(other.sessionId, { phase: 1, evidence: TRUTH });
-    const asked = await engine.getApproval(other.sessionId);
+    await engine.session(other.sessionId).completePhase(1, TRUTH);
+    const asked = await engine.session(other.sessionId).approval();
     if (asked === undefined) throw new Error("nothing waits");
     expect(asked.evidenceHash).toBe((await question()).evidenceHash);
     expect(asked.sessionId).not.toBe(id);
@@ -180,7 +184,7 @@ describe("an approval by passkey", () => {
     const { engine, id, yes, state } = await asking();
     const word = await yes();
     const signature = { ...word.signature, more: "x".repeat(1000) };
-    await engine.approve(id, { ...word, signature });
+    await engine.session(id).approve({ ...word, signature });
     // The index of lists is written after the answer.
     await engine.close();
     const entries = await readdir(state, { recursive: true, withFileTypes: true });
@@ -193,7 +197,9 @@ describe("an approval by passkey", () => {
   it("is refused as a denial, and a denial is refused as an approval", async () => {
     const { engine, id, yes, refuses, question, ann, phase } = await asking();
     const word = await yes();
-    expect(await failure(engine.deny(id, { ...word, note: "no" }))).toMatchObject({ details: { reason: "signature" } });
+    expect(await failure(engine.session(id).deny({ ...word, note: "no" }))).toMatchObject({
+      details: { reason: "signature" },
+    });
     expect(await phase()).toBe(1);
     const denial = await ann.sign(await question(), { decision: "deny", by: "ann", note: "no" });
     await refuses({ ...word, note: "no", signature: denial }, /challenge/);
@@ -217,29 +223,29 @@ describe("an approval by passkey", () => {
     const keys = await createApproverKeys();
     const made = await asking("Ed25519", { approvers: { ann: keys.publicKey } });
     const { engine, id, question, yes, phase } = made;
-    const byPasskey = await failure(engine.approve(id, await yes()));
+    const byPasskey = await failure(engine.session(id).approve(await yes()));
     expect(byPasskey).toMatchObject({ details: { reason: "signature" } });
     const asked = await question();
     const signature = await signApproval(asked, { decision: "approve", by: "ann", privateKey: keys.privateKey });
     const word = { by: "ann", evidenceHash: asked.evidenceHash, signature };
     const other = await asking("Ed25519");
-    expect(await failure(other.engine.approve(other.id, word))).toMatchObject({ code: "APPROVAL_REFUSED" });
+    expect(await failure(other.engine.session(other.id).approve(word))).toMatchObject({ code: "APPROVAL_REFUSED" });
     const both = { ...word, signature: { ...signature, authenticatorData: "AAAA", clientData: "AAAA" } };
-    expect(await failure(engine.approve(id, both))).toMatchObject({ details: { reason: "signature" } });
+    expect(await failure(engine.session(id).approve(both))).toMatchObject({ details: { reason: "signature" } });
     expect(await phase()).toBe(1);
-    expect(await engine.approve(id, word)).toMatchObject({ passed: true });
+    expect(await engine.session(id).approve(word)).toMatchObject({ passed: true });
   });
 
   it("that another process has recorded with its own passkey for Ann is not accepted", async () => {
     const { engine, id, yes, open, claim } = await asking();
     const agent = await Authenticator.make();
     const theirs = await open({ approvers: { ann: agent.passkey() } });
-    await theirs.approve(id, await yes({}, agent));
-    expect(await failure(engine.getPhase(id))).toMatchObject({ details: { reason: "signature" } });
-    expect((await engine.audit(id)).approvals).toMatchObject([{ by: "ann", distrust: "signature" }]);
-    await engine.rollback(id, { to: 1 });
+    await theirs.session(id).approve(await yes({}, agent));
+    expect(await failure(engine.session(id).phase())).toMatchObject({ details: { reason: "signature" } });
+    expect((await engine.session(id).audit()).approvals).toMatchObject([{ by: "ann", distrust: "signature" }]);
+    await engine.session(id).rollback(1);
     await claim(TRUTH);
-    expect(await engine.approve(id, await yes())).toMatchObject({ passed: true });
+    expect(await engine.session(id).approve(await yes())).toMatchObject({ passed: true });
   });
 
   it("by a copy of a passkey, whose counter goes back, gets a warning in the audit", async () => {
@@ -249,11 +255,11 @@ describe("an approval by passkey", () => {
       [9, 0],
     ] as const) {
       const { engine, id, yes, claim } = await asking();
-      await engine.approve(id, await yes({ counter }));
-      await engine.rollback(id, { to: 1 });
+      await engine.session(id).approve(await yes({ counter }));
+      await engine.session(id).rollback(1);
       await claim(TRUTH);
-      await engine.approve(id, await yes({ counter: again }));
-      const { warnings, approvals } = await engine.audit(id);
+      await engine.session(id).approve(await yes({ counter: again }));
+      const { warnings, approvals } = await engine.session(id).audit();
       expect(warnings).toMatchObject([{ by: "ann", counter: again, before: { counter } }]);
       expect(approvals.every(({ distrust }) => distrust === undefined)).toBe(true);
     }

@@ -33,12 +33,12 @@ describe("a session", () => {
 
   it("keeps its log short in a flood of refused calls, and counts them", async () => {
     const { accepts, engine, id, claim, tool } = await aGate({ gate: GATE });
-    const before = (await engine.getState(id)).version;
+    const before = (await engine.session(id).state()).version;
     for (let call = 0; call < 25; call += 1) {
       await claim({ done: true }, 2);
       await tool.dispatch({ action: "get_task", session_id: id, phase: 2, task_number: call });
     }
-    const { version } = await engine.getState(id);
+    const { version } = await engine.session(id).state();
     expect(version - before).toBe(2);
     expect(engine.metrics()).toMatchObject({ completePhase: { refused: 25 }, getTask: { refused: 25 } });
     await accepts(TRUTH);
@@ -87,7 +87,7 @@ describe("a session", () => {
       error: "phase 1 was tried 6 times without passing",
       remediation: expect.stringContaining("host"),
     });
-    await engine.retryPhase(id, { phase: 1 });
+    await engine.session(id).retryPhase(1);
     expect(await claim(TRUTH)).toMatchObject({ checkpoint_passed: true });
   });
 

@@ -115,7 +115,7 @@ describe("values that JSON does not have, if the host passes them on", () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])("refuses %d", async (coverage) => {
     const { engine, id, accepts, refuses } = await aGate({ gate: GATE });
     const lie = { ...TRUTH, coverage };
-    await expect(engine.completePhase(id, { phase: 1, evidence: lie })).rejects.toMatchObject({
+    await expect(engine.session(id).completePhase(1, lie)).rejects.toMatchObject({
       code: "EVIDENCE_UNSAFE",
       message: `the evidence is refused: evidence.coverage: ${coverage} is not a JSON number`,
       remedy: expect.stringContaining("finite numbers"),

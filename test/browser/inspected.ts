@@ -221,10 +221,10 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   const begin = async (target: string, workflowType = "change") =>
     (await engine.start({ workflowType, target })).sessionId;
   const submit = (id: string, phase: number, evidence: object) =>
-    engine.completePhase(id, { phase, evidence: { ...evidence } });
+    engine.session(id).completePhase(phase, { ...evidence });
   const approve = async (id: string) => {
-    const asked = await engine.getApproval(id);
-    await engine.approve(id, { by: "ann", note: "Go.", evidenceHash: asked?.evidenceHash ?? "" });
+    const asked = await engine.session(id).approval();
+    await engine.session(id).approve({ by: "ann", note: "Go.", evidenceHash: asked?.evidenceHash ?? "" });
   };
 
   const fresh = await begin("src/new-thing.ts");
@@ -241,8 +241,8 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   const waiting = await begin("src/tables/rows.ts");
   await submit(waiting, 1, UNDERSTOOD);
   await submit(waiting, 2, PLANNED);
-  const asked = await engine.getApproval(waiting);
-  await engine.deny(waiting, {
+  const asked = await engine.session(waiting).approval();
+  await engine.session(waiting).deny({
     by: "bob",
     note: "Say how you find the others.",
     evidenceHash: asked?.evidenceHash ?? "",
@@ -257,7 +257,7 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   await submit(waiver, 2, PLANNED);
   await approve(waiver);
   await submit(waiver, 3, { commit: "9bd0c11", coverage: 12 });
-  await engine.requestWaiver(waiver, { phase: 3, fields: ["coverage"], reason: "No tool measures this language." });
+  await engine.session(waiver).requestWaiver(3, { fields: ["coverage"], reason: "No tool measures this language." });
 
   const done = await begin("src/cli/main.ts", "release.v2");
   await submit(done, 1, UNDERSTOOD);
@@ -267,12 +267,16 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   await submit(done, 4, { shipped: true });
 
   const paused = await begin("docs/start.md");
-  await engine.pause(paused, { operator: "cat", note: "The release comes first." });
+  await engine.session(paused).pause({ operator: "cat", note: "The release comes first." });
 
-  const instance = (await routed.start({ workflow: "SUPPORT", context: { ticket: 4711, customer: "Åsa" } })).instanceId;
-  await routed.advance(instance, { report: { status: "success", message: "Answer" } });
-  await routed.advance(instance, { report: { status: "failure", message: "Read", error: "The customer asks again." } });
-  await routed.advance(instance, { report: { status: "success", message: "Refund", details: { amount: 12.5 } } });
+  const instance = (await routed.start({ workflow: "SUPPORT", context: { ticket: 4711, customer: "Åsa" } })).sessionId;
+  await routed.session(instance).advance({ report: { status: "success", message: "Answer" } });
+  await routed
+    .session(instance)
+    .advance({ report: { status: "failure", message: "Read", error: "The customer asks again." } });
+  await routed
+    .session(instance)
+    .advance({ report: { status: "success", message: "Refund", details: { amount: 12.5 } } });
 
   const recorded = "intake-20261123-a1b2";
   await recorder.open(recorded, { workflow: "intake", agent: "alex", inputs: { client: "Ann" }, acts: [] });

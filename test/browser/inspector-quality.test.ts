@@ -140,7 +140,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     await press("Escape");
     await expect.poll(focused).toBe("Pause…");
 
-    await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.getWaiver(ids.waiver))?.request}`);
+    await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.session(ids.waiver).waiver())?.request}`);
     await page.waitForFunction(() => document.activeElement?.id === "waiting");
     for (let step = 0; step < 20 && (await page.evaluate(() => document.activeElement?.tagName)) !== "INPUT"; step += 1)
       await press("Tab");
@@ -150,7 +150,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     await tabTo("Deny the waiver");
     await press("Enter");
     await page.waitForFunction(() => document.querySelector(".waiting") === null);
-    expect(await world.engine.getWaiver(ids.waiver)).toBeUndefined();
+    expect(await world.engine.session(ids.waiver).waiver()).toBeUndefined();
     expect(tab.problems).toEqual([]);
     await tab.close();
   });
@@ -177,22 +177,18 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     it("shows evidence, names, notes and targets as they are written, and makes what is hidden visible", async () => {
       const { engine, routed, recorder } = other;
       const { sessionId } = await engine.start({ workflowType: "change", target: HOSTILE.handler });
-      await engine.completePhase(sessionId, {
-        phase: 1,
-        evidence: { ...UNDERSTOOD, summary: text, files: Object.values(HOSTILE), risk: 7 },
-      });
-      await engine.completePhase(sessionId, {
-        phase: 1,
-        evidence: { ...UNDERSTOOD, summary: text, files: Object.values(HOSTILE) },
-      });
-      await engine.completePhase(sessionId, { phase: 2, evidence: { plan: text, reviewed: true } });
-      const asked = await engine.getApproval(sessionId);
-      await engine.deny(sessionId, { by: "ann", note: text, evidenceHash: asked?.evidenceHash ?? "" });
-      await engine.completePhase(sessionId, { phase: 2, evidence: { plan: `${text}!`, reviewed: true } });
-      await engine.pause(sessionId, { operator: HOSTILE.script, note: text });
-      await engine.resume(sessionId, { operator: HOSTILE.script });
-      const { instanceId } = await routed.start({ workflow: "SUPPORT", context: { [HOSTILE.script]: text } });
-      await routed.advance(instanceId, { report: { status: HOSTILE.script, message: "Answer", error: text } });
+      await engine
+        .session(sessionId)
+        .completePhase(1, { ...UNDERSTOOD, summary: text, files: Object.values(HOSTILE), risk: 7 });
+      await engine.session(sessionId).completePhase(1, { ...UNDERSTOOD, summary: text, files: Object.values(HOSTILE) });
+      await engine.session(sessionId).completePhase(2, { plan: text, reviewed: true });
+      const asked = await engine.session(sessionId).approval();
+      await engine.session(sessionId).deny({ by: "ann", note: text, evidenceHash: asked?.evidenceHash ?? "" });
+      await engine.session(sessionId).completePhase(2, { plan: `${text}!`, reviewed: true });
+      await engine.session(sessionId).pause({ operator: HOSTILE.script, note: text });
+      await engine.session(sessionId).resume({ operator: HOSTILE.script });
+      const { sessionId } = await routed.start({ workflow: "SUPPORT", context: { [HOSTILE.script]: text } });
+      await routed.session(sessionId).advance({ report: { status: HOSTILE.script, message: "Answer", error: text } });
       const recorded = "intake-20261123-hostile";
       await recorder.open(recorded, {
         workflow: HOSTILE.script,
@@ -206,8 +202,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         "inbox",
         `sessions/${sessionId}`,
         `sessions/${sessionId}?tab=log`,
-        `sessions/${instanceId}`,
-        `sessions/${instanceId}?tab=context`,
+        `sessions/${sessionId}`,
+        `sessions/${sessionId}?tab=context`,
         `sessions/${recorded}`,
       ]) {
         await tab.visit(path);
@@ -233,7 +229,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const { sessionId } = await engine.start({ workflowType: "change", target: "src/big.ts" });
       const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field_${index}`, index]));
       const { routed } = other;
-      await engine.completePhase(sessionId, { phase: 1, evidence: { ...UNDERSTOOD, summary: big } });
+      await engine.session(sessionId).completePhase(1, { ...UNDERSTOOD, summary: big });
       const { page } = tab;
       await tab.visit(`sessions/${sessionId}`);
       await page
@@ -246,8 +242,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         .first()
         .click();
       expect((await page.locator("main").innerText()).length).toBeGreaterThan(20_000);
-      const { instanceId } = await routed.start({ workflow: "SUPPORT", context: many });
-      await tab.visit(`sessions/${instanceId}?tab=context`);
+      const { sessionId } = await routed.start({ workflow: "SUPPORT", context: many });
+      await tab.visit(`sessions/${sessionId}?tab=context`);
       expect(await page.locator(".tree li").count()).toBeLessThan(100);
       await page.getByRole("button", { name: /^Show more \(9,950 members left\)$/ }).click();
       await page.getByText("field_400", { exact: true }).waitFor();

@@ -173,7 +173,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     });
 
     it("what a session waits for under its deep link, with the focus on it", async () => {
-      await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.getWaiver(ids.waiver))?.request}`);
+      await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.session(ids.waiver).waiver())?.request}`);
       await tab.page.waitForFunction(() => document.activeElement?.id === "waiting");
       await expect
         .poll(() => tab.page.locator(".waiting").innerText())
@@ -214,15 +214,15 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const fresh = await start("src/later.ts");
       await page.getByRole("link", { name: "src/later.ts" }).waitFor();
       await expect.poll(() => rows().first().innerText()).toBe("src/later.ts");
-      await world.engine.pause(fresh, { operator: "cat", note: "Not now." });
+      await world.engine.session(fresh).pause({ operator: "cat", note: "Not now." });
       await page
         .getByRole("row", { name: /src\/later\.ts/ })
         .getByText("paused")
         .waitFor();
       await page.getByRole("link", { name: "src/later.ts" }).click();
       await settled(page);
-      await world.engine.resume(fresh, { operator: "cat" });
-      await world.engine.completePhase(fresh, { phase: 1, evidence: { summary: "short" } });
+      await world.engine.session(fresh).resume({ operator: "cat" });
+      await world.engine.session(fresh).completePhase(1, { summary: "short" });
       await page.locator(".timeline").getByText("refused").waitFor();
       await page.locator(".attempt > summary").getByText("refused").waitFor();
     });
@@ -236,7 +236,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       held.set("slow", released);
       await tab.visit(`sessions/${ids.refused}`);
       const evidence = { commit: "slow", coverage: 91 };
-      const submit = () => world.engine.completePhase(ids.refused, { phase: 3, evidence, idempotencyKey: "slow" });
+      const submit = () => world.engine.session(ids.refused).completePhase(3, evidence, { idempotencyKey: "slow" });
       const submitting = submit();
       await page.locator(".timeline").getByText("verifying").waitFor();
       await page.locator(".attempt > summary").getByText("verifying").waitFor();
@@ -264,21 +264,21 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(
         await first.getByRole("textbox").evaluate((field: HTMLTextAreaElement) => field.validity.customError),
       ).toBe(true);
-      expect((await world.engine.getApproval(ids.waiting))?.phase).toBe(2);
+      expect((await world.engine.session(ids.waiting).approval())?.phase).toBe(2);
       await first.getByRole("textbox").fill("Name the files.");
       await first.getByRole("button", { name: "Deny" }).click();
       await page.waitForFunction(() => document.querySelectorAll(".inbox > li").length === 1);
-      const state = await world.engine.getFullState(ids.waiting);
+      const state = await world.engine.session(ids.waiting).fullState();
       expect(JSON.stringify(state)).toContain("Name the files.");
 
-      await world.engine.completePhase(ids.waiting, { phase: 2, evidence: { ...PLANNED, plan: "1. src/rows.ts" } });
+      await world.engine.session(ids.waiting).completePhase(2, { ...PLANNED, plan: "1. src/rows.ts" });
       await page.getByText("src/tables/rows.ts").waitFor();
       await page.locator(".inbox > li", { hasText: "src/tables/rows.ts" }).locator("summary").first().click();
       const again = page.locator(".inbox > li", { hasText: "src/tables/rows.ts" });
       await again.getByLabel("Your name").selectOption("bob");
       await again.getByRole("button", { name: "Approve" }).click();
       await page.waitForFunction(() => document.querySelectorAll(".inbox > li").length === 1);
-      expect((await world.engine.getState(ids.waiting)).head.phase).toBe(3);
+      expect((await world.engine.session(ids.waiting).state()).head.phase).toBe(3);
 
       const waiver = page.locator(".inbox > li");
       if (!(await waiver.getByRole("button", { name: "Grant the waiver" }).isVisible()))
@@ -286,7 +286,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await waiver.getByLabel("Your name").fill("cat");
       await waiver.getByRole("button", { name: "Grant the waiver" }).click();
       await page.getByText("Nothing waits for a person.").waitFor();
-      const passed = await world.engine.completePhase(ids.waiver, { phase: 3, evidence: { commit: "9bd0c11" } });
+      const passed = await world.engine.session(ids.waiver).completePhase(3, { commit: "9bd0c11" });
       expect(passed.passed).toBe(true);
     });
 
@@ -296,12 +296,12 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await page.getByRole("button", { name: "Pause…" }).click();
       const dialog = page.getByRole("dialog", { name: "Pause the session?" });
       await dialog.getByRole("button", { name: "Pause" }).click();
-      expect((await world.engine.getState(ids.fresh)).status).toBe("active"); // nothing was filled in
+      expect((await world.engine.session(ids.fresh).state()).status).toBe("active"); // nothing was filled in
       await dialog.getByLabel("Your name").fill("cat");
       await dialog.getByLabel("Reason").fill("The release comes first.");
       await dialog.getByRole("button", { name: "Pause" }).click();
       await page.getByRole("button", { name: "Resume…" }).waitFor();
-      expect((await world.engine.getState(ids.fresh)).status).toBe("paused");
+      expect((await world.engine.session(ids.fresh).state()).status).toBe("paused");
       await page.getByRole("button", { name: "Delete…" }).click();
       await page.getByRole("dialog").getByLabel("Reason").fill("Begun by mistake.");
       expect(tab.problems).toEqual([]);
@@ -322,7 +322,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.stop();
       await tab.page.getByText("The connection is lost.").waitFor();
       const missed = await start("src/missed.ts");
-      await world.engine.completePhase(missed, { phase: 1, evidence: { ...UNDERSTOOD } });
+      await world.engine.session(missed).completePhase(1, { ...UNDERSTOOD });
       await world.start();
       await tab.page
         .getByRole("row", { name: /src\/missed\.ts/ })
@@ -396,14 +396,14 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const end = new AbortController();
       const work = async () => {
         while (!end.signal.aborted) {
-          await world.engine.pause(busy, { operator: "cat" });
-          await world.engine.resume(busy, { operator: "cat" });
+          await world.engine.session(busy).pause({ operator: "cat" });
+          await world.engine.session(busy).resume({ operator: "cat" });
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
       };
       const working = work();
-      await world.engine.completePhase(ids.fresh, { phase: 1, evidence: { ...UNDERSTOOD } });
-      await world.engine.completePhase(ids.fresh, { phase: 2, evidence: { ...PLANNED } });
+      await world.engine.session(ids.fresh).completePhase(1, { ...UNDERSTOOD });
+      await world.engine.session(ids.fresh).completePhase(2, { ...PLANNED });
       try {
         await tab.page.getByText("src/new-thing.ts").waitFor({ timeout: 5000 });
         // What goes on elsewhere is no reason to look at every active session again.

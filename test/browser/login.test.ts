@@ -54,15 +54,15 @@ describe.skipIf(REASON !== "")(`the page behind a login${REASON}`, () => {
     const { sessionId } = await world.engine
       .as({ name: "amy" })
       .start({ workflowType: "change", target: "src/asking.ts" });
-    await world.engine.completePhase(sessionId, { phase: 1, evidence: { ...UNDERSTOOD } });
-    await world.engine.completePhase(sessionId, { phase: 2, evidence: { ...PLANNED } });
+    await world.engine.session(sessionId).completePhase(1, { ...UNDERSTOOD });
+    await world.engine.session(sessionId).completePhase(2, { ...PLANNED });
     const tab = await open();
     const { page, problems } = tab;
     await page.getByLabel("Your token").fill(tokenOf("ann"));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Sessions" }).waitFor();
     problems.splice(0);
-    await tab.visit(`sessions/${sessionId}?answer=${(await world.engine.getApproval(sessionId))?.request}`);
+    await tab.visit(`sessions/${sessionId}?answer=${(await world.engine.session(sessionId).approval())?.request}`);
     const answer = page.getByRole("form", { name: "Your answer" });
     expect(await answer.getByLabel("Your name").count()).toBe(0);
     await answer.getByRole("button", { name: "Approve" }).click();
@@ -72,7 +72,7 @@ describe.skipIf(REASON !== "")(`the page behind a login${REASON}`, () => {
     await page.getByRole("dialog").getByLabel("Reason").fill("Lunch.");
     await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
     await page.getByText("paused").first().waitFor();
-    const events = (await world.engine.commits(sessionId)).flatMap((commit) => commit.events);
+    const events = (await world.engine.session(sessionId).commits()).flatMap((commit) => commit.events);
     expect(events).toContainEqual(expect.objectContaining({ type: "approved", by: "ann" }));
     expect(events).toContainEqual(expect.objectContaining({ type: "paused", operator: "ann" }));
     expect(problems).toEqual([]);

@@ -71,7 +71,7 @@ describe.skipIf(REASON !== "")(`approval by passkey${REASON}`, () => {
     const content = new MemoryContent({ sources: { asking: askingFiles } });
     const engine = createEngine({ storage, content, approvers: current });
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
 
     const url = await inspect(["--state", state, "--approvers", approvers]);
     const { origin } = new URL(url);
@@ -104,8 +104,8 @@ describe.skipIf(REASON !== "")(`approval by passkey${REASON}`, () => {
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("Nothing waits for a person.").waitFor();
 
-    expect((await engine.getState(sessionId)).currentPhase).toBe(2);
-    const { approvals } = await engine.audit(sessionId);
+    expect((await engine.session(sessionId).state()).currentPhase).toBe(2);
+    const { approvals } = await engine.session(sessionId).audit();
     expect(approvals).toMatchObject([{ by: "ann", authenticated: true, key: { kind: "passkey" } }]);
     expect(problems).toEqual([]);
 

@@ -52,8 +52,8 @@ async function fill({ engine, start }: Host, count: number): Promise<void> {
   const one = async (index: number) => {
     const id = await start(`src/${index}.ts`);
     if (index % 3 === 0) return;
-    await engine.completePhase(id, { phase: 1, evidence: built });
-    if (index % 3 === 1) await engine.completePhase(id, { phase: 2, evidence: {} });
+    await engine.session(id).completePhase(1, built);
+    if (index % 3 === 1) await engine.session(id).completePhase(2, {});
   };
   for (let from = 0; from < count; from += AT_ONCE) {
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, index) => one(from + index)));
@@ -63,25 +63,25 @@ async function fill({ engine, start }: Host, count: number): Promise<void> {
 /** Makes two sessions that are stuck in each of five ways. */
 async function getStuck({ engine, asking, routed, start }: Host) {
   const spent = await start("spent");
-  await engine.completePhase(spent, { phase: 1, evidence: {} });
-  const { instanceId: undug } = await routed.start({ workflow: "GARDEN" });
-  await routed.advance(undug, { report: { status: "success" } });
+  await engine.session(spent).completePhase(1, {});
+  const { sessionId: undug } = await routed.start({ workflow: "GARDEN" });
+  await routed.session(undug).advance({ report: { status: "success" } });
 
   const asks: string[] = [];
   for (const target of ["one", "two"]) {
     const { sessionId } = await asking.start({ workflowType: "asking", target });
-    await asking.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await asking.session(sessionId).completePhase(1, { tests_pass: true });
     asks.push(sessionId);
   }
 
   const unable = [await start("unable/one"), await start("unable/two")];
   for (const id of unable)
-    await engine.requestWaiver(id, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    await engine.session(id).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
 
   const paused = await start("paused");
-  await engine.pause(paused, { note: "back after lunch" });
-  const { instanceId: suspended } = await routed.start({ workflow: "GARDEN" });
-  await routed.suspend(suspended, { reason: "rain" });
+  await engine.session(paused).pause({ note: "back after lunch" });
+  const { sessionId: suspended } = await routed.start({ workflow: "GARDEN" });
+  await routed.session(suspended).suspend({ reason: "rain" });
 
   const left = [await start("left/one"), await start("left/two")];
   return { spent: [spent, undug], asks, unable, paused: [paused, suspended], left };
@@ -124,8 +124,8 @@ describe.each(Object.keys(STATES))("an operator's afternoon on %s", (kind) => {
     expect(await found("--waiting", "host")).toEqual([...stuck.spent].sort());
     await done("retry", stuck.spent, ...BY);
     const [spent = "", undug = ""] = stuck.spent;
-    expect(await host.engine.completePhase(spent, { phase: 1, evidence: built })).toMatchObject({ passed: true });
-    expect((await host.routed.advance(undug, DUG)).nextStep.name).toBe("Sow");
+    expect(await host.engine.session(spent).completePhase(1, built)).toMatchObject({ passed: true });
+    expect((await host.routed.session(undug).advance(DUG)).nextStep.name).toBe("Sow");
 
     // Evidence that waits for an approval.
     expect(await found("--waiting", "approval", "--workflow", "asking")).toEqual([...stuck.asks].sort());
@@ -149,15 +149,15 @@ describe.each(Object.keys(STATES))("an operator's afternoon on %s", (kind) => {
       const waive = ["--by", "ann", "--yes", "--request", awaitingWaiver.request];
       expect(await cli("waive", id, ...waive)).toMatchObject({ code: 0 });
       const evidence = { summary: "without a runner" };
-      expect(await host.engine.completePhase(id, { phase: 1, evidence })).toMatchObject({ passed: true });
+      expect(await host.engine.session(id).completePhase(1, evidence)).toMatchObject({ passed: true });
     }
 
     // Sessions that were paused and forgotten.
     expect(await found("--status", "paused", "--older-than", "2d")).toEqual([...stuck.paused].sort());
     await done("resume", stuck.paused, ...BY);
     const [paused = "", suspended = ""] = stuck.paused;
-    expect(await host.engine.completePhase(paused, { phase: 1, evidence: built })).toMatchObject({ passed: true });
-    expect((await host.routed.advance(suspended, DUG)).nextStep.name).toBe("Sow");
+    expect(await host.engine.session(paused).completePhase(1, built)).toMatchObject({ passed: true });
+    expect((await host.routed.session(suspended).advance(DUG)).nextStep.name).toBe("Sow");
 
     // Sessions whose agent has left: nothing waits, nothing happens.
     expect(await found("--stuck", "--older-than", "2d")).toEqual([...stuck.left].sort());
@@ -165,7 +165,7 @@ describe.each(Object.keys(STATES))("an operator's afternoon on %s", (kind) => {
     await done("skip", [one], ...BY, "--phase", "1");
     await done("override", [two], ...BY, "--phase", "1");
     for (const id of stuck.left) {
-      expect(await host.engine.completePhase(id, { phase: 2, evidence: {} })).toMatchObject({ passed: true });
+      expect(await host.engine.session(id).completePhase(2, {})).toMatchObject({ passed: true });
     }
 
     expect(await found("--waiting")).toEqual([]);

@@ -83,7 +83,7 @@ describe.skipIf(!hasScript)(`phasegate at a real terminal (by \`script\` of util
     const { args, engine, sessionId, standing } = await session();
     const terminal = atTerminal(["approve", ...args]);
     await terminal.until("[y/N] ");
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, but: "other" } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true, but: "other" });
     terminal.type("y\r");
     expect(await terminal.ended).toBe(1);
     expect(terminal.output()).toContain("waits for an approval of other evidence");

@@ -19,7 +19,7 @@ describe("phasegate approve", () => {
     expect(stdout).toMatch(/\nApproved by ann: phase 1 has passed, phase 2 is next.\n$/);
     expect(code).toBe(0);
     expect(await standing()).toMatchObject({ currentPhase: 2, awaitingApproval: false });
-    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
     const again = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is active") });
   });
@@ -37,7 +37,7 @@ describe("phasegate approve", () => {
       const { state, sessionId, keyFile, approvers, evidenceHash, engine } = await waitingSession({}, undefined, more);
       const flags = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--yes", ...args];
       const { stdout } = await run("approve", sessionId, ...flags, "--evidence-hash", evidenceHash);
-      const submit = () => engine.completePhase(sessionId, { phase: 2, evidence: { done: true } });
+      const submit = () => engine.session(sessionId).completePhase(2, { done: true });
       return { stdout, engine, sessionId, submit };
     };
     await change("before");
@@ -47,7 +47,7 @@ describe("phasegate approve", () => {
     );
     await change("after");
     expect(JSON.stringify(await blind.submit())).toContain("nothing was recorded; retry_phase records it again");
-    await blind.engine.retryPhase(blind.sessionId, { phase: 2, by: "agent" });
+    await blind.engine.session(blind.sessionId).retryPhase(2, { by: "agent" });
     await change("after that");
     expect(await blind.submit()).toMatchObject({ passed: true });
     const seeing = await approve(["--project", project]);
@@ -143,7 +143,9 @@ describe("phasegate approve", () => {
     const { state, sessionId, keyFile, evidenceHash, engine, keys } = await waitingSession();
     const forged = ["--approver", `ann=${keys.eve.publicKey}`, "--yes", "--evidence-hash", evidenceHash];
     expect((await run("approve", sessionId, "--state", state, "--key", await keyFile("eve"), ...forged)).code).toBe(0);
-    await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not accept");
+    await expect(engine.session(sessionId).phase()).rejects.toThrow(
+      "an approval by ann that this host does not accept",
+    );
   });
 
   it("refuses a key file that others can read, and one without a key", async ({ skip }) => {
@@ -308,7 +310,7 @@ describe("phasegate waive", () => {
     const { engine, sessionId, keys, approvers, state, keyFile } = made;
     const { evidenceHash } = made;
     const note = "first say what can't be done";
-    const question = await engine.getApproval(sessionId);
+    const question = await engine.session(sessionId).approval();
     if (question === undefined) throw new Error("nothing waits");
     const signature = await signApproval(question, {
       decision: "deny",
@@ -316,8 +318,10 @@ describe("phasegate waive", () => {
       note,
       privateKey: keys.ann.privateKey,
     });
-    await engine.deny(sessionId, { by: "ann", note, evidenceHash, signature });
-    const asked = await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "there are none" });
+    await engine.session(sessionId).deny({ by: "ann", note, evidenceHash, signature });
+    const asked = await engine
+      .session(sessionId)
+      .requestWaiver(1, { fields: ["tests_pass"], reason: "there are none" });
     const flags = async (name: "ann" | "eve") => [
       ...["--state", state, "--key", await keyFile(name), "--approvers", approvers],
       ...["--yes", "--request", asked.request],
@@ -332,7 +336,7 @@ describe("phasegate waive", () => {
     expect(stdout).toContain("Reason\n  │ there are none\n");
     expect(stdout).toMatch(/approvers +ann, bob\n/);
     expect(code).toBe(0);
-    const { waived } = await engine.getState(sessionId);
+    const { waived } = await engine.session(sessionId).state();
     expect(waived).toMatchObject([{ by: "ann", note: "fine", authenticated: true }]);
   });
 

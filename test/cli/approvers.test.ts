@@ -161,19 +161,19 @@ describe("a running server", () => {
     const device = await Authenticator.make();
     const sign = () => device.sign(question, { decision: "approve", by: "ann" });
     const word = async () => ({ by: "ann", evidenceHash: question.evidenceHash, signature: await sign() });
-    expect(await failure(engine.approve(sessionId, await word()))).toMatchObject({
+    expect(await failure(engine.session(sessionId).approve(await word()))).toMatchObject({
       details: { reason: "unknown_approver" },
     });
     const approvers = new ApproversFile(file);
     const { secret } = await approvers.invite("ann", 60_000);
     await approvers.accept(secret, device.passkey());
-    expect(await engine.approve(sessionId, await word())).toMatchObject({ passed: true, authenticated: true });
-    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await engine.session(sessionId).approve(await word())).toMatchObject({ passed: true, authenticated: true });
+    expect(await engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
     const { secret: bobs } = await approvers.invite("bob", 60_000);
     await approvers.accept(bobs, (await Authenticator.make()).passkey());
     await approvers.remove("ann");
-    expect(await failure(engine.getPhase(sessionId))).toMatchObject({ details: { reason: "unknown_approver" } });
-    expect((await engine.getState(sessionId)).head.phase).toBe(1);
+    expect(await failure(engine.session(sessionId).phase())).toMatchObject({ details: { reason: "unknown_approver" } });
+    expect((await engine.session(sessionId).state()).head.phase).toBe(1);
   });
 
   it("keeps its approvers if their file can't be read any more, and reports it once", async () => {
@@ -212,13 +212,13 @@ describe("an approval by passkey", () => {
     const { approvers: current } = await readCurrentTrust({ approvers }, () => {});
     const { engine } = await makeAskingOn(state, current);
     const approve = async (counter: number) => {
-      const question = await engine.getApproval(sessionId);
+      const question = await engine.session(sessionId).approval();
       if (question === undefined) throw new Error("nothing waits");
       const signature = await device.sign(question, { decision: "approve", by: "ann" }, { counter });
-      await engine.approve(sessionId, { by: "ann", evidenceHash: question.evidenceHash, signature });
+      await engine.session(sessionId).approve({ by: "ann", evidenceHash: question.evidenceHash, signature });
     };
     await approve(7);
-    await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(2, { tests_pass: true });
     await approve(3);
     const other = join(root, "other");
     const file = join(root, "sessions.jsonl");

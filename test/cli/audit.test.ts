@@ -89,7 +89,7 @@ describe("phasegate audit", () => {
     const word = ["--key", await keyFile("ann"), "--yes", "--evidence-hash", "x"];
     const without = await run("approve", sessionId, "--state", state, "--approvers", approvers, ...word);
     expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining("was changed") });
-    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
   });
 
   it("refuses an invalid receipt, and one of another session", async () => {

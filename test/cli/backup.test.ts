@@ -26,7 +26,7 @@ describe("phasegate backup", () => {
     });
     expect((await run("sessions", "--state", backup)).stdout).toBe((await run("sessions", "--state", state)).stdout);
     const storage = await FileStorage.open(state);
-    await makeEngine({ storage }).engine.resume(ids.odd);
+    await makeEngine({ storage }).engine.session(ids.odd).resume();
     await storage.close();
     expect((await run("backup", backup, "--state", state)).stdout).toBe("backed up 4 sessions, 1 new commit\n");
     expect((await run("backup", backup, "--state", state)).stdout).toBe("backed up 4 sessions, 0 new commits\n");

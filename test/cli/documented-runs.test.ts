@@ -264,8 +264,8 @@ async function completedLongAgo(): Promise<Replacements> {
   const content = new FileContent({ roots: ["workflows"] });
   const engine = createEngine({ storage: await FileStorage.open(".phasegate"), content, clock });
   const { sessionId } = await engine.start({ workflowType: "DEPLOY", target: "src/a.ts" });
-  await engine.completePhase(sessionId, { phase: 1, evidence: { done: true } });
-  expect(await engine.getState(sessionId)).toMatchObject({ status: "completed" });
+  await engine.session(sessionId).completePhase(1, { done: true });
+  expect(await engine.session(sessionId).state()).toMatchObject({ status: "completed" });
   await engine.close();
   return {};
 }

@@ -198,13 +198,13 @@ describe("files as people write them", () => {
     expect(await ask("get_workflow_status", { instance_id })).toMatchObject({ current_step_name: "Finish" });
     await client.close();
     const refusals = log.filter(({ msg }) => msg === "refused");
-    expect(refusals.map(({ operation, code, instanceId }) => [operation, code, instanceId])).toEqual([
+    expect(refusals.map(({ operation, code, sessionId }) => [operation, code, sessionId])).toEqual([
       ["routed start", "DECIDER_FAILED", undefined],
       ["routed advance", "STEP_NOT_CURRENT", instance_id],
       ["routed advance", "INVALID_INPUT", instance_id],
     ]);
     expect(log.find(({ msg }) => msg === "completed")).toMatchObject({
-      instanceId: instance_id,
+      sessionId: instance_id,
       milliseconds: expect.any(Number),
     });
     expect(JSON.stringify(log)).not.toContain("secret words");

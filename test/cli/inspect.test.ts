@@ -74,7 +74,7 @@ describe("phasegate inspect", () => {
     const end = new AbortController();
     const stream = await fetch(`${origin}/api/events`, { headers: pass, signal: end.signal });
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
     let text = "";
     while (!text.includes('"waitsFor":["approval"]')) text += (await reader?.read())?.value ?? "";
     expect((await get<Inbox>("inbox")).items).toMatchObject([{ sessionId, what: "approval" }]);

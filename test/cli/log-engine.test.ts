@@ -31,9 +31,9 @@ describe("the log of a server", () => {
     const { log, lines } = logAt("info");
     logPhased(engine, log);
     const id = await startTwoPhases(engine);
-    await engine.completePhase(id, { phase: 1, evidence: { summary: 42, tests_pass: "secret" } });
-    await engine.completePhase(id, { phase: 1, evidence: { ...built, summary: "secret" } });
-    await engine.pause(id, { note: "lunch" });
+    await engine.session(id).completePhase(1, { summary: 42, tests_pass: "secret" });
+    await engine.session(id).completePhase(1, { ...built, summary: "secret" });
+    await engine.session(id).pause({ note: "lunch" });
     const found = lines();
     expect(found.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
       "info started",

@@ -99,11 +99,11 @@ describe("phasegate new", () => {
     });
     const { sessionId } = await engine.start({ workflowType: "walked", target: "notes.md" });
     const first = { summary: "The parser was split in two", notes: "notes.md" };
-    const refused = await engine.completePhase(sessionId, { phase: 1, evidence: first });
+    const refused = await engine.session(sessionId).completePhase(1, first);
     expect(refused).toMatchObject({ passed: false, problems: [{ field: "notes" }] });
     await writeFile(join(root, "project/notes.md"), "Notes");
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence: first })).toMatchObject({ passed: true });
-    const last = await engine.completePhase(sessionId, { phase: 2, evidence: { checked: true, files: ["notes.md"] } });
+    expect(await engine.session(sessionId).completePhase(1, first)).toMatchObject({ passed: true });
+    const last = await engine.session(sessionId).completePhase(2, { checked: true, files: ["notes.md"] });
     expect(last).toMatchObject({ passed: true, nextPhase: null });
   });
 
@@ -116,11 +116,11 @@ describe("phasegate new", () => {
       plans: new FilePlans({ root }),
     });
     const { sessionId } = await engine.start({ workflowType: "planned", target: "planned/example-tasks.md" });
-    await engine.completePhase(sessionId, { phase: 0, evidence: { tasks_read: 3 } });
-    const { content } = await engine.getPhase(sessionId, 1);
+    await engine.session(sessionId).completePhase(0, { tasks_read: 3 });
+    const { content } = await engine.session(sessionId).phase(1);
     expect(content.text).toContain("# Phase 1: Prepare\n\nSay what is to be reached in this phase.\n\nIt has 2 tasks.");
     const evidence = { tasks_completed: ["1.1", "1.2"], validation_gate: { "1": true } };
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).completePhase(1, evidence)).toMatchObject({ passed: true });
     expect(await readFile(join(root, "planned/example-tasks.md"), "utf8")).toContain("- [x] **Task 1.1**");
   });
 

@@ -27,7 +27,7 @@ async function aState() {
   const start = async (target: string) => (await engine.start({ workflowType: "two_phases", target })).sessionId;
   const failed = async (target: string) => {
     const id = await start(target);
-    await engine.completePhase(id, { phase: 1, evidence: { summary: `no ${ESC}` } });
+    await engine.session(id).completePhase(1, { summary: `no ${ESC}` });
     return id;
   };
   const cli = (command: string, ...args: string[]) => run(command, ...args, "--state", state);
@@ -38,18 +38,18 @@ describe("phasegate retry", () => {
   it("grants more attempts than the agent has, and is shown as done by the host", async () => {
     const { engine, failed, cli } = await aState();
     const id = await failed("a");
-    await engine.retryPhase(id, { phase: 1, by: "agent" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
-    await expect(engine.retryPhase(id, { phase: 1, by: "agent" })).rejects.toMatchObject({
+    await engine.session(id).retryPhase(1, { by: "agent" });
+    await engine.session(id).completePhase(1, {});
+    await expect(engine.session(id).retryPhase(1, { by: "agent" })).rejects.toMatchObject({
       code: "ATTEMPTS_EXHAUSTED",
     });
     const done = await cli("retry", id, ...BY);
     expect(done).toEqual({ code: 0, stderr: "", stdout: `${id}: phase 1 may be tried again\n` });
-    expect(await engine.getState(id)).toMatchObject({ status: "active", exhausted: false });
+    expect(await engine.session(id).state()).toMatchObject({ status: "active", exhausted: false });
     const shown = await cli("show", id);
     expect(shown.stdout).toContain("retried by ann\\u001b[31m: the disk \\u001b[31mwas full");
     expect(shown.stdout).not.toContain(ESC);
-    expect(await engine.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(await engine.session(id).completePhase(1, built)).toMatchObject({ passed: true });
   });
 
   it("does the others if one of several is refused, and says which in JSON", async () => {
@@ -84,16 +84,16 @@ describe("phasegate retry", () => {
   it("grants more attempts after a rollback too, whatever limit the server has", async () => {
     const { engine, cli } = await aState();
     const { sessionId: id } = await engine.start({ workflowType: "two_phases", target: "a" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
-    await engine.retryPhase(id, { phase: 1, by: "agent" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
-    await engine.skipPhase(id, { phase: 1, by: "ann", reason: "known" });
-    await engine.rollback(id, { to: 1 });
-    await expect(engine.completePhase(id, { phase: 1, evidence: built })).rejects.toMatchObject({
+    await engine.session(id).completePhase(1, {});
+    await engine.session(id).retryPhase(1, { by: "agent" });
+    await engine.session(id).completePhase(1, {});
+    await engine.session(id).skipPhase(1, { by: "ann", reason: "known" });
+    await engine.session(id).rollback(1);
+    await expect(engine.session(id).completePhase(1, built)).rejects.toMatchObject({
       code: "ATTEMPTS_EXHAUSTED",
     });
     expect(await cli("retry", id, ...BY)).toMatchObject({ code: 0, stderr: "" });
-    expect(await engine.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(await engine.session(id).completePhase(1, built)).toMatchObject({ passed: true });
     expect(await cli("retry", id, ...BY)).toMatchObject({ code: 1 });
   });
 
@@ -122,7 +122,7 @@ describe("phasegate skip and override", () => {
     expect(skip.stdout).not.toContain(ESC);
     const over = await cli("override", two, ...BY, "--phase", "1");
     expect(over.stdout).toBe(`${two}: phase 1 passed without evidence; phase 2 is next\n`);
-    const history = [...(await engine.history(one)), ...(await engine.history(two))];
+    const history = [...(await engine.session(one).history()), ...(await engine.session(two).history())];
     expect(history).toMatchObject([
       { status: "skipped", by: `ann${ESC}`, reason: `the disk ${ESC}was full` },
       { status: "active" },
@@ -154,7 +154,7 @@ describe("phasegate suspend and resume", () => {
     const { engine, start, cli } = await aState();
     const id = await start("a");
     expect((await cli("suspend", id, ...BY)).stdout).toBe(`${id}: paused in phase 1\n`);
-    expect(await engine.getState(id)).toMatchObject({ status: "paused" });
+    expect(await engine.session(id).state()).toMatchObject({ status: "paused" });
     expect(await cli("suspend", id, ...BY)).toMatchObject({ code: 1 });
     expect((await cli("resume", id, ...BY)).stdout).toMatch(/: active in phase 1, after \d+s\n$/);
     expect(await cli("resume", id, ...BY)).toMatchObject({ code: 1 });
@@ -170,13 +170,13 @@ describe("an instance of a routed workflow", () => {
       decider: new ScriptedDecider(["Sow"]),
       limits: { maxAttempts: 1 },
     });
-    const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
     expect((await cli("suspend", id, ...BY)).stdout).toBe(`${id}: suspended at Dig\n`);
     const early = await cli("retry", id, ...BY);
     expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining("retry is not possible") });
     expect(early.stderr).toContain("Possible now: phasegate resume, phasegate delete.");
     expect((await cli("resume", id, ...BY)).stdout).toBe(`${id}: runs again at Dig\n`);
-    await engine.advance(id, { report: { status: "success", details: { depth: `deep ${ESC}` } } });
+    await engine.session(id).advance({ report: { status: "success", details: { depth: `deep ${ESC}` } } });
     for (const option of [["--phase", "1"], ["--reset"]]) {
       const phased = await cli("retry", id, ...BY, ...option);
       expect(phased).toMatchObject({ code: 2, stderr: expect.stringContaining(`${option[0]} is for phased sessions`) });
@@ -284,7 +284,7 @@ describe("phasegate sync", () => {
     const options = { spec_path: "specs" };
     const { sessionId: id } = await engine.start({ workflowType: "planned", target: "specs", options });
     await writeFile(join(project, "specs/tasks.md"), PLAN.replace("- [ ] reviewed\n", ""));
-    await expect(engine.syncPlan(id, { by: "agent" })).rejects.toMatchObject({
+    await expect(engine.session(id).syncPlan({ by: "agent" })).rejects.toMatchObject({
       code: "NOT_ALLOWED",
       remedy: expect.stringContaining("phasegate sync"),
     });
@@ -293,8 +293,8 @@ describe("phasegate sync", () => {
     expect(preview).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing was changed") });
     const done = await run("sync", id, ...BY, "--json", ...flags);
     expect(JSON.parse(done.stdout).done).toMatchObject([{ sessionId: id, changed: true, takenAway: 1 }]);
-    expect(await engine.syncPlan(id, { by: "agent" })).toMatchObject({ changed: false });
-    expect((await engine.getPhase(id)).contentChanged).toBe(false);
+    expect(await engine.session(id).syncPlan({ by: "agent" })).toMatchObject({ changed: false });
+    expect((await engine.session(id).phase()).contentChanged).toBe(false);
     expect(await run("sync", id, "--by", "ann", "--state", state)).toMatchObject({ code: 2 });
     const { stdout } = await run("show", id, "--state", state);
     expect(stdout).toContain("plan synced by ann\\u001b[31m: the disk");

@@ -77,7 +77,7 @@ describe("an operator, next to a server", () => {
     });
     const start = async (target: string) => (await engine.start({ workflowType: "small", target })).sessionId;
     const [kept, failed] = [await start("kept"), await start("failed")];
-    await engine.completePhase(failed, { phase: 1, evidence: {} });
+    await engine.session(failed).completePhase(1, {});
     await engine.close();
     await new Promise((resolve) => setTimeout(resolve, 5));
     const { ask, log } = await connectToServe([...flags, "--cleanup-after", "failed=0s,active=7d"]);

@@ -28,9 +28,9 @@ async function digging() {
     decider,
     approvers: known,
   });
-  const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
-  await engine.advance(id, { report: { status: "success", message: "nothing dug" } });
-  const asked = await engine.advance(id, DUG);
+  const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
+  await engine.session(id).advance({ report: { status: "success", message: "nothing dug" } });
+  const asked = await engine.session(id).advance(DUG);
   const hash = asked.awaiting?.evidenceHash ?? "";
   const word = (command: "approve" | "deny", ...more: string[]) =>
     run(command, id, "--state", state, "--key", keyFile, "--yes", "--evidence-hash", hash, ...more);
@@ -72,7 +72,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     expect(yes).toMatchObject({ code: 0, stderr: "" });
     const again = await word("approve", "--approvers", approvers);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is RUNNING") });
-    expect((await engine.advance(id, DUG)).nextStep.name).toBe("Sow");
+    expect((await engine.session(id).advance(DUG)).nextStep.name).toBe("Sow");
     const audit = await run("audit", id, "--state", state, "--approvers", approvers);
     expect(audit.stdout).toMatch(
       /^intact: 5 commits, .*\n {2}step Dig approved by ann, .*, commit 4: signed, accepted\n$/,
@@ -87,7 +87,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     expect(await word("deny", "--approvers", approvers)).toMatchObject({ code: 2 });
     const no = await word("deny", "--approvers", approvers, "--note", "deeper");
     expect(no).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nDenied by ann: Dig needs to be fixed.\n$/) });
-    expect((await engine.history(id)).at(-1)?.reason).toBe("denied by ann: deeper");
+    expect((await engine.session(id).history()).at(-1)?.reason).toBe("denied by ann: deeper");
     expect((await run("audit", id, "--state", state, "--approvers", approvers)).stdout).toMatch(/^intact: 4 commits/);
   });
 
@@ -99,7 +99,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     expect(await run("approve", id, "--state", state, ...forged)).toMatchObject({ code: 0 });
     const told: string[] = [];
     engine.on("security", ({ code }) => told.push(code));
-    await expect(engine.advance(id, DUG)).rejects.toMatchObject({
+    await expect(engine.session(id).advance(DUG)).rejects.toMatchObject({
       code: "APPROVAL_REFUSED",
       details: { reason: "signature" },
     });
@@ -107,7 +107,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     expect(decider.requests).toEqual([]);
     const audit = await run("audit", id, "--state", state, "--approvers", approvers);
     expect(audit).toMatchObject({ code: 1, stdout: expect.stringContaining("NOT accepted: signature") });
-    const asked = await engine.resume(id, { assumedStep: "Dig", ...DUG });
+    const asked = await engine.session(id).resume({ assumedStep: "Dig", ...DUG });
     expect(asked).toMatchObject({ awaiting: { step: "Dig", evidence: { depth: 20 } } });
     expect(decider.requests).toEqual([]);
   });

@@ -25,10 +25,10 @@ async function stateOf(work: (engine: Engine, clock: FakeClock) => Promise<unkno
 async function paused(engine: Engine, clock: FakeClock): Promise<string> {
   const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
   clock.advance(125_000);
-  await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "\u001b[31mx" } });
+  await engine.session(sessionId).completePhase(1, { summary: "\u001b[31mx" });
   clock.advance(60_000);
-  await engine.completePhase(sessionId, { phase: 1, evidence: built });
-  await engine.pause(sessionId, { note: "waiting for a key" });
+  await engine.session(sessionId).completePhase(1, built);
+  await engine.session(sessionId).pause({ note: "waiting for a key" });
   return sessionId;
 }
 
@@ -91,7 +91,7 @@ describe("phasegate sessions", () => {
       }
       const [, middle] = (await engine.listSessions()).items;
       clock.advance(60_000);
-      await engine.completePhase(middle?.sessionId ?? "", { phase: 1, evidence: built });
+      await engine.session(middle?.sessionId ?? "").completePhase(1, built);
     });
     const targets = async (...flags: string[]) => {
       const { stdout } = await run("sessions", "--state", state, "--json", ...flags);
@@ -199,10 +199,10 @@ describe("phasegate show", () => {
   it("distinguishes failed, skipped and completed phases", async () => {
     const state = await stateOf(async (engine) => {
       const { sessionId: failed } = await engine.start({ workflowType: "two_phases", target: "failed" });
-      for (const _ of "123") await engine.completePhase(failed, { phase: 1, evidence: {} });
+      for (const _ of "123") await engine.session(failed).completePhase(1, {});
       const { sessionId: done } = await engine.start({ workflowType: "two_phases", target: "done" });
-      await engine.skipPhase(done, { phase: 1, by: "me", reason: "known" });
-      await engine.completePhase(done, { phase: 2, evidence: {} });
+      await engine.session(done).skipPhase(1, { by: "me", reason: "known" });
+      await engine.session(done).completePhase(2, {});
     });
     const failed = await run("show", idOn("two_phases_failed", 1), "--state", state);
     expect(failed.stdout).toMatch(/status {4}failed, in phase 1\n[\s\S]*├─ ✗ Phase 1[\s\S]*└─ ○ Phase 2/);
@@ -214,7 +214,7 @@ describe("phasegate show", () => {
     const long = { ...built, log: Array.from({ length: 500 }, (_, line) => `line ${line} \u001b[31m`) };
     const state = await stateOf(async (engine) => {
       const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
-      await engine.completePhase(sessionId, { phase: 1, evidence: long });
+      await engine.session(sessionId).completePhase(1, long);
     });
     const cut = await run("show", ID, "--state", state);
     expect(cut.stdout).toMatch(/… [\d]+ more characters: --full shows them all/);

@@ -36,14 +36,17 @@ async function someWork(engine: Engine, clock: FakeClock): Promise<void> {
   const start = async (target: string) => (await engine.start({ workflowType: "two_phases", target })).sessionId;
   const [done, paused] = [await start("a"), await start("b"), await start("c")];
   clock.advance(125_000);
-  await engine.completePhase(done, { phase: 1, evidence: { summary: "x", tests_pass: false } });
-  await engine.completePhase(paused, { phase: 2, evidence: {} }).catch(() => {});
-  const { request } = await engine.requestWaiver(done, { phase: 1, fields: ["tests_pass"], reason: "there are none" });
-  await engine.waive(done, { by: "ann", request });
-  await engine.completePhase(done, { phase: 1, evidence: { summary: built.summary } });
+  await engine.session(done).completePhase(1, { summary: "x", tests_pass: false });
+  await engine
+    .session(paused)
+    .completePhase(2, {})
+    .catch(() => {});
+  const { request } = await engine.session(done).requestWaiver(1, { fields: ["tests_pass"], reason: "there are none" });
+  await engine.session(done).waive({ by: "ann", request });
+  await engine.session(done).completePhase(1, { summary: built.summary });
   clock.advance(60_000);
-  await engine.completePhase(done, { phase: 2, evidence: {} });
-  await engine.pause(paused);
+  await engine.session(done).completePhase(2, {});
+  await engine.session(paused).pause();
 }
 
 describe("phasegate stats", () => {
@@ -137,7 +140,7 @@ two_phases: 3 sessions
     const state = await stateOf(async (engine) => {
       const { sessionId } = await engine.start({ workflowType: "any", target: "a" });
       const fields = ["\u001b[31mred", "", "b", "c", "d", "e", "f"].map((name) => [name, false]);
-      await engine.completePhase(sessionId, { phase: 1, evidence: Object.fromEntries(fields) });
+      await engine.session(sessionId).completePhase(1, Object.fromEntries(fields));
     }, any);
     const { stdout } = await run("stats", "--state", state);
     expect(stdout).not.toContain("\u001b");

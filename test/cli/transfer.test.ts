@@ -81,7 +81,7 @@ describe("phasegate export and import", () => {
     expect((await readFile(file)).equals(Buffer.from(lines.map((line) => `${line}\n`).join("")))).toBe(true);
     const memory = new MemoryStorage();
     for (const block of await checkLines(file, undefined)) await importBlock(file, block, memory, undefined);
-    const [failed] = await makeEngine({ storage: memory }).engine.errors(ids.large);
+    const [failed] = await makeEngine({ storage: memory }).engine.session(ids.large).errors();
     expect(failed?.phase).toBe(1);
     const raw = { hash: "0".repeat(64), body: "\ud800" };
     expect(JSON.parse(JSON.stringify(raw))).toEqual(raw);
@@ -352,8 +352,8 @@ describe("an import into a state with sessions", () => {
     const there = await FileStorage.open(other);
     const { engine } = makeEngine({ storage: there });
     await copySessions(storage, there);
-    await engine.resume(ids.odd);
-    await engine.deleteSession(ids.done);
+    await engine.session(ids.odd).resume();
+    await engine.session(ids.done).delete();
     const again = await run("import", file, "--state", other);
     expect(again.code).toBe(1);
     expect(again.stdout.split("\n").map((line) => line.replace(/^line \d+: session /, ""))).toEqual([

@@ -24,7 +24,7 @@ async function forged() {
 describe("a session that was approved at a terminal with an unknown key", () => {
   it("is not completed for a host that knows the approvers", async () => {
     const { engine, sessionId } = await forged();
-    expect(await engine.getState(sessionId)).toMatchObject({ status: "active", unapproved: { phase: 1 } });
+    expect(await engine.session(sessionId).state()).toMatchObject({ status: "active", unapproved: { phase: 1 } });
   });
 
   it("is refused to an operator without the approvers, with the option that gives them", async () => {

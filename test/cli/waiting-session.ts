@@ -30,19 +30,19 @@ export async function waitingSession(
   const engine = createEngine({ storage, content, verifiers, ...trust });
   onTestFinished(() => engine.close());
   const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-  await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, ...evidence } });
+  await engine.session(sessionId).completePhase(1, { tests_pass: true, ...evidence });
   // Waits for what is written after the answers, so that it does not interfere with the tests.
   await storage.close();
   const hashKeyFile = join(root, "hash.key");
   await writeFile(hashKeyFile, `${hashKey ?? ""}\n`, { mode: 0o600 });
   await chmod(hashKeyFile, 0o600);
-  const { evidenceHash = "" } = (await engine.getApproval(sessionId)) ?? {};
+  const { evidenceHash = "" } = (await engine.session(sessionId).approval()) ?? {};
   const workflows = join(root, "workflows");
   await writeFiles(join(workflows, "asking"), askingFiles);
   return {
     ...{ root, state, workflows, engine, sessionId, keys, keyFile, evidenceHash, hashKeyFile },
     approvers: join(root, "approvers.json"),
     /** Returns the state of the session, as a server reads it. */
-    standing: () => engine.getState(sessionId),
+    standing: () => engine.session(sessionId).state(),
   };
 }

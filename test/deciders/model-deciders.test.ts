@@ -27,7 +27,7 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     // The schema is sent as a schema, not only as text: the allowed steps are its only names.
     expect(sent).toContain('"enum":["Dig","Sow","Water","FINISH"]');
     expect(exchanges).toMatchObject([
-      { attempt: 1, instanceId: "garden-1", workflow: "GARDEN", operation: "advance", response: reply.text },
+      { attempt: 1, sessionId: "garden-1", workflow: "GARDEN", operation: "advance", response: reply.text },
     ]);
   });
 

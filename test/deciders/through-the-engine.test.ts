@@ -9,7 +9,7 @@ import { decision, KEY, modelServer } from "./model-servers.js";
 /** Starts an instance on a decider, and collects its events and everything that is stored. */
 async function garden(decider: StepDecider) {
   const { engine, storage } = routed(decider);
-  const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
+  const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
   const stored = async () => {
     const commits: unknown[] = [];
     for await (const commit of storage.log(parseSessionId(id))) commits.push(commit);
@@ -30,11 +30,11 @@ describe("a routed engine", () => {
     const { engine, id, stored } = await garden(
       new GeminiDecider({ apiKey: KEY, model: "gemini-test", baseUrl: server.url }),
     );
-    expect(await engine.advance(id, DONE)).toMatchObject({ nextStep: { name: "Sow" }, context: { dug: true } });
+    expect(await engine.session(id).advance(DONE)).toMatchObject({ nextStep: { name: "Sow" }, context: { dug: true } });
     // The engine refuses a step that does not exist, and asks again.
-    expect(await engine.advance(id, DONE)).toMatchObject({ nextStep: { name: "Water" } });
+    expect(await engine.session(id).advance(DONE)).toMatchObject({ nextStep: { name: "Water" } });
     expect(JSON.stringify(server.requests[2]?.body)).toContain("is no step that may follow");
-    expect(await engine.advance(id, DONE)).toMatchObject({ status: "COMPLETED" });
+    expect(await engine.session(id).advance(DONE)).toMatchObject({ status: "COMPLETED" });
     expect(server.requests).toHaveLength(5);
     const log = await stored();
     expect(log).toContain("gemini-test");
@@ -48,10 +48,10 @@ describe("a routed engine", () => {
     const onExchange = (exchange: DeciderExchange) => exchanges.push(exchange);
     const decider = new GeminiDecider({ apiKey: KEY, model: "gemini-test", baseUrl: server.url, onExchange });
     const { engine, id, stored } = await garden(decider);
-    const error = await failure(engine.advance(id, DONE));
+    const error = await failure(engine.session(id).advance(DONE));
     expect(error).toMatchObject({ code: "DECIDER_FAILED", details: { reason: "http", status: 403 } });
-    expect(await engine.status(id)).toMatchObject({ status: "FAILED" });
-    expect(await engine.retry(id)).toMatchObject({ nextStep: { name: "Sow" } });
+    expect(await engine.session(id).state()).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(id).retry()).toMatchObject({ nextStep: { name: "Sow" } });
     const all = `${await stored()}${inspect([error, exchanges, engine, decider], { depth: 20, showHidden: true })}`;
     expect(all).toContain("[redacted] may not");
     expect(all).not.toContain(KEY);
@@ -60,8 +60,8 @@ describe("a routed engine", () => {
   it("runs through the steps in order without a model", async () => {
     const { engine, id } = await garden(new LinearDecider());
     const names: unknown[] = [];
-    for (const _step of [1, 2, 3]) names.push((await engine.advance(id, DONE)).nextStep.name);
+    for (const _step of [1, 2, 3]) names.push((await engine.session(id).advance(DONE)).nextStep.name);
     expect(names).toEqual(["Sow", "Water", "FINISH"]);
-    expect(await engine.status(id)).toMatchObject({ status: "COMPLETED" });
+    expect(await engine.session(id).state()).toMatchObject({ status: "COMPLETED" });
   });
 });

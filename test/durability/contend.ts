@@ -20,7 +20,7 @@ export async function contend(open: (place: string) => Promise<StorageAdapter>):
   for (let index = 0; index < Number(count); index += 1) {
     const sessionId = ids[index % ids.length] ?? "";
     const marker = `${process.pid}-${index}`;
-    await engine.completePhase(sessionId, { phase: 1, evidence: markedEvidence(marker, false) });
+    await engine.session(sessionId).completePhase(1, markedEvidence(marker, false));
     writeSync(1, `${sessionId} ${marker}\n`);
   }
   await engine.close();

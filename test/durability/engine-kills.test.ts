@@ -74,8 +74,8 @@ async function check(place: string, acknowledged: ReadonlyMap<string, ReadonlySe
   const storage = await openStorage(place);
   const engine = lookingEngine(storage);
   for (const id of acknowledged.keys()) {
-    expect(await engine.audit(id)).toMatchObject({ intact: true });
-    const { head } = await engine.getState(id);
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true });
+    const { head } = await engine.session(id).state();
     expect(head.status).toBe("completed");
     expect(await readMarkers(storage, id)).toEqual(STEPS.map((step) => `${head.target}-${step}`));
   }

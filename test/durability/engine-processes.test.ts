@@ -33,7 +33,7 @@ describe.each(Object.entries(DURABLE))("several engines in processes of their ow
       }
       const found: string[] = [];
       for (const id of ids) {
-        expect(await engine.audit(id)).toMatchObject({ intact: true });
+        expect(await engine.session(id).audit()).toMatchObject({ intact: true });
         found.push(...(await readMarkers(storage, id)).map((marker) => `${id} ${marker}`));
       }
       expect(found.sort(), "each acknowledged transition is there once").toEqual(acknowledged.sort());

@@ -35,7 +35,7 @@ async function submit(count: number, ids: readonly string[]): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const sessionId = ids[index % ids.length] ?? "";
     const marker = `${process.pid}-${index}`;
-    await engine.completePhase(sessionId, { phase: 1, evidence: markedEvidence(marker, false) });
+    await engine.session(sessionId).completePhase(1, markedEvidence(marker, false));
     acknowledge(sessionId, marker);
   }
 }
@@ -60,12 +60,12 @@ async function live(key: string): Promise<void> {
   ] as const) {
     const marker = `${key}-${step}`;
     const evidence = markedEvidence(marker, passes, step === "large" ? 100_000 : 10);
-    await engine.completePhase(sessionId, { phase: 1, evidence, idempotencyKey: idempotencyKey(step) });
+    await engine.session(sessionId).completePhase(1, evidence, { idempotencyKey: idempotencyKey(step) });
     acknowledge(sessionId, marker);
   }
-  await engine.pause(sessionId, { idempotencyKey: idempotencyKey("pause") });
-  await engine.resume(sessionId, { idempotencyKey: idempotencyKey("resume") });
+  await engine.session(sessionId).pause({ idempotencyKey: idempotencyKey("pause") });
+  await engine.session(sessionId).resume({ idempotencyKey: idempotencyKey("resume") });
   const evidence = markedEvidence(`${key}-last`, true);
-  await engine.completePhase(sessionId, { phase: 2, evidence, idempotencyKey: idempotencyKey("last") });
+  await engine.session(sessionId).completePhase(2, evidence, { idempotencyKey: idempotencyKey("last") });
   acknowledge(sessionId, `${key}-last`);
 }

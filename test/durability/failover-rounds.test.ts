@@ -197,7 +197,7 @@ async function checkAll(cluster: Cluster, stray: readonly Acknowledged[]) {
   const logs = new Map<string, readonly Commit[]>();
   for (const id of new Set(answers.flat().map((answer) => answer.id))) {
     logs.set(id, await collect(storage.log(parseSessionId(id))));
-    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true });
   }
   // Nothing that was acknowledged is lost, and nothing was done twice.
   const keys = new Map([...logs].map(([id, log]) => [id, keysOf(log)]));

@@ -87,10 +87,10 @@ async function work(chain: string): Promise<void> {
 async function submit(sessionId: string, phase: number, marker: string, leg: number): Promise<void> {
   await delay(Math.random() * 2 * THINKING_MS);
   const request = { phase, evidence: { leg, marker }, idempotencyKey: marker };
-  const first = await persist(() => engine.completePhase(sessionId, request));
+  const first = await persist(() => engine.session(sessionId).completePhase(request.phase, request.evidence));
   acknowledged?.(now(), sessionId, first.version, marker);
   if (Math.random() > 0.25) return;
-  const again = await persist(() => engine.completePhase(sessionId, request));
+  const again = await persist(() => engine.session(sessionId).completePhase(request.phase, request.evidence));
   if (!again.replayed || again.version !== first.version) throw new Error(`${marker}: another answer`);
   acknowledged?.(now(), sessionId, again.version, marker);
 }

@@ -41,13 +41,13 @@ it(`a plan's ticks match its session after each of ${KILLS} kills`, { timeout: 9
     expect((await worker.ended).errors).toBe("");
     const engine = await open();
     for (const [name, sessionId] of sessions) {
-      const { completedPhases, head, plan } = await engine.getState(sessionId);
+      const { completedPhases, head, plan } = await engine.session(sessionId).state();
       if (plan?.ticks !== undefined) behind += 1;
       expect(head.due).toBeUndefined();
       const text = await readFile(join(project, name), "utf8");
       expect(tickedIds(text)).toEqual(completedPhases.flatMap((phase) => [`${phase}.1`, `${phase}.2`]));
       expect(text.replaceAll("[x]", "[ ]"), "nothing else has changed").toBe(THREE_PHASES);
-      expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+      expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
     }
     await engine.close();
   }
@@ -60,9 +60,9 @@ it(`a plan's ticks match its session after each of ${KILLS} kills`, { timeout: 9
   for (const name of left) await utimes(join(project, name), 1, 1);
   const engine = await open();
   for (const sessionId of sessions.values()) {
-    const { head } = await engine.getState(sessionId);
-    if (head.phase === 3) await engine.rollback(sessionId, { to: 1 });
-    else await engine.completePhase(sessionId, { phase: head.phase, evidence: claimOf(head.phase) });
+    const { head } = await engine.session(sessionId).state();
+    if (head.phase === 3) await engine.session(sessionId).rollback(1);
+    else await engine.session(sessionId).completePhase(head.phase, claimOf(head.phase));
   }
   await engine.close();
   expect((await readdir(project)).sort()).toEqual(PLANS.toSorted());

@@ -20,9 +20,9 @@ writeSync(1, "at work\n");
 await Promise.all(
   sessionIds.map(async (sessionId) => {
     for (;;) {
-      const { head } = await engine.getState(sessionId);
-      if (head.phase === 3) await engine.rollback(sessionId, { to: 1 });
-      else await engine.completePhase(sessionId, { phase: head.phase, evidence: claimOf(head.phase) });
+      const { head } = await engine.session(sessionId).state();
+      if (head.phase === 3) await engine.session(sessionId).rollback(1);
+      else await engine.session(sessionId).completePhase(head.phase, claimOf(head.phase));
     }
   }),
 );

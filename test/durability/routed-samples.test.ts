@@ -28,18 +28,18 @@ async function imported(file: string, hashKey?: Uint8Array): Promise<StorageAdap
 /** Checks that every instance passes its audit with all approvals accepted, and can be read completely. */
 async function expectReadable(storage: StorageAdapter, options: Partial<RoutedEngineOptions>) {
   const { engine } = routed(new Script(), { storage, ...options });
-  const { items } = await engine.listInstances();
+  const { items } = await engine.listSessions();
   expect(items.map(({ status }) => status).sort()).toEqual(["active", "active", "completed", "failed", "failed"]);
   const seen = new Set<string>();
   for (const { sessionId } of items) {
-    const audit = await engine.audit(sessionId);
+    const audit = await engine.session(sessionId).audit();
     expect(audit).toMatchObject({ intact: true });
     expect(audit.approvals.filter(({ distrust }) => distrust !== undefined)).toEqual([]);
-    for (const { outcomeStatus, decision } of await engine.history(sessionId)) {
+    for (const { outcomeStatus, decision } of await engine.session(sessionId).history()) {
       seen.add(outcomeStatus);
       if (decision !== undefined) seen.add(`decided ${decision.status}`);
     }
-    expect((await engine.status(sessionId)).instanceId).toBe(sessionId);
+    expect((await engine.session(sessionId).state()).sessionId).toBe(sessionId);
   }
   const usual = ["CANCELLED", "RESUMING", "RETRIED", "STARTED", "SUSPENDED", "failure", "success"];
   expect([...seen].sort()).toEqual([...usual, "decided COMPLETED", "decided RUNNING", "decided SUSPENDED"].sort());
@@ -88,9 +88,9 @@ describe.each(names)("routed instances of %s", (name) => {
     for (const { sessionId, current } of items.filter(({ status }) => status === "active")) {
       const decider = new Script(current === "" ? "Dig" : "Sow");
       const { engine } = routed(decider, { storage });
-      const next = await engine.resume(sessionId, { assumedStep: "Dig", report: { status: "resuming" } });
+      const next = await engine.session(sessionId).resume({ assumedStep: "Dig", report: { status: "resuming" } });
       expect(next).toMatchObject({ status: "RUNNING", currentStep: current === "" ? "Dig" : "Sow" });
-      expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+      expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
     }
   });
 });

@@ -42,11 +42,11 @@ async function expectReadable(
     expect.arrayContaining(["plain", "approved", "verified", "planned"]),
   );
   for (const { sessionId } of items) {
-    const audit = await engine.audit(sessionId);
+    const audit = await engine.session(sessionId).audit();
     expect(audit).toMatchObject({ intact: true });
     expect(audit.approvals.filter(({ distrust }) => distrust !== undefined)).toEqual([]);
-    expect((await engine.history(sessionId)).length).toBeGreaterThan(0);
-    expect((await engine.getFullState(sessionId)).sessionId).toBe(sessionId);
+    expect((await engine.session(sessionId).history()).length).toBeGreaterThan(0);
+    expect((await engine.session(sessionId).fullState()).sessionId).toBe(sessionId);
   }
   return items;
 }
@@ -89,8 +89,8 @@ describe.each(names)("sessions of %s", (name) => {
     const active = items.filter(({ status }) => status === "active");
     expect(active.length).toBeGreaterThan(0);
     for (const { sessionId } of active) {
-      await engine.pause(sessionId);
-      expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+      await engine.session(sessionId).pause();
+      expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
     }
   });
 });

@@ -423,8 +423,8 @@ async function routedWith(changes: Readonly<Record<string, string>>): Promise<st
   const engine = createRoutedEngine({ storage: new MemoryStorage(), workflows, decider: new LinearDecider() });
   await engine.listWorkflows();
   return refusalOf(async () => {
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, { report: { status: "success" } });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance({ report: { status: "success" } });
   });
 }
 

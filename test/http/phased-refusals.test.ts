@@ -355,6 +355,6 @@ describe("a call whose client has gone", () => {
     expect(await refused).toBe("CANCELLED");
     const listed = await (await fetch(`${serving.url}/sessions/list_sessions`)).json();
     expect(listed).toMatchObject({ status: "success", total: 1 });
-    expect(await engine.getState(session_id)).toMatchObject({ status: "active" });
+    expect(await engine.session(session_id).state()).toMatchObject({ status: "active" });
   });
 });

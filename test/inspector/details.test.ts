@@ -33,8 +33,8 @@ async function withDamage(version: number) {
   const storage = new DamagedStorage();
   const house = await makeHouse({}, storage);
   const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/added.ts" });
-  await house.engine.completePhase(sessionId, { phase: 1, evidence: built });
-  await house.engine.pause(sessionId, {});
+  await house.engine.session(sessionId).completePhase(1, built);
+  await house.engine.session(sessionId).pause({});
   const other = await house.engine.start({ workflowType: "two_phases", target: "src/b.ts" });
   storage.broken = { sessionId, version };
   // Another process, which has read nothing before the damage.
@@ -68,14 +68,14 @@ describe("the tasks of a phase", () => {
     const tasks = async () =>
       (await get<PhasedDetail>(`sessions/${sessionId}`)).phases[0]?.tasks.map(({ state }) => state);
     expect(await tasks()).toEqual(["open", "open"]);
-    await engine.completeTask(sessionId, { phase: 1, task: 2, outcome: "given_up", note: "there is no runner" });
+    await engine.session(sessionId).completeTask(1, 2, { outcome: "given_up", note: "there is no runner" });
     expect(await tasks()).toEqual(["open", "given_up"]);
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await engine.session(sessionId).completePhase(1, built);
     expect(await tasks()).toEqual(["open", "given_up"]);
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     expect(await tasks()).toEqual(["open", "open"]);
-    await engine.completeTask(sessionId, { phase: 1, task: 1 });
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await engine.session(sessionId).completeTask(1, 1);
+    await engine.session(sessionId).completePhase(1, built);
     expect(await tasks()).toEqual(["done", "open"]);
   });
 });
@@ -89,20 +89,20 @@ describe("the tasks of a phase of a plan", () => {
     });
     const { get } = await makeHouse({ engine });
     const id = await start(1);
-    const phase = (await engine.getState(id)).currentPhase;
+    const phase = (await engine.session(id).state()).currentPhase;
     const states = async () =>
       (await get<PhasedDetail>(`sessions/${id}`)).phases
         .find(({ number }) => number === phase)
         ?.tasks.map(({ name, state }) => `${name} ${state}`);
-    await engine.completeTask(id, { phase, task: 1 });
-    await engine.completeTask(id, { phase, task: 3, outcome: "given_up", note: "it is not worth it" });
-    await engine.completePhase(id, { phase, evidence: { tasks_completed: ["1"] } });
+    await engine.session(id).completeTask(phase, 1);
+    await engine.session(id).completeTask(phase, 3, { outcome: "given_up", note: "it is not worth it" });
+    await engine.session(id).completePhase(phase, { tasks_completed: ["1"] });
     const asked = { phase, fields: ["tasks_completed.4"], reason: "there is no tool" };
-    const { request } = await engine.requestWaiver(id, asked);
+    const { request } = await engine.session(id).requestWaiver(asked.phase, asked);
     expect(await states()).toEqual(["First done", "Second open", "Third skipped", "Fourth open"]);
-    await engine.waive(id, { by: "ann", request });
+    await engine.session(id).waive({ by: "ann", request });
     expect(await states()).toEqual(["First done", "Second open", "Third skipped", "Fourth waived"]);
-    await engine.completePhase(id, { phase, evidence: { tasks_completed: ["1"] } });
+    await engine.session(id).completePhase(phase, { tasks_completed: ["1"] });
     expect(await states()).toEqual(["First done", "Second open", "Third skipped", "Fourth waived"]);
   });
 });
@@ -123,12 +123,12 @@ describe("an attempt that has passed", () => {
     const { engine } = makeEngine({}, [trimming]);
     const { get } = await makeHouse({ engine });
     const { sessionId } = await engine.start({ workflowType: "trimming", target: "a.md" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { text: "  word " } });
+    await engine.session(sessionId).completePhase(1, { text: "  word " });
     const attempt = () => get<AttemptDetail>(`sessions/${sessionId}/attempts/0`);
     expect(await attempt()).toMatchObject({ evidence: { text: "  word " }, artifact: { text: "word" } });
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     expect(await attempt()).not.toHaveProperty("artifact");
-    await engine.completePhase(sessionId, { phase: 1, evidence: { text: "word" } });
+    await engine.session(sessionId).completePhase(1, { text: "word" });
     const last = await get<AttemptDetail>(`sessions/${sessionId}/attempts/2`);
     expect(last).toMatchObject({ evidence: { text: "word" } });
     expect(last).not.toHaveProperty("artifact");
@@ -139,8 +139,8 @@ describe("a request for a waiver", () => {
   it("shows what was submitted last, and what was wrong with it", async () => {
     const { engine, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false } });
-    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    await engine.session(sessionId).completePhase(1, { tests_pass: false });
+    await engine.session(sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
     expect(await get<Waiting>(`sessions/${sessionId}/waiting`)).toMatchObject({
       what: "waiver",
       evidence: { tests_pass: false },
@@ -155,7 +155,7 @@ describe("what the workflow lets the host do", () => {
     const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
     const may = async () => (await get<PhasedDetail>(`sessions/${sessionId}`)).may;
     expect(await may()).toEqual({ skip: true, override: true });
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await engine.session(sessionId).completePhase(1, built);
     expect(await may()).toEqual({ skip: false, override: false });
   });
 });

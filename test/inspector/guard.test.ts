@@ -54,7 +54,7 @@ describe("a request", () => {
   it("with the cookie alone, which other servers on this machine get as well, reads and changes nothing", async () => {
     const { send, cookie, pass, write, engine } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    await engine.session(sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
     const { request } = await (await send(`api/sessions/${sessionId}/waiting`, { headers: pass })).json();
     const body = JSON.stringify({ what: "waiver", decision: "approve", by: "ann", request });
     const answer = (key: string) =>
@@ -71,7 +71,7 @@ describe("a request", () => {
       }
     }
     expect((await send("api/sessions", { headers: { cookie } })).status).toBe(401);
-    expect((await engine.getState(sessionId)).waitsForWaiver).toBe(true);
+    expect((await engine.session(sessionId).state()).waitsForWaiver).toBe(true);
     expect((await answer(write["x-phasegate"])).status).toBe(200);
   });
 
@@ -84,7 +84,7 @@ describe("a request", () => {
     const pause = (headers: Record<string, string>) =>
       next.send(`api/sessions/${sessionId}/action`, { method: "POST", headers: { ...write, ...headers }, body });
     expect((await pause(pass)).status).toBe(401);
-    expect((await next.engine.getState(sessionId)).head.status).toBe("active");
+    expect((await next.engine.session(sessionId).state()).head.status).toBe("active");
     expect((await pause(next.pass)).status).toBe(200);
   });
 

@@ -32,9 +32,9 @@ describe("a phased session", () => {
   it("shows its phases, attempts with what changed, and its log", async () => {
     const { engine, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
-    await engine.completeTask(sessionId, { phase: 1, task: 1, note: "parsed" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "one\ntwo\n", tests_pass: false } });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "one\nthree\n", tests_pass: true } });
+    await engine.session(sessionId).completeTask(1, 1, { note: "parsed" });
+    await engine.session(sessionId).completePhase(1, { summary: "one\ntwo\n", tests_pass: false });
+    await engine.session(sessionId).completePhase(1, { summary: "one\nthree\n", tests_pass: true });
 
     const detail = await get<SessionDetail>(`sessions/${sessionId}`);
     expect(detail).toMatchObject({ kind: "phased", workflowName: "Two phases" });
@@ -70,9 +70,9 @@ describe("a phased session", () => {
     const storage = new CountedStorage();
     const { engine, get } = await makeHouse({}, storage);
     const working = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
-    await engine.completePhase(working.sessionId, { phase: 1, evidence: built });
+    await engine.session(working.sessionId).completePhase(1, built);
     const asking = await engine.start({ workflowType: "asking", target: "src/b.ts" });
-    await engine.completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(asking.sessionId).completePhase(1, { tests_pass: true });
     for (const { sessionId } of [working, asking]) {
       storage.wholeLogs = 0;
       await get(`sessions/${sessionId}`);
@@ -90,9 +90,9 @@ describe("a phased session", () => {
 describe("a routed session", () => {
   it("shows the way it went over the graph", async () => {
     const { routed, get } = await makeHouse();
-    const { instanceId } = await routed.start({ workflow: "GARDEN" });
-    await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
-    const detail = await get<SessionDetail>(`sessions/${instanceId}`);
+    const { sessionId } = await routed.start({ workflow: "GARDEN" });
+    await routed.session(sessionId).advance({ report: { status: "success", details: { depth: 20 } } });
+    const detail = await get<SessionDetail>(`sessions/${sessionId}`);
     expect(detail).toMatchObject({
       kind: "routed",
       entries: [{ stepName: "Dig", determinedNextStep: "Sow" }],
@@ -111,7 +111,7 @@ describe("the inbox", () => {
   it("has what waits, and takes answers to exactly that", async () => {
     const { engine, get, post } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
     const [waiting] = (await get<Inbox>("inbox")).items;
     expect(waiting).toMatchObject({
       what: "approval",
@@ -138,7 +138,7 @@ describe("the inbox", () => {
     expect((await get<Inbox>("inbox")).items).toEqual([]);
     await expect(get(`sessions/${sessionId}/waiting`)).rejects.toThrow("404");
 
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, more: 1 } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true, more: 1 });
     const again = await get<Waiting>(`sessions/${sessionId}/waiting`);
     expect(again).toMatchObject({
       differences: [{ path: "more", after: "1" }],
@@ -146,13 +146,13 @@ describe("the inbox", () => {
     });
     const approval = { ...said, decision: "approve", request: again.request, evidenceHash: again.evidenceHash };
     expect(await (await post(`sessions/${sessionId}/answer`, approval)).json()).toEqual({ status: "passed" });
-    expect((await engine.getState(sessionId)).currentPhase).toBe(2);
+    expect((await engine.session(sessionId).state()).currentPhase).toBe(2);
   });
 
   it("has requests for waivers, which can be granted", async () => {
     const { engine, get, post } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    await engine.session(sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
     expect((await get<Inbox>("inbox")).items).toMatchObject([{ what: "waiver", question: "no runner here" }]);
     const waiting = await get<Waiting>(`sessions/${sessionId}/waiting`);
     expect(waiting).toMatchObject({
@@ -168,34 +168,34 @@ describe("the inbox", () => {
   it("refuses an answer to a request that was answered, even if the next one is about the same evidence", async () => {
     const { engine, get, post } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
     const first = await get<Waiting>(`sessions/${sessionId}/waiting`);
     const approve = ({ request, evidenceHash }: Waiting) =>
       post(`sessions/${sessionId}/answer`, { what: "approval", decision: "approve", by: "ann", request, evidenceHash });
     expect((await approve(first)).status).toBe(200);
-    await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(2, { tests_pass: true });
     const second = await get<Waiting>(`sessions/${sessionId}/waiting`);
     expect([second.evidenceHash, second.phase]).toEqual([first.evidenceHash, 2]);
     expect((await approve(first)).status).toBe(409);
-    expect((await engine.getState(sessionId)).currentPhase).toBe(2);
+    expect((await engine.session(sessionId).state()).currentPhase).toBe(2);
     expect((await approve(second)).status).toBe(200);
   });
 
   it("takes no answer without a signature, unless the host says that these count", async () => {
     const { engine, get, post } = await makeHouse({ unsigned: false });
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    await engine.session(sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
     const { request } = await get<Waiting>(`sessions/${sessionId}/waiting`);
     const said = { what: "waiver", decision: "approve", by: "ann", request };
     const refused = await post(`sessions/${sessionId}/answer`, said);
     expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: "NOT_ALLOWED" } }]);
-    expect((await engine.getState(sessionId)).waitsForWaiver).toBe(true);
+    expect((await engine.session(sessionId).state()).waitsForWaiver).toBe(true);
   });
 
   it("shows who asks what without the evidence, however large that is, and is read once for many pages", async () => {
     const { engine, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, log: "x".repeat(1_000_000) } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true, log: "x".repeat(1_000_000) });
     const approvals = vi.spyOn(engine, "approvals");
     const all = await Promise.all(Array.from({ length: 50 }, () => get<Inbox>("inbox")));
     expect(approvals.mock.calls.length).toBeLessThanOrEqual(2);
@@ -204,7 +204,7 @@ describe("the inbox", () => {
     // What comes later is in what is read later.
     const before = get<Inbox>("inbox");
     const { sessionId: other } = await engine.start({ workflowType: "asking", target: "src/b.ts" });
-    await engine.completePhase(other, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(other).completePhase(1, { tests_pass: true });
     const after = get<Inbox>("inbox");
     expect((await after).items).toHaveLength(2);
     await before;
@@ -230,14 +230,14 @@ describe("a link in a notification", () => {
       await engine.start({ workflowType: "asking", target: "src/a.ts" }),
       await engine.start({ workflowType: "asking", target: "src/b.ts" }),
     ];
-    await engine.completePhase(one.sessionId, { phase: 1, evidence: { tests_pass: true } });
-    await engine.requestWaiver(other.sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
-    const { instanceId } = await routed.start({ workflow: "GARDEN" });
-    await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
+    await engine.session(one.sessionId).completePhase(1, { tests_pass: true });
+    await engine.session(other.sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
+    const { sessionId } = await routed.start({ workflow: "GARDEN" });
+    await routed.session(sessionId).advance({ report: { status: "success", details: { depth: 20 } } });
     const requests = [
-      [one.sessionId, (await engine.getApproval(one.sessionId))?.request],
-      [other.sessionId, (await engine.getWaiver(other.sessionId))?.request],
-      [instanceId, (await routed.status(instanceId)).awaiting?.request],
+      [one.sessionId, (await engine.session(one.sessionId).approval())?.request],
+      [other.sessionId, (await engine.session(other.sessionId).waiver())?.request],
+      [sessionId, (await routed.session(sessionId).state()).awaiting?.request],
     ];
     expect(links).toEqual(requests.map(([id, request]) => `${ORIGIN}/tools/sessions/${id}?answer=${request}`));
     for (const link of links) {
@@ -251,7 +251,7 @@ describe("a link in a notification", () => {
     const told: object[] = [];
     engine.on("approvalRequested", (payload) => told.push(payload));
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
     expect(told).toHaveLength(1);
     expect(told[0]).not.toHaveProperty("link");
     const content = new MemoryContent({});
@@ -295,13 +295,13 @@ describe("statistics", () => {
   it("count sessions by day, and time by phase", async () => {
     const { engine, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await engine.session(sessionId).completePhase(1, built);
     expect(await get<StatisticsView>("statistics")).toMatchObject({
       workflows: [{ workflowType: "two_phases", phases: [{ phase: 1, completed: 1 }, { phase: 2 }] }],
       days: [{ started: 1, completed: 0 }],
       plotted: 1,
     });
-    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    await engine.session(sessionId).completePhase(2, {});
     expect(await get<StatisticsView>("statistics?workflow=two_phases")).toMatchObject({ days: [{ completed: 1 }] });
     expect(await get<StatisticsView>("statistics?workflow=none")).toMatchObject({ workflows: [], days: [] });
   });
@@ -322,12 +322,12 @@ describe("actions of the host", () => {
     const act = async (action: string, more: object) =>
       (await post(`sessions/${sessionId}/action`, { action, by: "ann", note: "late", ...more })).status;
     // The agent passes the gate while the person confirms.
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await engine.session(sessionId).completePhase(1, built);
     for (const action of ["skip", "override", "retry"]) {
       expect(await act(action, { phase: 1 })).toBe(409);
       expect(await act(action, {})).toBe(400);
     }
-    expect(await engine.getState(sessionId)).toMatchObject({ currentPhase: 2, status: "active" });
+    expect(await engine.session(sessionId).state()).toMatchObject({ currentPhase: 2, status: "active" });
   });
 
   it("are recorded with who did them, and why", async () => {

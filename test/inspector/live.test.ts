@@ -42,12 +42,12 @@ describe("the stream of changes", () => {
     const page = await open(house);
     const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
     expect(await page.next()).toMatchObject({ type: "session", session: { sessionId, current: 1 } });
-    await house.engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await house.engine.session(sessionId).completePhase(1, built);
     expect(await page.next()).toMatchObject({ type: "session", session: { sessionId, current: 2 } });
-    await house.engine.deleteSession(sessionId, {});
+    await house.engine.session(sessionId).delete({});
     expect(await page.next()).toEqual({ type: "gone", sessionId });
-    const { instanceId } = await house.routed.start({ workflow: "GARDEN" });
-    expect(await page.next()).toMatchObject({ type: "session", session: { sessionId: instanceId, kind: "routed" } });
+    const { sessionId } = await house.routed.start({ workflow: "GARDEN" });
+    expect(await page.next()).toMatchObject({ type: "session", session: { sessionId, kind: "routed" } });
     house.inspector.close();
     expect(await page.next()).toBeUndefined();
   });
@@ -182,9 +182,9 @@ describe("the stream over a long time", () => {
       await new Promise((resolve) => setTimeout(resolve, wait));
       return found;
     };
-    await house.engine.pause(sessionId, {});
+    await house.engine.session(sessionId).pause({});
     await new Promise((resolve) => setTimeout(resolve, 200));
-    await house.engine.resume(sessionId, {});
+    await house.engine.session(sessionId).resume({});
     expect(await page.next()).toMatchObject({ session: { status: "paused" } });
     expect(await page.next()).toMatchObject({ session: { status: "active" } });
     house.inspector.close();

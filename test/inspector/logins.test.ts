@@ -37,7 +37,7 @@ async function shared() {
   const status = async (name: Name, path: string) => (await send(`api/${path}`, { headers: bearer(name) })).status;
   const amySession = await startTwoPhases(engine.as({ name: "amy" }));
   const asking = await engine.as({ name: "ben" }).start({ workflowType: "asking", target: "src/b.ts" });
-  await engine.as({ name: "ben" }).completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
+  await engine.as({ name: "ben" }).session(asking.sessionId).completePhase(1, { tests_pass: true });
   return {
     engine,
     storage,
@@ -118,24 +118,24 @@ describe("the inspector behind a login of the server", () => {
   it("lets approvers answer, and operators act, each under their own name", async () => {
     const { engine, get, post, bearer, amySession, asking } = await shared();
     const { request = "" } = (await get<Inbox>("ann", "inbox")).items[0] ?? {};
-    const { evidenceHash } = (await engine.getApproval(asking)) ?? {};
+    const { evidenceHash } = (await engine.session(asking).approval()) ?? {};
     const yes = { what: "approval", decision: "approve", by: "somebody else", request, evidenceHash };
     for (const name of ["amy", "ben", "vera"] as const) {
       const refused = await post(`sessions/${asking}/answer`, yes, bearer(name));
       expect([403, 404]).toContain(refused.status);
     }
-    expect((await engine.getState(asking)).head.phase).toBe(1);
+    expect((await engine.session(asking).state()).head.phase).toBe(1);
     expect(await post(`sessions/${asking}/answer`, yes, bearer("ann"))).toMatchObject({ status: 200 });
-    expect(JSON.stringify(await engine.commits(asking))).toContain('"by":"ann"');
-    expect(JSON.stringify(await engine.commits(asking))).not.toContain("somebody else");
+    expect(JSON.stringify(await engine.session(asking).commits())).toContain('"by":"ann"');
+    expect(JSON.stringify(await engine.session(asking).commits())).not.toContain("somebody else");
     const pause = { action: "pause", by: "somebody else", note: "lunch" };
     for (const name of ["amy", "ben", "vera", "ann"] as const) {
       expect((await post(`sessions/${amySession}/action`, pause, bearer(name))).status).toBe(403);
       expect((await get<About>(name, "about")).actions).toEqual([]);
     }
     expect((await post(`sessions/${amySession}/action`, pause, bearer("olga"))).status).toBe(200);
-    expect((await engine.getState(amySession)).head.status).toBe("paused");
-    expect(JSON.stringify(await engine.commits(amySession))).toContain('"olga"');
+    expect((await engine.session(amySession).state()).head.status).toBe("paused");
+    expect(JSON.stringify(await engine.session(amySession).commits())).toContain('"olga"');
   });
 
   it("takes a token once for a cookie and a key, needs both, and ends with the token", async () => {
@@ -239,17 +239,17 @@ describe("the inspector behind a login of the server", () => {
     };
     const [ben, vera] = [await open("ben"), await open("vera")];
     await expect.poll(() => ben.text() !== "" && vera.text() !== "").toBe(true);
-    await engine.pause(amySession, {});
+    await engine.session(amySession).pause({});
     await expect.poll(() => vera.text()).toContain(amySession);
-    await engine.deny(asking, {
+    await engine.session(asking).deny({
       ...{ by: "ann", note: "no" },
-      evidenceHash: (await engine.getApproval(asking))?.evidenceHash ?? "",
+      evidenceHash: (await engine.session(asking).approval())?.evidenceHash ?? "",
     });
     await expect.poll(() => ben.text()).toContain(asking);
     expect(ben.text()).not.toContain(amySession);
-    await engine.deleteSession(amySession, {});
+    await engine.session(amySession).delete({});
     await expect.poll(() => vera.text()).toContain('"gone"');
-    await engine.deleteSession(asking, {});
+    await engine.session(asking).delete({});
     await expect.poll(() => ben.text()).toContain('"gone"');
     expect(ben.text()).not.toContain(amySession);
     expect(watching).toHaveBeenCalledTimes(1);
@@ -270,16 +270,16 @@ describe("the inspector behind a login of the server", () => {
     };
     const [amy, ben, vera] = [await open("amy"), await open("ben"), await open("vera")];
     const logs = vi.spyOn(storage, "log");
-    await engine.assign(amySession, { name: "ben" }, { by: "olga" });
+    await engine.session(amySession).assign({ name: "ben" }, { by: "olga" });
     await expect.poll(() => [amy, ben, vera].map(({ told }) => told.length)).toEqual([1, 1, 1]);
     expect(amy.told).toEqual([{ type: "gone", sessionId: amySession }]);
     expect(ben.told).toMatchObject([{ type: "session", session: { sessionId: amySession, owner: "ben" } }]);
     expect(logs.mock.calls.filter(([, options]) => options?.limit === 1)).toHaveLength(1);
     // One that neither of them has had.
     const { sessionId } = await engine.as({ name: "zoe" }).start({ workflowType: "two_phases", target: "src/z.ts" });
-    await engine.assign(sessionId, { name: "yan" }, { by: "olga" });
-    await engine.pause(amySession, {});
-    await engine.deleteSession(amySession, {});
+    await engine.session(sessionId).assign({ name: "yan" }, { by: "olga" });
+    await engine.session(amySession).pause({});
+    await engine.session(amySession).delete({});
     await expect.poll(() => ben.told.at(-1)).toEqual({ type: "gone", sessionId: amySession });
     await expect.poll(() => vera.told.at(-1)).toEqual({ type: "gone", sessionId: amySession });
     expect(amy.told).toHaveLength(1);

@@ -51,7 +51,7 @@ async function makeDesk() {
     ).json();
   const start = async () => {
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
     return sessionId;
   };
   const device = await Authenticator.make();
@@ -93,7 +93,7 @@ describe("an invitation", () => {
     });
     const sessionId = await start();
     expect((await answer(sessionId, "approve")).result).toMatchObject({ status: 200, answer: { status: "passed" } });
-    const audit = await engine.audit(sessionId);
+    const audit = await engine.session(sessionId).audit();
     expect(audit.approvals).toMatchObject([{ by: "ann", authenticated: true, key: { kind: "passkey" } }]);
   });
 
@@ -148,8 +148,8 @@ describe("an answer with a passkey", () => {
   it("denies and approves a step of a routed session, for the request that was seen alone", async () => {
     const { routed, register, answer, get, post, cookie } = await makeDesk();
     await register();
-    const { instanceId: id } = await routed.start({ workflow: "GARDEN" });
-    const dig = (depth: number) => routed.advance(id, { report: { status: "success", details: { depth } } });
+    const { sessionId: id } = await routed.start({ workflow: "GARDEN" });
+    const dig = (depth: number) => routed.session(id).advance({ report: { status: "success", details: { depth } } });
     await dig(20);
     expect(((await get("inbox")) as Inbox).items).toMatchObject([
       { kind: "routed", sessionId: id, phaseName: "Dig", question: "Is it deep enough?", approvers: ["ann"] },
@@ -170,10 +170,10 @@ describe("an answer with a passkey", () => {
     // The same evidence once more: neither the old answer nor the old request counts.
     await dig(20);
     expect(await post(`sessions/${id}/answer`, denied.body, { cookie })).toMatchObject({ status: 409 });
-    expect((await routed.status(id)).awaiting?.request).not.toBe(request);
+    expect((await routed.session(id).state()).awaiting?.request).not.toBe(request);
     expect((await answer(id, "approve")).result).toMatchObject({ status: 200 });
-    expect((await routed.status(id)).awaiting).toBeUndefined();
-    const { approvals } = await routed.audit(id);
+    expect((await routed.session(id).state()).awaiting).toBeUndefined();
+    const { approvals } = await routed.session(id).audit();
     expect(approvals).toMatchObject([{ step: "Dig", by: "ann", authenticated: true, key: { kind: "passkey" } }]);
   });
 
@@ -181,7 +181,7 @@ describe("an answer with a passkey", () => {
     const { engine, register, answer } = await makeDesk();
     await register();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
-    const ask = () => engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const ask = () => engine.session(sessionId).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner here" });
     await ask();
     expect((await answer(sessionId, "approve", { verified: false }, "", "waiver")).result).toMatchObject({
       status: 403,

@@ -9,7 +9,7 @@ describe("the list of sessions", () => {
     const ids: string[] = [];
     for (let index = 0; index < 7; index += 1) {
       const phased = await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
-      ids.push(phased.sessionId, (await routed.start({ workflow: "GARDEN" })).instanceId);
+      ids.push(phased.sessionId, (await routed.start({ workflow: "GARDEN" })).sessionId);
     }
     const found: string[] = [];
     let cursor = "";
@@ -25,19 +25,19 @@ describe("the list of sessions", () => {
   it("can be filtered by kind, status, workflow, phase, what it waits for, and text", async () => {
     const { engine, routed, get } = await makeHouse();
     const ready = await engine.start({ workflowType: "two_phases", target: "src/ready.ts" });
-    await engine.completePhase(ready.sessionId, { phase: 1, evidence: built });
+    await engine.session(ready.sessionId).completePhase(1, built);
     const paused = await engine.start({ workflowType: "two_phases", target: "src/paused.ts" });
-    await engine.pause(paused.sessionId, {});
+    await engine.session(paused.sessionId).pause({});
     const asking = await engine.start({ workflowType: "asking", target: "src/asking.ts" });
-    await engine.completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
-    const { instanceId } = await routed.start({ workflow: "GARDEN" });
+    await engine.session(asking.sessionId).completePhase(1, { tests_pass: true });
+    const { sessionId } = await routed.start({ workflow: "GARDEN" });
     const list = async (query: string) =>
       (await get<SessionList>(`sessions?${query}`)).items.map(({ sessionId }) => sessionId);
-    expect(await list("kind=routed")).toEqual([instanceId]);
+    expect(await list("kind=routed")).toEqual([sessionId]);
     expect(await list("status=paused")).toEqual([paused.sessionId]);
     expect(await list("workflow=asking")).toEqual([asking.sessionId]);
     expect(await list("phase=2")).toEqual([ready.sessionId]);
-    expect(await list("phase=Dig")).toEqual([instanceId]);
+    expect(await list("phase=Dig")).toEqual([sessionId]);
     expect(await list("waiting=any")).toEqual([asking.sessionId]);
     expect(await list("waiting=host")).toEqual([]);
     expect(await list("text=PAUSED")).toEqual([paused.sessionId]);
@@ -62,7 +62,7 @@ describe("the list of sessions", () => {
     const { engine, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
     await engine.start({ workflowType: "two_phases", target: "src/b.ts" });
-    await engine.pause(sessionId, {});
+    await engine.session(sessionId).pause({});
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(await get<SessionList>("sessions?stuck=0")).toMatchObject({ items: [{ status: "active" }], total: 1 });
     expect(await get<SessionList>("sessions?stuck=0&status=paused")).toEqual({ items: [], broken: [], total: 0 });
@@ -92,7 +92,7 @@ describe("a list that changes while it is read", () => {
       (await house.engine.start({ workflowType: "two_phases", target: `src/${crypto.randomUUID()}.ts` })).sessionId;
     const ids: string[] = [];
     for (let index = 0; index < 12; index += 1) {
-      ids.push(await start(), (await house.routed.start({ workflow: "GARDEN" })).instanceId);
+      ids.push(await start(), (await house.routed.start({ workflow: "GARDEN" })).sessionId);
     }
     return { house, start, ids };
   }
@@ -101,7 +101,7 @@ describe("a list that changes while it is read", () => {
     const { house, ids } = await makeFull();
     const found = await readWhile(house, "", async (shown) => {
       expect(shown.length).toBeGreaterThan(1);
-      for (const { sessionId } of shown) await house.engine.deleteSession(sessionId, {});
+      for (const { sessionId } of shown) await house.engine.session(sessionId).delete({});
     });
     expect(found.toSorted()).toEqual(ids.toSorted());
   });
@@ -118,7 +118,7 @@ describe("a list that changes while it is read", () => {
   it("has each session once that keeps the status it is filtered by", async () => {
     const { house, ids } = await makeFull();
     const found = await readWhile(house, "status=active", async (shown) => {
-      for (const { sessionId } of shown) await house.engine.pause(sessionId, {});
+      for (const { sessionId } of shown) await house.engine.session(sessionId).pause({});
     });
     expect(found.toSorted()).toEqual(ids.toSorted());
   });

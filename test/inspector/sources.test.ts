@@ -57,25 +57,26 @@ describe("what happens without a commit", () => {
     const detail = () => get<ShownDetail>(`sessions/${sessionId}`);
     expect(await detail()).not.toHaveProperty("verifying");
     const request = { phase: 1, evidence: { summary: "done" }, idempotencyKey: "once" };
-    const submitting = engine.completePhase(sessionId, request);
+    const submitting = engine.session(sessionId).completePhase(request.phase, request.evidence);
     await begun;
     await expect.poll(async () => (await detail()).verifying).toEqual(["held (summary)"]);
     release();
     await submitting;
     expect(await detail()).not.toHaveProperty("verifying");
     expect(await detail()).not.toHaveProperty("replays");
-    for (let count = 0; count < 2; count += 1) await engine.completePhase(sessionId, request);
+    for (let count = 0; count < 2; count += 1)
+      await engine.session(sessionId).completePhase(request.phase, request.evidence);
     expect((await detail()).replays).toEqual({ 2: 2 });
   });
 
   it("is shown of a routed session, too", async () => {
     const { routed, get, begun, release } = await makeHeld();
-    const { instanceId } = await routed.start({ workflow: "GARDEN", idempotencyKey: "start" });
+    const { sessionId } = await routed.start({ workflow: "GARDEN", idempotencyKey: "start" });
     await routed.start({ workflow: "GARDEN", idempotencyKey: "start" });
     const report = { step_id: "Dig", status: "success", details: { depth: 2 } };
-    const advancing = routed.advance(instanceId, { report });
+    const advancing = routed.session(sessionId).advance({ report });
     await begun;
-    const detail = () => get<ShownDetail>(`sessions/${instanceId}`);
+    const detail = () => get<ShownDetail>(`sessions/${sessionId}`);
     expect(await detail()).toMatchObject({ verifying: ["held"], replays: { 1: 1 } });
     release();
     await advancing;
@@ -87,7 +88,7 @@ describe("what happens without a commit", () => {
     const { sessionId } = await engine.start({ workflowType: "checked", target: "src/a.ts" });
     const caller = new AbortController();
     const request = { phase: 1, evidence: { summary: "done" }, signal: caller.signal };
-    const refused = failure(engine.completePhase(sessionId, request));
+    const refused = failure(engine.session(sessionId).completePhase(request.phase, request.evidence));
     await begun;
     caller.abort();
     expect(await refused).toMatchObject({ code: "CANCELLED" });
@@ -119,7 +120,7 @@ describe("what happens without a commit", () => {
     const amy = engine.as({ name: "amy" });
     const { sessionId } = await amy.start({ workflowType: "checked", target: "src/a.ts" });
     await expect.poll(() => messages.get("amy")).toHaveLength(1);
-    const submitting = amy.completePhase(sessionId, { phase: 1, evidence: { summary: "done" } });
+    const submitting = amy.session(sessionId).completePhase(1, { summary: "done" });
     await begun;
     await expect.poll(() => messages.get("amy")).toHaveLength(2);
     expect(messages.get("amy")?.[1]).toMatchObject({ type: "session", session: { sessionId, status: "active" } });
@@ -135,9 +136,9 @@ describe("what happens without a commit", () => {
     const { sessionId } = await engine.start({ workflowType: "checked", target: "src/a.ts" });
     for (let index = 0; index < 101; index += 1) {
       const pause = { idempotencyKey: `pause-${index}` };
-      await engine.pause(sessionId, pause);
-      await engine.pause(sessionId, pause);
-      await engine.resume(sessionId, {});
+      await engine.session(sessionId).pause(pause);
+      await engine.session(sessionId).pause(pause);
+      await engine.session(sessionId).resume({});
     }
     const { replays = {} } = await get<ShownDetail>(`sessions/${sessionId}`);
     expect(Object.keys(replays)).toHaveLength(100);

@@ -28,7 +28,7 @@ const yes = () => ({ action: "accept", content: { decision: "approve" } }) as co
 async function atOpenGate(options: Parameters<typeof makeAsking>[0], prepare?: (client: Client) => void) {
   const made = await makeAsking(options);
   const { sessionId } = await made.waiting();
-  await made.engine.approve(sessionId, await made.signed(sessionId));
+  await made.engine.session(sessionId).approve(await made.signed(sessionId));
   const connected = await connectInMemory(made.engine, {}, prepare);
   const submit = { action: "complete_phase", session_id: sessionId, phase: 2, evidence: { tests_pass: true } };
   return { ...made, ...connected, sessionId, submit };
@@ -50,7 +50,7 @@ describe("a client with elicitation", () => {
     expect(asked[0]?.message).toContain('"tests_pass": true');
     // A longer note would not be taken, and the whole answer be lost with it.
     expect(asked[0]).toMatchObject({ requestedSchema: { properties: { note: { maxLength: 2000 } } } });
-    expect((await engine.audit(sessionId)).approvals).toMatchObject([
+    expect((await engine.session(sessionId).audit()).approvals).toMatchObject([
       { phase: 1, by: "ann", authenticated: true },
       { phase: 2, by: "client user", authenticated: false },
     ]);
@@ -81,7 +81,7 @@ describe("a client with elicitation", () => {
       const waits = { awaiting_approval: true, checkpoint_passed: false, next: { action: "get_state" } };
       expect(await ask(submit), JSON.stringify(answer)).toMatchObject(waits);
       expect(asked).toHaveLength(1);
-      expect(await engine.getState(sessionId)).toMatchObject({ awaitingApproval: true, currentPhase: 2 });
+      expect(await engine.session(sessionId).state()).toMatchObject({ awaitingApproval: true, currentPhase: 2 });
     }
   });
 
@@ -111,10 +111,10 @@ describe("a client with elicitation", () => {
       return yes();
     });
     const { ask, submit, engine, signed, sessionId } = await atOpenGate(UNSIGNED, prepare);
-    made.approve = async () => engine.approve(sessionId, await signed(sessionId));
+    made.approve = async () => engine.session(sessionId).approve(await signed(sessionId));
     const answer = await ask(submit);
     expect(answer).toMatchObject({ status: "error", code: "PHASE_ALREADY_COMPLETED" });
-    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1 }, { phase: 2, by: "ann" }]);
+    expect((await engine.session(sessionId).audit()).approvals).toMatchObject([{ phase: 1 }, { phase: 2, by: "ann" }]);
   });
 
   it("shows its user the results of checks, shortened for a person", async () => {
@@ -160,7 +160,7 @@ describe("a client without elicitation", () => {
     expect(waits).toMatchObject({ awaiting_approval: true, next: { action: "get_state" } });
     const poll = { action: "get_state", session_id: sessionId, brief: true };
     expect(await ask(poll)).toMatchObject({ awaiting_approval: true });
-    await engine.approve(sessionId, await signed(sessionId));
+    await engine.session(sessionId).approve(await signed(sessionId));
     expect(await ask(poll)).toMatchObject({ current_phase: 3, next: { action: "get_phase" } });
   });
 

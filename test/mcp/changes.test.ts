@@ -26,7 +26,7 @@ describe("subscriptions to sessions", () => {
     const uris = order === "before" ? [bad, uri] : [uri, bad];
     const asked = await Promise.allSettled(uris.map((one) => client.subscribeResource({ uri: one })));
     expect(asked.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await engine.session(sessionId).completePhase(1, built);
     await until(() => updated.length > 0);
     expect(updated).toEqual([uri]);
   });
@@ -40,7 +40,7 @@ describe("subscriptions to sessions", () => {
       client.subscribeResource({ uri: two.uri }),
       client.unsubscribeResource({ uri: one.uri }),
     ]);
-    await engine.completePhase(two.sessionId, { phase: 1, evidence: built });
+    await engine.session(two.sessionId).completePhase(1, built);
     await until(() => updated.length > 0);
     expect(updated).toEqual([two.uri]);
   });
@@ -52,8 +52,8 @@ describe("subscriptions to sessions", () => {
     registration.unsubscribe?.(one.uri);
     await begun;
     await registration.subscribe?.(two.uri);
-    await engine.completePhase(one.sessionId, { phase: 1, evidence: built });
-    await engine.completePhase(two.sessionId, { phase: 1, evidence: built });
+    await engine.session(one.sessionId).completePhase(1, built);
+    await engine.session(two.sessionId).completePhase(1, built);
     await until(() => updated.length > 0);
     expect(updated).toEqual([two.uri]);
   });

@@ -129,7 +129,7 @@ it("a session that is handed over is a change of the new owner's list, and of no
   await connectTo(url, "2025", listening("bob"));
   const { session_id } = await ann.ask(START);
   await until(() => told.length > 0);
-  await engine.assign(String(session_id), { name: "bob" }, { by: "host" });
+  await engine.session(String(session_id)).assign({ name: "bob" }, { by: "host" });
   await until(() => told.length > 1);
   expect(told).toEqual(["ann", "bob"]);
 });

@@ -13,7 +13,7 @@ describe("over HTTP, a server", () => {
   it.each(GENERATIONS)("asks the user of a client of protocol %s for an approval", async (generation) => {
     const made = await makeAsking({ allowUnsignedApprovals: true });
     const { sessionId } = await made.waiting();
-    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.engine.session(sessionId).approve(await made.signed(sessionId));
     const { url } = await serveMcp({ register: (server) => registerWorkflowTool(server, made.engine) });
     const asked: unknown[] = [];
     const prepare = (client: Client) => {

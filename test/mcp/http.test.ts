@@ -53,7 +53,7 @@ it("a call without a connection ends when its client goes away", async () => {
   gone.abort();
   await expect(call).rejects.toThrow();
   await until(() => seen.stopped === 1);
-  expect(await engine.commits(sessionId)).toHaveLength(1);
+  expect(await engine.session(sessionId).commits()).toHaveLength(1);
 });
 
 describe.each(GENERATIONS)("a client of protocol %s over HTTP", (generation) => {
@@ -102,8 +102,8 @@ describe.each(GENERATIONS)("a client of protocol %s over HTTP", (generation) => 
     cancel.abort();
     expect(await cancelled).toBeInstanceOf(Error);
     await until(() => seen.stopped === 1);
-    expect(await engine.commits(sessionId)).toHaveLength(1);
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true, versions: 1 });
+    expect(await engine.session(sessionId).commits()).toHaveLength(1);
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true, versions: 1 });
   });
 
   it("is told of commits by any process to the sessions that it has subscribed to, and of no others", async () => {
@@ -121,8 +121,8 @@ describe.each(GENERATIONS)("a client of protocol %s over HTTP", (generation) => 
     const uri = `phasegate://session/${one.sessionId}`;
     if (generation === "2025") await client.subscribeResource({ uri });
     else await client.listen({ resourceSubscriptions: [uri] });
-    await other.completePhase(two.sessionId, { phase: 1, evidence: built });
-    await other.completePhase(one.sessionId, { phase: 1, evidence: built });
+    await other.session(two.sessionId).completePhase(1, built);
+    await other.session(one.sessionId).completePhase(1, built);
     await until(() => updated.length > 0);
     expect(updated).toEqual([uri]);
   });

@@ -83,8 +83,8 @@ describe("a workflow in code whose phases come from a plan in memory", () => {
       createEngine({ storage, content: new MemoryContent({ workflows }), plans });
     const { sessionId } = await engineOn(carryOut()).start({ workflowType: "carry_out", target: "specs/one" });
     const newer = engineOn(carryOut(), carryOut("evidence.read == 'x'", "2"));
-    await expect(newer.migrate(sessionId, { by: "ann" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
+    await expect(newer.session(sessionId).migrate({ by: "ann" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
     const sound = engineOn(carryOut(), carryOut(undefined, "2"));
-    expect(await sound.migrate(sessionId, { by: "ann" })).toMatchObject({ structure: { revision: "2" } });
+    expect(await sound.session(sessionId).migrate({ by: "ann" })).toMatchObject({ structure: { revision: "2" } });
   });
 });

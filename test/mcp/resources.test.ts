@@ -119,7 +119,7 @@ describe("sessions as resources", () => {
     const first = await startTwoPhases(engine);
     clock.advance(60_000);
     const second = await startTwoPhases(engine, "src/b.ts");
-    await engine.completePhase(second, { phase: 1, evidence: {} });
+    await engine.session(second).completePhase(1, {});
     const { client } = await connectInMemory(engine);
     const { resources } = await client.listResources();
     const sessions = resources.filter(({ uri }) => uri.startsWith("phasegate://session/"));
@@ -141,7 +141,7 @@ describe("sessions as resources", () => {
   it("are read in pages if their history is long", async () => {
     const { engine } = makeEngine({ limits: { maxAttempts: 1000, maxAttemptsTotal: 1000 } });
     const id = await startTwoPhases(engine);
-    for (let attempt = 0; attempt < 100; attempt += 1) await engine.completePhase(id, { phase: 1, evidence: {} });
+    for (let attempt = 0; attempt < 100; attempt += 1) await engine.session(id).completePhase(1, {});
     const { client } = await connectInMemory(engine, { maxTokens: 1_000 });
     const page = await readResource(client, `phasegate://session/${id}`);
     expect(page).toMatchObject({ json_page: expect.any(String), next: expect.stringContaining(`session/${id}/`) });
@@ -167,13 +167,13 @@ describe("list-changed notifications", () => {
     const { changes, registration } = await connectInMemory(engine);
     const one = await startTwoPhases(engine);
     await vi.waitFor(() => expect(changes).toHaveLength(1));
-    await engine.completePhase(one, { phase: 1, evidence: built });
-    await engine.completePhase(one, { phase: 2, evidence: {} });
+    await engine.session(one).completePhase(1, built);
+    await engine.session(one).completePhase(2, {});
     await vi.waitFor(() => expect(changes).toHaveLength(2));
     const two = await startTwoPhases(engine, "src/b.ts");
-    await engine.completePhase(two, { phase: 1, evidence: {} });
+    await engine.session(two).completePhase(1, {});
     await vi.waitFor(() => expect(changes).toHaveLength(4));
-    await engine.deleteSession(two);
+    await engine.session(two).delete();
     await vi.waitFor(() => expect(changes).toHaveLength(5));
     registration.dispose();
     await startTwoPhases(engine, "src/c.ts");

@@ -22,7 +22,7 @@ const quick = { verify: async () => ({ ok: true, message: "fine" }) };
 /** Starts an instance whose first step has two checks. */
 async function gated(moves: readonly Move[], slow: NonNullable<RoutedEngineOptions["verifiers"]>[string]) {
   const made = routed(new Script(...moves), { workflows: gardenWith(gate), verifiers: { quick, slow } });
-  const { instanceId: instance_id } = await made.engine.start({ workflow: "GARDEN" });
+  const { sessionId: instance_id } = await made.engine.start({ workflow: "GARDEN" });
   return { ...made, instance_id, report: { instance_id, report: dug } };
 }
 
@@ -70,13 +70,13 @@ describe.each(GENERATIONS)("a client of protocol %s that reports on a step", (ge
     cancel.abort();
     expect(await cancelled).toBeInstanceOf(Error);
     await until(() => seen.stopped === 1);
-    expect(await engine.audit(instance_id)).toMatchObject({ intact: true, versions: 1 });
+    expect(await engine.session(instance_id).audit()).toMatchObject({ intact: true, versions: 1 });
   });
 
   it("stops the decider when it cancels the call; the same call continues", async () => {
     const { seen, run } = endless();
     const { engine } = routed(new Script((_, signal) => run(signal), "Sow"));
-    const { instanceId: instance_id } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId: instance_id } = await engine.start({ workflow: "GARDEN" });
     const { client } = await connect(engine, generation);
     const cancel = new AbortController();
     const made = { name: "advance_workflow", arguments: { instance_id, report: dug, idempotency_key: "once" } };
@@ -85,7 +85,10 @@ describe.each(GENERATIONS)("a client of protocol %s that reports on a step", (ge
     cancel.abort();
     expect(await cancelled).toBeInstanceOf(Error);
     await until(() => seen.stopped === 1);
-    expect(await engine.status(instance_id)).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
+    expect(await engine.session(instance_id).state()).toMatchObject({
+      status: "RUNNING",
+      pending: { operation: "advance" },
+    });
     const { structuredContent } = await client.callTool(made);
     expect(structuredContent).toMatchObject({ next_step: { step_name: "Sow" } });
   });
@@ -148,7 +151,7 @@ describe("a client that waits", () => {
     const slow = {
       verify: async () => {
         rounds += 1;
-        if (rounds === 1) await engine.assign(instance_id, { name: "ann" }, { by: "bob" });
+        if (rounds === 1) await engine.session(instance_id).assign({ name: "ann" }, { by: "bob" });
         return { ok: true, message: "fine" };
       },
     };

@@ -366,7 +366,7 @@ describe("a client with elicitation", () => {
   const inSecondPhase = async (options: Parameters<typeof makeAsking>[0], prepare: (client: Client) => void) => {
     const made = await makeAsking(options);
     const { sessionId } = await made.waiting();
-    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.engine.session(sessionId).approve(await made.signed(sessionId));
     const { ask } = await connectInMemory(made.engine, {}, prepare);
     const request = {
       action: "request_waiver",

@@ -31,12 +31,12 @@ async function emitted(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   await ask({ action: "get_phase", session_id: "nobody" });
   const asking = await makeAsking({ telemetry });
   const waiting = await asking.waiting();
-  await asking.engine.approve(waiting.sessionId, await asking.signed(waiting.sessionId));
+  await asking.engine.session(waiting.sessionId).approve(await asking.signed(waiting.sessionId));
   const failing = routed(new Script("Sow", new Error("away")), { telemetry });
-  const { instanceId } = await failing.engine.start({ workflow: "GARDEN" });
+  const { sessionId } = await failing.engine.start({ workflow: "GARDEN" });
   const report = { report: { status: "success" } };
-  await failing.engine.advance(instanceId, report);
-  await expect(failing.engine.advance(instanceId, report)).rejects.toThrow();
+  await failing.engine.session(sessionId).advance(report);
+  await expect(failing.engine.session(sessionId).advance(report)).rejects.toThrow();
   telemetry.conflicted("phased");
   const storage = telemetry.storage({
     ...asking.storage,

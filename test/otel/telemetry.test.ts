@@ -285,7 +285,7 @@ describe("evidence", () => {
     const { engine } = makeBuilding({ telemetry });
     const { sessionId } = await engine.start({ workflowType: "building", target: "a.ts" });
     const log = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`line ${index}`, index]));
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, log } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true, log });
     expect(spans().find(({ name }) => name === "gate")?.attributes["phasegate.evidence"]).toHaveLength(4096);
   });
 });
@@ -296,9 +296,9 @@ describe("metrics", () => {
     const clock = { now: () => Date.UTC(2026, 0, 1) };
     const { engine, storage } = makeBuilding({ telemetry, clock });
     const { sessionId } = await engine.start({ workflowType: "building", target: "a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false, log: {} } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: false, log: {} });
     clock.now = () => Date.UTC(2026, 0, 1, 0, 2);
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, log: {} } });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true, log: {} });
     const place = { "phasegate.workflow": "building", "phasegate.phase": "1" };
     expect(await points("phasegate.gate.verdicts")).toEqual([
       { attributes: { ...place, "phasegate.verdict": "failed" }, value: 1, count: 1 },
@@ -315,7 +315,7 @@ describe("metrics", () => {
       { attributes: { "phasegate.engine": "phased" }, value: 3 },
     ]);
     expect(await points("phasegate.sessions.active")).toMatchObject([{ attributes: {}, value: 1 }]);
-    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    await engine.session(sessionId).completePhase(2, {});
     expect(await points("phasegate.sessions.active")).toMatchObject([{ value: 0 }]);
     await engine.close();
     const countActive = vi.spyOn(storage, "countActive");
@@ -332,7 +332,7 @@ describe("metrics", () => {
     const content = new MemoryContent({ workflows: [workflow] });
     const engine = createEngine({ storage: new MemoryStorage(), content, telemetry });
     const { sessionId } = await engine.start({ workflowType: "counts", target: "a.ts" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { "my password": "secret" } });
+    await engine.session(sessionId).completePhase(1, { "my password": "secret" });
     expect(await points("phasegate.gate.problems")).toMatchObject([{ attributes: { "phasegate.field": "_OTHER" } }]);
   });
 
@@ -346,7 +346,7 @@ describe("metrics", () => {
     const { approvers } = asking;
     const content = new MemoryContent({ sources: { asking: askingFiles } });
     const other = createEngine({ storage, content, clock, approvers, telemetry });
-    await other.approve(sessionId, await asking.signed(sessionId));
+    await other.session(sessionId).approve(await asking.signed(sessionId));
     await vi.waitFor(async () =>
       expect(await points("phasegate.wait.duration")).toEqual([
         {
@@ -371,7 +371,16 @@ describe("metrics", () => {
     const { engine: other } = makeBuilding({ storage });
     const { sessionId } = await engine.start({ workflowType: "building", target: "a.ts" });
     await Promise.all(
-      [1, 2, 3, 4].flatMap(() => [engine.pause(sessionId).catch(() => {}), other.pause(sessionId).catch(() => {})]),
+      [1, 2, 3, 4].flatMap(() => [
+        engine
+          .session(sessionId)
+          .pause()
+          .catch(() => {}),
+        other
+          .session(sessionId)
+          .pause()
+          .catch(() => {}),
+      ]),
     );
     const conflicts = await points("phasegate.conflicts");
     const appends = (await points("phasegate.storage.duration"))?.find(
@@ -453,9 +462,12 @@ describe("a fault of what watches", () => {
     for (const [name, options] of makers) {
       const { engine } = makeBuilding({ telemetry: createTelemetry(options) });
       const { sessionId } = await engine.start({ workflowType: "building", target: name });
-      const passed = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, log: {} } });
+      const passed = await engine.session(sessionId).completePhase(1, { tests_pass: true, log: {} });
       expect(passed, name).toMatchObject({ passed: true });
-      const refused = await engine.getPhase(sessionId, 9).catch((error: unknown) => error);
+      const refused = await engine
+        .session(sessionId)
+        .phase(9)
+        .catch((error: unknown) => error);
       expect(isPhasegateError(refused, "PHASE_OUT_OF_RANGE"), name).toBe(true);
     }
   });
@@ -477,7 +489,7 @@ describe("what is measured", () => {
   it("is there without an SDK, and does what it did", async () => {
     const { engine } = makeBuilding({ telemetry: createTelemetry() });
     const { sessionId } = await engine.start({ workflowType: "building", target: "a.ts" });
-    expect(await engine.getState(sessionId)).toMatchObject({ sessionId });
+    expect(await engine.session(sessionId).state()).toMatchObject({ sessionId });
   });
 
   it("keeps all members of a frozen storage and of a verifier of a class", async () => {

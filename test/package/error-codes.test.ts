@@ -72,7 +72,10 @@ describe("the url of an error", () => {
 
   it("is not in JSON, nor in an answer to an agent", async () => {
     const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryContent({ workflows: [] }) });
-    const error = await engine.getState("none").catch((thrown: unknown) => thrown);
+    const error = await engine
+      .session("none")
+      .state()
+      .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "SESSION_NOT_FOUND", url: expect.stringMatching(/#session_not_found$/) });
     expect(JSON.stringify(error)).not.toContain("errors.md");
     const answer = await createWorkflowTool(engine).dispatch({ action: "get_state", session_id: "none" });

@@ -35,7 +35,7 @@ describe("a call that its caller follows", () => {
     const slow = { verify: async () => ({ ok: false, message: "not yet" }) };
     const { engine, sessionId } = await verified({ quick, slow });
     const seen: object[] = [];
-    await engine.completePhase(sessionId, { phase: 1, evidence: EVIDENCE, onCheck: (check) => seen.push(check) });
+    await engine.session(sessionId).completePhase(1, EVIDENCE, { onCheck: (check) => seen.push(check) });
     expect(seen).toHaveLength(4);
     expect(seen).toContainEqual({ verifier: "quick", field: "summary", done: 0, total: 2 });
     expect(seen).toContainEqual(expect.objectContaining({ verifier: "quick", field: "summary", ok: true, total: 2 }));
@@ -50,21 +50,28 @@ describe("a call that its caller follows", () => {
     const errors: unknown[] = [];
     engine.on("internalError", (error) => errors.push(error));
     const request = { phase: 1, evidence: EVIDENCE, idempotencyKey: "once", signal: caller.signal };
-    expect(await failure(engine.completePhase(sessionId, request))).toMatchObject({ code: "CANCELLED" });
+    expect(await failure(engine.session(sessionId).completePhase(request.phase, request.evidence))).toMatchObject({
+      code: "CANCELLED",
+    });
     expect(seen).toEqual({ begun: 1, stopped: 1 });
     expect(errors).toEqual([]);
-    expect(await engine.commits(sessionId)).toHaveLength(1);
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true, versions: 1 });
+    expect(await engine.session(sessionId).commits()).toHaveLength(1);
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true, versions: 1 });
   });
 
   it("can be made again with the same key", async () => {
     const { engine, sessionId } = await verified({ quick, slow: quick });
     const request = { phase: 1, evidence: EVIDENCE, idempotencyKey: "once" };
     const signal = AbortSignal.abort();
-    expect(await failure(engine.completePhase(sessionId, { ...request, signal }))).toMatchObject({ code: "CANCELLED" });
-    expect(await engine.completePhase(sessionId, request)).toMatchObject({ passed: true, replayed: false });
+    expect(
+      await failure(engine.session(sessionId).completePhase(request.phase, request.evidence, { signal })),
+    ).toMatchObject({ code: "CANCELLED" });
+    expect(await engine.session(sessionId).completePhase(request.phase, request.evidence)).toMatchObject({
+      passed: true,
+      replayed: false,
+    });
     // Once it is written, the signal has no effect.
-    expect(await engine.completePhase(sessionId, { ...request, signal })).toMatchObject({
+    expect(await engine.session(sessionId).completePhase(request.phase, request.evidence, { signal })).toMatchObject({
       passed: true,
       replayed: true,
     });

@@ -33,19 +33,19 @@ describe("completePhase", () => {
   it("passes with valid evidence, and returns the next phase", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    const passed = await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    const passed = await engine.session(sessionId).completePhase(1, built);
     expect(passed).toMatchObject({ passed: true, evidenceAccepted: ["summary", "tests_pass"], attempt: 1 });
     expect(passed.passed && passed.nextPhase?.name).toBe("Ship");
-    expect(await engine.completePhase(sessionId, { phase: 2, evidence: { any: 1 } })).toMatchObject({
+    expect(await engine.session(sessionId).completePhase(2, { any: 1 })).toMatchObject({
       nextPhase: null,
     });
-    expect((await engine.getState(sessionId)).head.status).toBe("completed");
+    expect((await engine.session(sessionId).state()).head.status).toBe("completed");
   });
 
   it("returns all problems, the format and the form if the gate fails", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    const failed = await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "x", tests_pass: false } });
+    const failed = await engine.session(sessionId).completePhase(1, { summary: "x", tests_pass: false });
     expect(failed).toMatchObject({
       passed: false,
       problems: [{ field: "summary" }, { field: "tests_pass", got: "false", example: true }],
@@ -59,41 +59,41 @@ describe("completePhase", () => {
   it("fails the session after three failures in a row; a retry makes it active again", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    const attempt = () => engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    const attempt = () => engine.session(sessionId).completePhase(1, {});
     await attempt();
     await attempt();
     expect(await attempt()).toMatchObject({ attemptsLeft: 0, status: "failed" });
     expect((await failure(attempt())).code).toBe("INVALID_TRANSITION");
-    const retried = await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    const retried = await engine.session(sessionId).retryPhase(1, { by: "agent" });
     expect(retried.previousProblems).toHaveLength(2);
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).completePhase(1, built)).toMatchObject({ passed: true });
   });
 
   it("limits the agent's total attempts, and lets the host grant more", async () => {
     const { engine } = makeEngine({ limits: { maxAttempts: 2, maxAttemptsTotal: 3 } });
     const sessionId = await startTwoPhases(engine);
-    const attempt = () => engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    const attempt = () => engine.session(sessionId).completePhase(1, {});
     await attempt();
     await attempt();
-    await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { by: "agent" });
     expect(await attempt()).toMatchObject({ status: "failed", attemptsLeft: 0 });
-    const refused = await failure(engine.retryPhase(sessionId, { phase: 1, by: "agent" }));
+    const refused = await failure(engine.session(sessionId).retryPhase(1, { by: "agent" }));
     expect(refused.code).toBe("ATTEMPTS_EXHAUSTED");
-    await engine.retryPhase(sessionId, { phase: 1 });
+    await engine.session(sessionId).retryPhase(1);
     expect(await attempt()).toMatchObject({ status: "active", attemptsLeft: 1 });
   });
 
   it("merges the next submission over the last one after a retry, unless it was reset", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "added the parser" } });
-    const alone = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).completePhase(1, { summary: "added the parser" });
+    const alone = await engine.session(sessionId).completePhase(1, { tests_pass: true });
     expect(alone).toMatchObject({ passed: false, problems: [{ field: "summary" }] });
-    await engine.retryPhase(sessionId, { phase: 1, resetEvidence: true });
-    const reset = await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "added the parser" } });
+    await engine.session(sessionId).retryPhase(1, { resetEvidence: true });
+    const reset = await engine.session(sessionId).completePhase(1, { summary: "added the parser" });
     expect(reset).toMatchObject({ passed: false, problems: [{ field: "tests_pass" }] });
-    await engine.retryPhase(sessionId, { phase: 1, resetEvidence: false });
-    const merged = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.session(sessionId).retryPhase(1, { resetEvidence: false });
+    const merged = await engine.session(sessionId).completePhase(1, { tests_pass: true });
     expect(merged).toMatchObject({ passed: true, evidenceAccepted: ["summary", "tests_pass"] });
   });
 
@@ -104,26 +104,26 @@ describe("completePhase", () => {
     });
     const { engine, sessionId } = await startGated(z.object({ name: z.string() }).refine(() => gate.then(() => true)));
     const evidence = { name: "honest" };
-    const completing = engine.completePhase(sessionId, { phase: 1, evidence });
+    const completing = engine.session(sessionId).completePhase(1, evidence);
     evidence.name = "changed";
     release();
     expect(await completing).toMatchObject({ passed: true });
-    expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toEqual({ name: "honest" });
+    expect((await engine.session(sessionId).fullState()).artifacts[0]?.artifact).toEqual({ name: "honest" });
   });
 
   it("stores the input as evidence and the schema's output as the artifact", async () => {
     const schema = z.object({ count: z.string().transform(Number), note: z.string().default("none") });
     const { engine, sessionId } = await startGated(schema);
-    await engine.completePhase(sessionId, { phase: 1, evidence: { count: "3" } });
-    expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toEqual({ count: 3, note: "none" });
+    await engine.session(sessionId).completePhase(1, { count: "3" });
+    expect((await engine.session(sessionId).fullState()).artifacts[0]?.artifact).toEqual({ count: 3, note: "none" });
   });
 
   it("takes -0, from an agent or a schema, as 0", async () => {
     const schema = z.object({ given: z.number(), made: z.number().transform(Math.round), list: z.array(z.number()) });
     const { engine, sessionId } = await startGated(schema);
     const evidence = { given: -0, made: -0.2, list: [-0] };
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
-    const { artifacts } = await engine.getFullState(sessionId);
+    expect(await engine.session(sessionId).completePhase(1, evidence)).toMatchObject({ passed: true });
+    const { artifacts } = await engine.session(sessionId).fullState();
     expect(artifacts[0]?.artifact).toEqual({ given: 0, made: 0, list: [0] });
   });
 
@@ -138,17 +138,17 @@ describe("completePhase", () => {
       { a: 1n },
     ]) {
       const { engine, sessionId } = await startGated(z.object({}).transform(() => output));
-      const error = await failure(engine.completePhase(sessionId, { phase: 1, evidence: {} }));
+      const error = await failure(engine.session(sessionId).completePhase(1, {}));
       expect(["DEFINITION_INVALID", "INTERNAL"]).toContain(error.code);
-      expect((await engine.getState(sessionId)).version).toBe(1);
+      expect((await engine.session(sessionId).state()).version).toBe(1);
     }
   });
 
   it("stores large evidence outside of the log, and returns it whole", async () => {
     const { engine, sessionId } = await startGated(z.looseObject({}));
     const evidence = { text: "ü".repeat(100_000), outputs: { report: "r.md" }, commands_executed: ["npm test"] };
-    await engine.completePhase(sessionId, { phase: 1, evidence });
-    const [artifact] = (await engine.getFullState(sessionId)).artifacts;
+    await engine.session(sessionId).completePhase(1, evidence);
+    const [artifact] = (await engine.session(sessionId).fullState()).artifacts;
     expect(artifact).toMatchObject({ artifact: evidence, outputs: { report: "r.md" }, commandsExecuted: ["npm test"] });
   });
 
@@ -156,30 +156,42 @@ describe("completePhase", () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const wrong = { phase: 1, evidence: {}, idempotencyKey: "wrong" };
-    const first = await engine.completePhase(sessionId, wrong);
-    expect(await engine.completePhase(sessionId, wrong)).toEqual({ ...first, replayed: true });
+    const first = await engine.session(sessionId).completePhase(wrong.phase, wrong.evidence);
+    expect(await engine.session(sessionId).completePhase(wrong.phase, wrong.evidence)).toEqual({
+      ...first,
+      replayed: true,
+    });
     const right = { phase: 1, evidence: built, idempotencyKey: "right" };
-    const passed = await engine.completePhase(sessionId, right);
-    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
-    expect(await engine.completePhase(sessionId, right)).toEqual({ ...passed, replayed: true });
-    expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual(["failed", "completed", "completed"]);
+    const passed = await engine.session(sessionId).completePhase(right.phase, right.evidence);
+    await engine.session(sessionId).completePhase(2, {});
+    expect(await engine.session(sessionId).completePhase(right.phase, right.evidence)).toEqual({
+      ...passed,
+      replayed: true,
+    });
+    expect((await engine.session(sessionId).history()).map(({ status }) => status)).toEqual([
+      "failed",
+      "completed",
+      "completed",
+    ]);
     const turned = { ...right, evidence: { tests_pass: true, summary: built.summary } };
-    expect(await engine.completePhase(sessionId, turned)).toMatchObject({ replayed: true });
-    const reused = await failure(engine.completePhase(sessionId, { ...right, evidence: {} }));
+    expect(await engine.session(sessionId).completePhase(turned.phase, turned.evidence)).toMatchObject({
+      replayed: true,
+    });
+    const reused = await failure(engine.session(sessionId).completePhase(right.phase, {}));
     expect(reused.code).toBe("IDEMPOTENCY_KEY_REUSED");
-    const unkeyed = await failure(engine.completePhase(sessionId, { phase: 1, evidence: built }));
+    const unkeyed = await failure(engine.session(sessionId).completePhase(1, built));
     expect(unkeyed.code).toBe("INVALID_TRANSITION");
   });
 
   it("names the current phase if a phase is submitted again or too early", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    const early = await failure(engine.completePhase(sessionId, { phase: 2, evidence: {} }));
+    const early = await failure(engine.session(sessionId).completePhase(2, {}));
     expect(early).toMatchObject({ code: "PHASE_LOCKED", details: { requested: 2, current: 1 } });
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
-    const again = await failure(engine.completePhase(sessionId, { phase: 1, evidence: built }));
+    await engine.session(sessionId).completePhase(1, built);
+    const again = await failure(engine.session(sessionId).completePhase(1, built));
     expect(again).toMatchObject({ code: "PHASE_ALREADY_COMPLETED", details: { requested: 1, current: 2 } });
-    const none = await failure(engine.completePhase(sessionId, { phase: 7, evidence: {} }));
+    const none = await failure(engine.session(sessionId).completePhase(7, {}));
     expect(none).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [1, 2] } });
   });
 
@@ -199,14 +211,14 @@ describe("completePhase", () => {
       if (interfere) {
         interfere = false;
         const other = makeEngine({ storage }, [workflow]);
-        await other.engine.pause(sessionId);
-        await other.engine.resume(sessionId);
+        await other.engine.session(sessionId).pause();
+        await other.engine.session(sessionId).resume();
       }
       await append(commit);
     };
     const conflicts: number[] = [];
     engine.on("conflict", ({ version }) => conflicts.push(version));
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence: {} })).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).completePhase(1, {})).toMatchObject({ passed: true });
     expect([asked, conflicts]).toEqual([1, [2]]);
   });
 });
@@ -223,7 +235,7 @@ describe("a workflow defined in code", () => {
   }
 
   const complete = (engine: ReturnType<typeof makeEngine>["engine"], sessionId: string, evidence: JsonObject) =>
-    engine.completePhase(sessionId, { phase: 1, evidence });
+    engine.session(sessionId).completePhase(1, evidence);
 
   it("continues after a restart if the same revision is registered, even next to a newer one", async () => {
     const { sessionId, again } = await sessionOn(strict);
@@ -245,12 +257,12 @@ describe("a workflow defined in code", () => {
   it("is migrated by the host, which is recorded, and keeps completed phases", async () => {
     const { sessionId, again } = await sessionOn(strict);
     const otherGate = again([gated(z.object({ b: z.string() }), "2")]);
-    expect((await failure(otherGate.migrate(sessionId, { by: "ops" }))).code).toBe("NOT_ALLOWED");
+    expect((await failure(otherGate.session(sessionId).migrate({ by: "ops" }))).code).toBe("NOT_ALLOWED");
     const engine = again([gated(z.object({ a: z.string() }), "2")]);
-    const state = await engine.migrate(sessionId, { by: "ops@example.org" });
+    const state = await engine.session(sessionId).migrate({ by: "ops@example.org" });
     expect(state.structure.revision).toBe("2");
     expect(await complete(engine, sessionId, { a: "x" })).toMatchObject({ passed: true });
     const other = again([twoPhases]);
-    expect((await failure(other.migrate(sessionId, { by: "ops" }))).code).toBe("WORKFLOW_NOT_FOUND");
+    expect((await failure(other.session(sessionId).migrate({ by: "ops" }))).code).toBe("WORKFLOW_NOT_FOUND");
   });
 });

@@ -40,7 +40,10 @@ async function expectSame(from: StorageAdapter, to: StorageAdapter, ids: Iterabl
     const log = await logOf(to, id);
     expect(log.length).toBeGreaterThan(1);
     expect(log).toEqual(await logOf(from, id));
-    expect(await makeEngine({ storage: to }).engine.audit(id)).toMatchObject({ intact: true, versions: log.length });
+    expect(await makeEngine({ storage: to }).engine.session(id).audit()).toMatchObject({
+      intact: true,
+      versions: log.length,
+    });
   }
   expect((await to.list({})).items).toEqual((await from.list({})).items);
 }
@@ -63,10 +66,10 @@ describe("copySessions", () => {
     const { ids, clock } = await livedIn(from);
     await copySessions(from, to);
     const { engine } = makeEngine({ storage: to, clock });
-    await engine.resume(ids.odd);
-    expect((await engine.getState(ids.odd)).head.status).toBe("active");
+    await engine.session(ids.odd).resume();
+    expect((await engine.session(ids.odd).state()).head.status).toBe("active");
     const again = { phase: 1, evidence: { summary: "added the parser", tests_pass: true }, idempotencyKey: "once" };
-    expect(await engine.completePhase(ids.done, again)).toMatchObject({ passed: true });
+    expect(await engine.session(ids.done).completePhase(again.phase, again.evidence)).toMatchObject({ passed: true });
     expect(await logOf(to, ids.done)).toHaveLength(3);
   });
 
@@ -80,7 +83,7 @@ describe("copySessions", () => {
     const bytes = new TextEncoder().encode(HASH_KEY);
     expect(await copySessions(from, new MemoryStorage(), { hashKey: bytes })).toMatchObject({ sessions: 4 });
     const { engine } = makeEngine({ storage: to, hashKey: HASH_KEY });
-    expect(await engine.audit(ids.odd)).toMatchObject({ intact: true });
+    expect(await engine.session(ids.odd).audit()).toMatchObject({ intact: true });
   });
 
   it("continues after an interruption at any commit", async () => {
@@ -117,10 +120,13 @@ describe("copySessions", () => {
     const { ids, engine } = await livedIn(from);
     const { engine: other } = makeEngine({ storage: to });
     await copySessions(from, to, { sessionIds: [ids.odd, ids.large] });
-    await engine.resume(ids.odd);
-    await other.pause(ids.large, { note: "here" });
-    await other.pause(ids.large).catch(() => undefined);
-    await engine.pause(ids.large, { note: "there" });
+    await engine.session(ids.odd).resume();
+    await other.session(ids.large).pause({ note: "here" });
+    await other
+      .session(ids.large)
+      .pause()
+      .catch(() => undefined);
+    await engine.session(ids.large).pause({ note: "there" });
     const { refused, sessions } = await copySessions(from, to);
     expect(sessions).toBe(3);
     expect(refused).toEqual([expect.objectContaining({ sessionId: ids.large, reason: "differs" })]);
@@ -132,11 +138,11 @@ describe("copySessions", () => {
     const { ids, engine } = await livedIn(from);
     await copySessions(from, to);
     const { engine: other } = makeEngine({ storage: to });
-    await other.resume(ids.odd);
+    await other.session(ids.odd).resume();
     expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.odd, reason: "ahead" }]);
-    await other.pause(ids.odd);
-    await engine.rollback(ids.large, { to: 1 });
-    await engine.resume(ids.odd);
+    await other.session(ids.odd).pause();
+    await engine.session(ids.large).rollback(1);
+    await engine.session(ids.odd).resume();
     expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.odd, reason: "differs" }]);
   });
 
@@ -144,7 +150,7 @@ describe("copySessions", () => {
     const [from, to] = [new MemoryStorage(), new MemoryStorage()];
     const { ids } = await livedIn(from);
     await copySessions(from, to);
-    await makeEngine({ storage: to }).engine.deleteSession(ids.done);
+    await makeEngine({ storage: to }).engine.session(ids.done).delete();
     expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.done, reason: "removed" }]);
   });
 
@@ -156,10 +162,13 @@ describe("copySessions", () => {
     }
     const [from, to] = [new Interrupted(), new MemoryStorage()];
     const { ids, engine } = await livedIn(from);
-    await engine.deleteSession(ids.done).catch(() => undefined);
+    await engine
+      .session(ids.done)
+      .delete()
+      .catch(() => undefined);
     await copySessions(from, to);
     const { engine: there } = makeEngine({ storage: to });
-    expect(await failure(there.getState(ids.done))).toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(await failure(there.session(ids.done).state())).toMatchObject({ code: "SESSION_NOT_FOUND" });
     expect(await there.cleanup()).toEqual({ removed: [ids.done] });
   });
 
@@ -171,7 +180,7 @@ describe("copySessions", () => {
       hooked(target, async () => {
         if (worked >= most) return;
         worked += 1;
-        await (worked % 2 === 1 ? engine.resume(ids.odd) : engine.pause(ids.odd));
+        await (worked % 2 === 1 ? engine.session(ids.odd).resume() : engine.session(ids.odd).pause());
         if (worked === 1) await startTwoPhases(engine, "new");
       });
     expect(await copySessions(from, working(4))).toMatchObject({ sessions: 5, refused: [], caughtUp: true });
@@ -185,7 +194,7 @@ describe("copySessions", () => {
     const [from, target] = [new MemoryStorage(), new MemoryStorage()];
     const { engine, ids } = await livedIn(from);
     const to = hooked(target, async (count) => {
-      if (count === 5) await engine.deleteSession(ids.done);
+      if (count === 5) await engine.session(ids.done).delete();
     });
     expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.done, reason: "not_found" }]);
     expect((await copySessions(from, to, { sessionIds: ["nobody"] })).refused).toMatchObject([
@@ -224,7 +233,7 @@ describe("copySessions", () => {
     await rm(join(folder, `${version}.json`));
     const cut = await FileStorage.open(root);
     const reason = expect.stringContaining(`names commit ${version} as one of the session's, and it is missing`);
-    expect(await makeEngine({ storage: cut }).engine.audit(ids.odd)).toMatchObject({ intact: false, reason });
+    expect(await makeEngine({ storage: cut }).engine.session(ids.odd).audit()).toMatchObject({ intact: false, reason });
     const to = new MemoryStorage();
     const { refused, sessions } = await copySessions(cut, to);
     expect(refused).toMatchObject([{ sessionId: ids.odd, reason: "unreadable", message: reason }]);

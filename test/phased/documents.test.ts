@@ -57,7 +57,7 @@ describe("documents that a text names", () => {
       "phases/1/notes.md": "n",
       "phases/2/notes.md": "n",
     });
-    const { documents } = await session.currentPhase();
+    const { documents } = await session.phase();
     expect(documents).toEqual([
       { path: "core/guide.md", tokens: 10 },
       { path: "core/template.md", tokens: 0 },
@@ -78,7 +78,7 @@ describe("documents that a text names", () => {
 
   it("do not include the texts of phases and tasks, which have calls of their own", async () => {
     const { session } = await inFolder({ "phases/1/phase.md": "[Task](task-1-dig.md), [next](../2/phase.md)" });
-    expect((await session.currentPhase()).documents).toEqual([]);
+    expect((await session.phase()).documents).toEqual([]);
     expect((await session.document("task-1-dig.md")).content.text).toBe("# Task 1: Dig over\n");
     await expect(session.document("../2/phase.md")).rejects.toMatchObject({ code: "PHASE_LOCKED" });
   });
@@ -102,21 +102,21 @@ describe("documents that a text names", () => {
       "phases/2/notes.md": "of phase 2",
       "core/guide.md": () => "from a function",
     });
-    expect((await session.currentPhase()).documents).toEqual([]);
+    expect((await session.phase()).documents).toEqual([]);
     expect((await session.task(1, 1)).documents).toEqual([{ path: "core/guide.md", tokens: 4 }]);
     await expect(session.document("phases/2/notes.md")).rejects.toMatchObject({ code: "PHASE_LOCKED" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
-    expect((await session.currentPhase()).documents).toEqual([{ path: "phases/2/notes.md", tokens: 3 }]);
-    await engine.completePhase(id, { phase: 2, evidence: {} });
+    await engine.session(id).completePhase(1, {});
+    expect((await session.phase()).documents).toEqual([{ path: "phases/2/notes.md", tokens: 3 }]);
+    await engine.session(id).completePhase(2, {});
     expect(await session.document("phases/2/notes.md")).toMatchObject({ status: "completed" });
     await expect(session.document("phases/3/notes.md")).rejects.toMatchObject({ code: "PATH_REFUSED" });
   });
 
   it("are locked again after a rollback", async () => {
     const { engine, id, session } = await inCode(["1", "2"], { "phases/2/notes.md": "of phase 2" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.session(id).completePhase(1, {});
     expect((await session.document("notes.md")).content.text).toBe("of phase 2");
-    await engine.rollback(id, { to: 1 });
+    await engine.session(id).rollback(1);
     await expect(session.document("phases/2/notes.md")).rejects.toMatchObject({ code: "PHASE_LOCKED" });
   });
 
@@ -150,7 +150,7 @@ describe("documents that a text names", () => {
     const { phase, sessionId } = await engine.start({ workflowType: "garden", target: "a" });
     expect(phase.documents).toEqual([]);
     expect(heard).toEqual(["list documents"]);
-    await expect(engine.getDocument(sessionId, "core/guide.md")).rejects.toMatchObject({ code: "INTERNAL" });
+    await expect(engine.session(sessionId).document("core/guide.md")).rejects.toMatchObject({ code: "INTERNAL" });
   });
 
   it("are none at a provider without the method", async () => {
@@ -161,7 +161,7 @@ describe("documents that a text names", () => {
     const { engine } = makeEngine({ content: Object.assign(Object.create(content), { documents: undefined }) });
     const { phase, sessionId } = await engine.start({ workflowType: "garden", target: "a" });
     expect(phase.documents).toEqual([]);
-    await expect(engine.getDocument(sessionId, "core/guide.md")).rejects.toMatchObject({
+    await expect(engine.session(sessionId).document("core/guide.md")).rejects.toMatchObject({
       code: "FILE_NOT_FOUND",
       remedy: expect.stringContaining("no documents"),
     });
@@ -318,20 +318,20 @@ describe.skipIf(REASON !== "")(`documents of real workflows${REASON}`, async () 
     const options = { supporting_docs: "docs" };
     const { sessionId, phase } = await engine.start({ workflowType: "spec_creation_v1", target: "specs", options });
     expect(phase.documents).toEqual([]);
-    await engine.skipPhase(sessionId, { phase: 0, by: "host", reason: "there are no documents to copy" });
-    const task = await engine.getTask(sessionId, 1, 1);
+    await engine.session(sessionId).skipPhase(0, { by: "host", reason: "there are no documents to copy" });
+    const task = await engine.session(sessionId).task(1, 1);
     expect(task.documents).toEqual([{ path: "core/srd-template.md", tokens: expect.any(Number) }]);
-    const document = await engine.getDocument(sessionId, "core/srd-template.md");
+    const document = await engine.session(sessionId).document("core/srd-template.md");
     expect(document.content.tokens).toBe(task.documents[0]?.tokens);
     expect(document.content.text).toMatch(/^#/);
   });
 
   it("are listed and served where a link is relative to its text", async () => {
     const { sessionId } = await engine.start({ workflowType: "spec_execution_v1", target: "persona" });
-    const task = await engine.getTask(sessionId, 0, 2);
+    const task = await engine.session(sessionId).task(0, 2);
     expect(task.documents.map(({ path }) => path)).toEqual(["core/task-parser.md"]);
-    expect((await engine.getDocument(sessionId, "../../core/task-parser.md")).path).toBe("core/task-parser.md");
-    await expect(engine.getDocument(sessionId, "phases/dynamic/task-template.md")).rejects.toMatchObject({
+    expect((await engine.session(sessionId).document("../../core/task-parser.md")).path).toBe("core/task-parser.md");
+    await expect(engine.session(sessionId).document("phases/dynamic/task-template.md")).rejects.toMatchObject({
       code: "PHASE_LOCKED",
     });
   });

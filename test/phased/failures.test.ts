@@ -45,7 +45,7 @@ it("a list that fails does not hide that there is no session", async () => {
   const { engine } = makeEngine({ storage });
   const heard: EngineNotifications["internalError"][] = [];
   engine.on("internalError", (payload) => void heard.push(payload));
-  expect((await failure(engine.getState("nobody"))).code).toBe("SESSION_NOT_FOUND");
+  expect((await failure(engine.session("nobody").state())).code).toBe("SESSION_NOT_FOUND");
   expect(heard).toMatchObject([{ operation: "list sessions", error: expect.any(TypeError) }]);
 });
 
@@ -58,13 +58,13 @@ describe("a failure of the storage", () => {
     engine.on("internalError", (payload) => void heard.push(payload));
     storage.fails = true;
     const calls = {
-      getState: () => engine.getState(id),
-      completePhase: () => engine.completePhase(id, { phase: 1, evidence: built }),
+      getState: () => engine.session(id).state(),
+      completePhase: () => engine.session(id).completePhase(1, built),
       listSessions: () => engine.listSessions(),
       start: () => startTwoPhases(engine, "src/b.ts"),
       approvals: () => engine.approvals(),
       cleanup: () => engine.cleanup(),
-      audit: () => engine.deleteSession(id),
+      audit: () => engine.session(id).delete(),
     };
     for (const call of Object.values(calls)) expect((await failure(call())).code).toBe("STORAGE_FAILED");
     const operations = Object.keys(calls).map((name) => (name === "audit" ? "deleteSession" : name));
@@ -80,19 +80,19 @@ describe("a failure of the storage", () => {
     const { engine } = makeEngine({ storage: new Unlisted() });
     const heard: unknown[] = [];
     engine.on("internalError", (payload) => void heard.push(payload));
-    expect((await failure(engine.getState("nobody_at_all"))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session("nobody_at_all").state())).code).toBe("SESSION_NOT_FOUND");
     expect(heard).toMatchObject([failed("list sessions")]);
   });
 
   it("is reported by a routed engine too, watches included", async () => {
     const storage = new Failing();
     const { engine } = routed(new Script("Sow"), { storage });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     const heard: unknown[] = [];
     engine.on("internalError", (payload) => void heard.push(payload));
     storage.fails = true;
-    expect((await failure(engine.status(instanceId))).code).toBe("STORAGE_FAILED");
-    expect((await failure(engine.listInstances())).code).toBe("STORAGE_FAILED");
+    expect((await failure(engine.session(sessionId).state())).code).toBe("STORAGE_FAILED");
+    expect((await failure(engine.listSessions())).code).toBe("STORAGE_FAILED");
     class Unwatched extends MemoryStorage {
       override watch(): AsyncIterableIterator<never> {
         const next = async () => {
@@ -113,7 +113,7 @@ describe("a failure of the storage", () => {
     const { engine } = makeEngine({ storage });
     logPhased(engine, pino({ level: "info" }, { write: (line: string) => void lines.push(line) }));
     storage.fails = true;
-    await failure(engine.getState("nobody_at_all"));
+    await failure(engine.session("nobody_at_all").state());
     expect(JSON.parse(lines.at(-1) ?? "{}")).toMatchObject({
       ...{ level: 50, msg: "internalError", operation: "getState", err: { message: "the disk is full" } },
     });
@@ -133,7 +133,7 @@ describe("other failures", () => {
     const id = await startTwoPhases(makeEngine({ storage }).engine);
     const { engine } = makeEngine({ storage, content: new MemoryContent({ workflows: [] }) });
     engine.on("internalError", hear);
-    await failure(engine.getPhase(id));
+    await failure(engine.session(id).phase());
     class Newer extends MemoryStorage {
       override async read(...args: Parameters<MemoryStorage["read"]>) {
         const commit = await super.read(...args);
@@ -143,7 +143,7 @@ describe("other failures", () => {
     const newer = new Newer();
     const late = makeEngine({ storage: newer }).engine;
     late.on("internalError", hear);
-    await failure(late.getState(await startTwoPhases(makeEngine({ storage: newer }).engine)));
+    await failure(late.session(await startTwoPhases(makeEngine({ storage: newer }).engine)).state());
     expect(heard).toEqual(expect.arrayContaining(["BUSY", "CONTENT_UNAVAILABLE", "FORMAT_TOO_NEW"]));
   });
 
@@ -158,7 +158,7 @@ describe("other failures", () => {
     const storage = new Newer();
     const { engine: first } = makeEngine({ storage });
     const waits = await startTwoPhases(first, "src/b.ts");
-    await first.requestWaiver(waits, { phase: 1, fields: ["tests_pass"], reason: "there are none" });
+    await first.session(waits).requestWaiver(1, { fields: ["tests_pass"], reason: "there are none" });
     storage.newer = await startTwoPhases(first);
     const { engine } = makeEngine({ storage });
     const heard: unknown[] = [];
@@ -176,9 +176,9 @@ describe("other failures", () => {
     const id = await startTwoPhases(engine);
     const heard: unknown[] = [];
     engine.on("internalError", (payload) => void heard.push(payload));
-    await failure(engine.getState("nobody_at_all"));
-    await failure(engine.getPhase(id, 2));
-    await failure(engine.resume(id));
+    await failure(engine.session("nobody_at_all").state());
+    await failure(engine.session(id).phase(2));
+    await failure(engine.session(id).resume());
     expect(heard).toEqual([]);
   });
 });

@@ -42,7 +42,7 @@ async function twoHosts(gates: readonly string[]) {
     });
   const [here, there] = [host(), host()];
   const { sessionId } = await here.start({ workflowType: "verified", target: "src/a.ts" });
-  await there.getState(sessionId);
+  await there.session(sessionId).state();
   return { storage, here, there, sessionId, timesVerified: () => verified, snapshots: () => snapshots };
 }
 
@@ -50,32 +50,32 @@ describe("two hosts on one storage", () => {
   it("complete phases in turn, and a host that continues alone reads nothing", async () => {
     const { storage, here, there, sessionId } = await twoHosts([OPEN, OPEN, OPEN, OPEN]);
     storage.reads = 0;
-    expect(await here.completePhase(sessionId, { phase: 1, evidence: DONE })).toMatchObject({ passed: true });
+    expect(await here.session(sessionId).completePhase(1, DONE)).toMatchObject({ passed: true });
     expect(storage.reads).toBe(0);
-    expect(await there.completePhase(sessionId, { phase: 2, evidence: DONE })).toMatchObject({ passed: true });
-    expect(await here.completePhase(sessionId, { phase: 3, evidence: DONE })).toMatchObject({ passed: true });
-    expect(await here.completePhase(sessionId, { phase: 4, evidence: DONE })).toMatchObject({ nextPhase: null });
-    expect(await there.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await there.session(sessionId).completePhase(2, DONE)).toMatchObject({ passed: true });
+    expect(await here.session(sessionId).completePhase(3, DONE)).toMatchObject({ passed: true });
+    expect(await here.session(sessionId).completePhase(4, DONE)).toMatchObject({ nextPhase: null });
+    expect(await there.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("refuse commands by the newest state, not by a cached one", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
-    await here.completePhase(sessionId, { phase: 1, evidence: DONE });
-    const again = await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }));
+    await here.session(sessionId).completePhase(1, DONE);
+    const again = await failure(there.session(sessionId).completePhase(1, DONE));
     expect(again).toMatchObject({ code: "PHASE_ALREADY_COMPLETED" });
-    await here.pause(sessionId);
-    expect(await failure(there.completePhase(sessionId, { phase: 2, evidence: DONE }))).toMatchObject({
+    await here.session(sessionId).pause();
+    expect(await failure(there.session(sessionId).completePhase(2, DONE))).toMatchObject({
       code: "INVALID_TRANSITION",
     });
-    await here.resume(sessionId);
-    expect(await there.completePhase(sessionId, { phase: 2, evidence: DONE })).toMatchObject({ passed: true });
+    await here.session(sessionId).resume();
+    expect(await there.session(sessionId).completePhase(2, DONE)).toMatchObject({ passed: true });
   });
 
   it("run no verifier for a phase that the other host has completed", async () => {
     const { here, there, sessionId, timesVerified } = await twoHosts([VERIFIED, OPEN]);
-    await here.completePhase(sessionId, { phase: 1, evidence: DONE });
+    await here.session(sessionId).completePhase(1, DONE);
     expect(timesVerified()).toBe(1);
-    expect(await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }))).toMatchObject({
+    expect(await failure(there.session(sessionId).completePhase(1, DONE))).toMatchObject({
       code: "PHASE_ALREADY_COMPLETED",
     });
     expect(timesVerified()).toBe(1);
@@ -85,12 +85,14 @@ describe("two hosts on one storage", () => {
     "take no snapshot for a step that the other host has made: %s",
     async (operation) => {
       const { here, there, sessionId, snapshots } = await twoHosts([ALLOWED, VERIFIED, OPEN]);
-      await here.completePhase(sessionId, { phase: 1, evidence: DONE });
+      await here.session(sessionId).completePhase(1, DONE);
       const taken = snapshots();
       const again = { phase: 1, evidence: DONE };
       const override = { phase: 1, by: "ann", reason: "it is done" };
       const { code } = await failure(
-        operation === "completePhase" ? there.completePhase(sessionId, again) : there.overrideGate(sessionId, override),
+        operation === "completePhase"
+          ? there.session(sessionId).completePhase(again.phase, again.evidence)
+          : there.session(sessionId).overrideGate(override.phase, override),
       );
       expect([code, snapshots() - taken]).toEqual(["PHASE_ALREADY_COMPLETED", 0]);
     },
@@ -99,18 +101,21 @@ describe("two hosts on one storage", () => {
   it("return the same answer for the same key", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
     const request = { phase: 1, evidence: DONE, idempotencyKey: "key-1" };
-    const first = await here.completePhase(sessionId, request);
-    expect(await there.completePhase(sessionId, request)).toEqual({ ...first, replayed: true });
-    expect(await there.history(sessionId)).toMatchObject([{ status: "completed" }, { status: "active" }]);
+    const first = await here.session(sessionId).completePhase(request.phase, request.evidence);
+    expect(await there.session(sessionId).completePhase(request.phase, request.evidence)).toEqual({
+      ...first,
+      replayed: true,
+    });
+    expect(await there.session(sessionId).history()).toMatchObject([{ status: "completed" }, { status: "active" }]);
   });
 
   it("detect that a session was deleted", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN]);
-    await here.deleteSession(sessionId);
+    await here.session(sessionId).delete();
     const conflicts = vi.fn();
     there.on("conflict", conflicts);
     for (let calls = 0; calls < 3; calls += 1) {
-      const { code } = await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }));
+      const { code } = await failure(there.session(sessionId).completePhase(1, DONE));
       expect(code).toBe("SESSION_NOT_FOUND");
     }
     // The second call knows that there is nothing to decide on.

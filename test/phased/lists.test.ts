@@ -125,7 +125,7 @@ for (const [name, open] of Object.entries(STORAGES)) {
       const { storage, alter } = await open();
       const made = () => makeEngine({ storage, ...(hashKey === undefined ? {} : { hashKey }) }).engine;
       const [forged, other] = [await startTwoPhases(made(), "src/a.ts"), await startTwoPhases(made(), "src/b.ts")];
-      expect(await made().audit(forged)).toMatchObject({ intact: true });
+      expect(await made().session(forged).audit()).toMatchObject({ intact: true });
       await alter(forged, asCompleted);
       const stored = await storage.list({ status: ["completed"] });
       expect(stored.items).toMatchObject([{ sessionId: forged, status: "completed", current: 2 }]);
@@ -137,8 +137,8 @@ for (const [name, open] of Object.entries(STORAGES)) {
       ]);
       expect((await engine.listSessions({ status: ["completed"] })).items).toEqual([]);
       const reason = expect.stringContaining("its summary is not that of its body");
-      expect(await engine.audit(forged)).toMatchObject({ intact: false, versions: 0, reason });
-      expect(await engine.audit(other)).toMatchObject({ intact: true });
+      expect(await engine.session(forged).audit()).toMatchObject({ intact: false, versions: 0, reason });
+      expect(await engine.session(other).audit()).toMatchObject({ intact: true });
     });
 
     it("hides no other session if it cannot be read, and its session is named", async () => {
@@ -153,7 +153,7 @@ for (const [name, open] of Object.entries(STORAGES)) {
         broken: [{ sessionId: broken, code: "TAMPERED" }],
       });
       expect(heard).toEqual(["listSessions TAMPERED"]);
-      expect((await failure(engine.getState(broken))).code).toBe("TAMPERED");
+      expect((await failure(engine.session(broken).state())).code).toBe("TAMPERED");
       expect(await engine.approvals()).toEqual([]);
       expect(await engine.start({ workflowType: "two_phases", target: "src/a.ts" })).toMatchObject({ replayed: false });
       expect((await engine.cleanup({ olderThan: 0 })).removed).not.toContain(broken);

@@ -56,37 +56,34 @@ describe("artifacts by name", () => {
   it("are the schema's outputs or the evidence without the gate's own fields, even after a rollback", async () => {
     const { engine, storage, content } = makeEngine({}, [shapes]);
     const { sessionId } = await engine.start({ workflowType: "shapes", target: "a" });
-    await engine.completePhase(sessionId, {
-      phase: 1,
-      evidence: { summary: "s", files: [], large: "x".repeat(70_000) },
-    });
-    expect([...(await engine.getPhase(sessionId)).artifacts]).toEqual([[1, ["summary", "files", "large"]]]);
-    await engine.completePhase(sessionId, { phase: 2, evidence: { a: "1" } });
-    await engine.completePhase(sessionId, { phase: 3, evidence: { n: "7" } });
-    await engine.overrideGate(sessionId, { phase: 4, by: "me", reason: "r" });
+    await engine.session(sessionId).completePhase(1, { summary: "s", files: [], large: "x".repeat(70_000) });
+    expect([...(await engine.session(sessionId).phase()).artifacts]).toEqual([[1, ["summary", "files", "large"]]]);
+    await engine.session(sessionId).completePhase(2, { a: "1" });
+    await engine.session(sessionId).completePhase(3, { n: "7" });
+    await engine.session(sessionId).overrideGate(4, { by: "me", reason: "r" });
     const names = [
       [1, ["summary", "files", "large"]],
       [2, ["a"]],
       [3, ["made"]],
     ];
-    expect([...(await engine.getPhase(sessionId)).artifacts]).toEqual(names);
+    expect([...(await engine.session(sessionId).phase()).artifacts]).toEqual(names);
     const cold = createEngine({ storage, content });
-    expect([...(await cold.getPhase(sessionId)).artifacts]).toEqual(names);
-    expect((await cold.getFullState(sessionId)).artifacts[2]?.artifact).toEqual({ made: "7".repeat(100_000) });
-    await engine.rollback(sessionId, { to: 2 });
-    expect([...(await engine.getPhase(sessionId)).artifacts]).toEqual(names.slice(0, 1));
-    expect([...(await cold.getPhase(sessionId)).artifacts]).toEqual(names.slice(0, 1));
-    expect((await engine.getPhase(sessionId, 1)).artifacts.size).toBe(0);
+    expect([...(await cold.session(sessionId).phase()).artifacts]).toEqual(names);
+    expect((await cold.session(sessionId).fullState()).artifacts[2]?.artifact).toEqual({ made: "7".repeat(100_000) });
+    await engine.session(sessionId).rollback(2);
+    expect([...(await engine.session(sessionId).phase()).artifacts]).toEqual(names.slice(0, 1));
+    expect([...(await cold.session(sessionId).phase()).artifacts]).toEqual(names.slice(0, 1));
+    expect((await engine.session(sessionId).phase(1)).artifacts.size).toBe(0);
   });
 
   it("include a large output of a schema, stored outside of the log", async () => {
     const { engine, storage } = makeEngine({}, [shapes]);
     const { sessionId } = await engine.start({ workflowType: "shapes", target: "a" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: {} });
-    await engine.completePhase(sessionId, { phase: 2, evidence: { a: "1" } });
-    await engine.completePhase(sessionId, { phase: 3, evidence: { n: "7" } });
+    await engine.session(sessionId).completePhase(1, {});
+    await engine.session(sessionId).completePhase(2, { a: "1" });
+    await engine.session(sessionId).completePhase(3, { n: "7" });
     expect((await storage.read(sessionId))?.body.length).toBeLessThan(3000);
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true, versions: 4 });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true, versions: 4 });
   });
 });
 
@@ -96,15 +93,15 @@ describe("an audit", () => {
       const storage = new MemoryStorage();
       const { engine } = makeEngine({ storage, hashKey: "k" });
       const sessionId = await startTwoPhases(engine);
-      await engine.completePhase(sessionId, { phase: 1, evidence: { ...built, summary: "x".repeat(70_000) } });
+      await engine.session(sessionId).completePhase(1, { ...built, summary: "x".repeat(70_000) });
       storage.payload = async () => forged;
-      expect(await engine.audit(sessionId)).toMatchObject({
+      expect(await engine.session(sessionId).audit()).toMatchObject({
         intact: false,
         versions: 1,
         reason: expect.stringContaining("payload"),
       });
-      expect((await failure(engine.getFullState(sessionId))).code).toBe("TAMPERED");
-      expect(await engine.getOptions(sessionId)).toEqual({});
+      expect((await failure(engine.session(sessionId).fullState())).code).toBe("TAMPERED");
+      expect(await engine.session(sessionId).options()).toEqual({});
     }
   });
 });
@@ -117,12 +114,12 @@ describe("getPhase", () => {
     });
     const { engine } = makeEngine({}, [late]);
     const { sessionId } = await engine.start({ workflowType: "late", target: "a" });
-    expect(await failure(engine.getPhase(sessionId, 1))).toMatchObject({
+    expect(await failure(engine.session(sessionId).phase(1))).toMatchObject({
       code: "PHASE_OUT_OF_RANGE",
       details: { valid: [3] },
     });
-    await engine.skipPhase(sessionId, { phase: 3, by: "me", reason: "r" });
-    expect((await engine.getPhase(sessionId, 3)).phase.number).toBe(3);
+    await engine.session(sessionId).skipPhase(3, { by: "me", reason: "r" });
+    expect((await engine.session(sessionId).phase(3)).phase.number).toBe(3);
   });
 });
 
@@ -130,9 +127,9 @@ describe("start", () => {
   it("names paused, failed and old sessions on the same target, and no others", async () => {
     const { engine, clock } = makeEngine({ limits: { maxActiveSessions: 1000, maxAttempts: 1 } });
     const paused = await startTwoPhases(engine, "src/a.ts");
-    await engine.pause(paused);
+    await engine.session(paused).pause();
     const failed = await startTwoPhases(engine, "src/a.ts");
-    await engine.completePhase(failed, { phase: 1, evidence: {} });
+    await engine.session(failed).completePhase(1, {});
     for (let index = 0; index < 60; index += 1) await startTwoPhases(engine, `src/b${index}.ts`);
     await startTwoPhases(engine, "src_a.ts");
     clock.advance(1000);
@@ -145,7 +142,7 @@ describe("start", () => {
     const { engine } = makeEngine({ storage: failing(storage, "list") });
     expect((await failure(startTwoPhases(engine))).code).toBe("STORAGE_FAILED");
     expect((await storage.list({})).items).toEqual([]);
-    expect((await failure(engine.getState("no_such_session"))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session("no_such_session").state())).code).toBe("SESSION_NOT_FOUND");
   });
 
   it("finds ids for many sessions of the same second", async () => {
@@ -161,7 +158,10 @@ describe("start", () => {
       const { engine } = makeEngine({ storage });
       const { sessionId } = await engine.start(request);
       const deleting = makeEngine({ storage: half ? failing(storage, "remove") : storage }).engine;
-      await deleting.deleteSession(sessionId).catch(() => {});
+      await deleting
+        .session(sessionId)
+        .delete()
+        .catch(() => {});
       const error = await failure(engine.start(request));
       expect(error).toMatchObject({ code: "CONFLICT", remedy: expect.stringContaining("new idempotency key") });
     }
@@ -174,9 +174,13 @@ describe("deletion", () => {
       const storage = new MemoryStorage();
       const { engine } = makeEngine({ storage });
       const sessionId = await startTwoPhases(engine);
-      await failure(makeEngine({ storage: failing(storage, "remove") }).engine.deleteSession(sessionId));
+      await failure(
+        makeEngine({ storage: failing(storage, "remove") })
+          .engine.session(sessionId)
+          .delete(),
+      );
       expect(await storage.read(sessionId)).toBeDefined();
-      if (finish === "delete") await engine.deleteSession(sessionId);
+      if (finish === "delete") await engine.session(sessionId).delete();
       else expect((await engine.cleanup()).removed).toEqual([sessionId]);
       expect(await storage.read(sessionId)).toBeUndefined();
     }
@@ -186,8 +190,8 @@ describe("deletion", () => {
     const storage = new MemoryStorage();
     const sessionId = await startTwoPhases(makeEngine({ storage }).engine);
     const other = makeEngine({ storage, hashKey: "another key" }).engine;
-    expect((await failure(other.getState(sessionId))).code).toBe("TAMPERED");
-    await other.deleteSession(sessionId);
+    expect((await failure(other.session(sessionId).state())).code).toBe("TAMPERED");
+    await other.session(sessionId).delete();
     expect(await storage.read(sessionId)).toBeUndefined();
   });
 
@@ -195,15 +199,14 @@ describe("deletion", () => {
     for (const [status, touch] of [
       [
         "active",
-        (engine: ReturnType<typeof makeEngine>["engine"], id: string) =>
-          engine.completePhase(id, { phase: 1, evidence: built }),
+        (engine: ReturnType<typeof makeEngine>["engine"], id: string) => engine.session(id).completePhase(1, built),
       ],
-      ["paused", (engine: ReturnType<typeof makeEngine>["engine"], id: string) => engine.resume(id)],
+      ["paused", (engine: ReturnType<typeof makeEngine>["engine"], id: string) => engine.session(id).resume()],
     ] as const) {
       const storage = new MemoryStorage();
       const { engine, clock } = makeEngine({ storage });
       const sessionId = await startTwoPhases(engine);
-      if (status === "paused") await engine.pause(sessionId);
+      if (status === "paused") await engine.session(sessionId).pause();
       clock.advance(8 * DAY);
       const list = storage.list.bind(storage);
       storage.list = async (query) => {
@@ -213,7 +216,7 @@ describe("deletion", () => {
         return page;
       };
       expect(await engine.cleanup({ status: [status] })).toEqual({ removed: [] });
-      expect((await engine.getState(sessionId)).version).toBeGreaterThan(1);
+      expect((await engine.session(sessionId).state()).version).toBeGreaterThan(1);
     }
   });
 
@@ -248,7 +251,7 @@ describe("an engine", () => {
     for (const call of [session.state(), session.completePhase(1, {}), session.pause()]) {
       expect((await failure(call)).code).toBe("INVALID_INPUT");
     }
-    expect((await engine.getState(sessionId)).version).toBe(1);
+    expect((await engine.session(sessionId).state()).version).toBe(1);
   });
 
   it("calls a listener that was added twice once, and handles thenables that are not promises", async () => {
@@ -272,11 +275,11 @@ describe("an engine", () => {
     const storage = new MemoryStorage();
     const { engine } = makeEngine({ storage });
     const sessionId = await startTwoPhases(engine);
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await engine.session(sessionId).completePhase(1, built);
     const blind = createEngine({ storage, content: new MemoryContent({ workflows: [] }) });
-    expect((await failure(blind.rollback(sessionId, { to: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
-    await engine.pause(sessionId);
-    expect((await failure(blind.resume(sessionId))).code).toBe("CONTENT_UNAVAILABLE");
-    expect((await engine.getState(sessionId)).head).toMatchObject({ status: "paused", phase: 2 });
+    expect((await failure(blind.session(sessionId).rollback(1))).code).toBe("CONTENT_UNAVAILABLE");
+    await engine.session(sessionId).pause();
+    expect((await failure(blind.session(sessionId).resume())).code).toBe("CONTENT_UNAVAILABLE");
+    expect((await engine.session(sessionId).state()).head).toMatchObject({ status: "paused", phase: 2 });
   });
 });

@@ -14,18 +14,18 @@ const SAID = { operator: "ann", note: "the disk was full" } as const;
 async function failed(limits = {}) {
   const made = makeEngine({ limits: { maxAttempts: 1, ...limits } });
   const id = await startTwoPhases(made.engine);
-  await made.engine.completePhase(id, { phase: 1, evidence: { summary: "no" } });
+  await made.engine.session(id).completePhase(1, { summary: "no" });
   return { ...made, id };
 }
 
 describe("who asks on behalf of the host", () => {
   it("is in the history, with the note", async () => {
     const { engine, id } = await failed();
-    await engine.retryPhase(id, { phase: 1, ...SAID });
-    await engine.pause(id, SAID);
-    await engine.resume(id, { operator: "bob" });
-    await engine.pause(id);
-    const [, attempt] = await engine.history(id);
+    await engine.session(id).retryPhase(1, { ...SAID });
+    await engine.session(id).pause(SAID);
+    await engine.session(id).resume({ operator: "bob" });
+    await engine.session(id).pause();
+    const [, attempt] = await engine.session(id).history();
     expect(attempt?.notes).toMatchObject([
       { event: "retried", by: "ann", note: "the disk was full" },
       { event: "paused", by: "ann", note: "the disk was full" },
@@ -42,11 +42,11 @@ describe("who asks on behalf of the host", () => {
       return append(commit);
     };
     const other = await startTwoPhases(engine, "b");
-    await engine.deleteSession(id, { reason: "not needed", operator: "ann" });
+    await engine.session(id).delete({ reason: "not needed", operator: "ann" });
     expect(bodies.at(-1)).toContain('"events":[{"type":"deleted","reason":"not needed","operator":"ann"}]');
     clock.advance(1000);
     expect(await engine.cleanup({ olderThan: 0, preview: true })).toEqual({ removed: [other] });
-    expect((await engine.getState(other)).status).toBe("active");
+    expect((await engine.session(other).state()).status).toBe("active");
     expect(await engine.cleanup({ olderThan: 0, operator: "ann", reason: "old" })).toEqual({ removed: [other] });
     expect(bodies.at(-1)).toContain('"events":[{"type":"deleted","reason":"old","operator":"ann"}]');
   });
@@ -54,10 +54,10 @@ describe("who asks on behalf of the host", () => {
   it("must be short, and a text", async () => {
     const { engine, id } = await failed();
     const long = { operator: "x".repeat(201) };
-    for (const call of [engine.retryPhase(id, { phase: 1, ...long }), engine.deleteSession(id, long)]) {
+    for (const call of [engine.session(id).retryPhase(1, { ...long }), engine.session(id).delete(long)]) {
       expect(await failure(call)).toMatchObject({ code: "INVALID_INPUT", details: { field: "operator" } });
     }
-    const note = await failure(engine.retryPhase(id, { phase: 1, note: "x".repeat(2001) }));
+    const note = await failure(engine.session(id).retryPhase(1, { note: "x".repeat(2001) }));
     expect(note).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
     for (const move of ["skipPhase", "overrideGate"] as const) {
       const by = await failure(engine[move](id, { phase: 1, by: "x".repeat(201), reason: "known" }));
@@ -66,8 +66,8 @@ describe("who asks on behalf of the host", () => {
       expect(reason).toMatchObject({ code: "INVALID_INPUT", details: { field: "reason" } });
     }
     const wrong: { operator: string } = JSON.parse('{"operator": 5}');
-    expect(await failure(engine.retryPhase(id, { phase: 1, ...wrong }))).toMatchObject({ code: "INVALID_INPUT" });
-    expect((await engine.getState(id)).status).toBe("failed");
+    expect(await failure(engine.session(id).retryPhase(1, { ...wrong }))).toMatchObject({ code: "INVALID_INPUT" });
+    expect((await engine.session(id).state()).status).toBe("failed");
   });
 });
 
@@ -76,9 +76,9 @@ describe("the limit of active sessions", () => {
   async function full() {
     const { engine } = makeEngine({ limits: { maxActiveSessions: 1, maxAttempts: 1 } });
     const paused = await startTwoPhases(engine, "paused");
-    await engine.pause(paused);
+    await engine.session(paused).pause();
     const lost = await startTwoPhases(engine, "lost");
-    await engine.completePhase(lost, { phase: 1, evidence: {} });
+    await engine.session(lost).completePhase(1, {});
     const active = await startTwoPhases(engine, "active");
     return { engine, paused, lost, active };
   }
@@ -86,37 +86,37 @@ describe("the limit of active sessions", () => {
   it("holds for every session that becomes active again", async () => {
     const { engine, paused, lost, active } = await full();
     const calls = [
-      () => engine.resume(paused),
-      () => engine.retryPhase(lost, { phase: 1 }),
-      () => engine.skipPhase(lost, { phase: 1, by: "ann", reason: "known" }),
-      () => engine.overrideGate(lost, { phase: 1, by: "ann", reason: "known" }),
+      () => engine.session(paused).resume(),
+      () => engine.session(lost).retryPhase(1),
+      () => engine.session(lost).skipPhase(1, { by: "ann", reason: "known" }),
+      () => engine.session(lost).overrideGate(1, { by: "ann", reason: "known" }),
     ];
     for (const call of calls) expect(await failure(call())).toMatchObject({ code: "SESSION_LIMIT" });
-    await engine.pause(active);
-    expect(await engine.resume(paused, { idempotencyKey: "k" })).toMatchObject({ replayed: false });
+    await engine.session(active).pause();
+    expect(await engine.session(paused).resume({ idempotencyKey: "k" })).toMatchObject({ replayed: false });
     // A repeated call makes nothing active.
-    expect(await engine.resume(paused, { idempotencyKey: "k" })).toMatchObject({ replayed: true });
-    expect(await failure(engine.resume(active))).toMatchObject({ code: "SESSION_LIMIT" });
+    expect(await engine.session(paused).resume({ idempotencyKey: "k" })).toMatchObject({ replayed: true });
+    expect(await failure(engine.session(active).resume())).toMatchObject({ code: "SESSION_LIMIT" });
   });
 
   it("holds for a rollback of a failed session, not for one of an active session", async () => {
     const { engine } = makeEngine({ limits: { maxActiveSessions: 1, maxAttempts: 1 } });
     const id = await startTwoPhases(engine);
-    await engine.completePhase(id, { phase: 1, evidence: built });
-    expect(await engine.rollback(id, { to: 1 })).toMatchObject({ to: 1 });
-    await engine.completePhase(id, { phase: 1, evidence: built });
-    await engine.pause(id);
+    await engine.session(id).completePhase(1, built);
+    expect(await engine.session(id).rollback(1)).toMatchObject({ to: 1 });
+    await engine.session(id).completePhase(1, built);
+    await engine.session(id).pause();
     await startTwoPhases(engine, "b");
     // What the state forbids is reported first.
-    expect(await failure(engine.rollback(id, { to: 1 }))).toMatchObject({ code: "INVALID_TRANSITION" });
-    expect(await failure(engine.pause(id))).toMatchObject({ code: "INVALID_TRANSITION" });
+    expect(await failure(engine.session(id).rollback(1))).toMatchObject({ code: "INVALID_TRANSITION" });
+    expect(await failure(engine.session(id).pause())).toMatchObject({ code: "INVALID_TRANSITION" });
   });
 
   it("names the limit to the host, which is told of each refusal", async () => {
     const { engine, paused } = await full();
     const told: unknown[] = [];
     engine.on("internalError", ({ operation, error }) => told.push([operation, error]));
-    const error = await failure(engine.resume(paused));
+    const error = await failure(engine.session(paused).resume());
     expect(error.remedy).toContain("limits.maxActiveSessions");
     expect(told).toEqual([["resume", error]]);
   });
@@ -126,14 +126,14 @@ describe("engine.history with evidence", () => {
   it("has what was submitted, with the hash that approvals name", async () => {
     const { engine } = makeEngine();
     const id = await startTwoPhases(engine);
-    await engine.completePhase(id, { phase: 1, evidence: { summary: "no" } });
+    await engine.session(id).completePhase(1, { summary: "no" });
     const large = { ...built, log: "x".repeat(70_000) };
-    await engine.completePhase(id, { phase: 1, evidence: large });
-    const history = await engine.history(id, { evidence: true });
+    await engine.session(id).completePhase(1, large);
+    const history = await engine.session(id).history({ evidence: true });
     expect(history.map(({ evidence }) => evidence)).toEqual([{ summary: "no" }, large, undefined]);
     expect(history.map(({ evidenceHash }) => evidenceHash?.length)).toEqual([64, 64, undefined]);
-    for (const attempt of await engine.history(id)) expect(attempt).not.toHaveProperty("evidence");
-    for (const attempt of await engine.history(id)) expect(attempt).not.toHaveProperty("submitted");
+    for (const attempt of await engine.session(id).history()) expect(attempt).not.toHaveProperty("evidence");
+    for (const attempt of await engine.session(id).history()) expect(attempt).not.toHaveProperty("submitted");
   });
 });
 
@@ -146,12 +146,14 @@ describe("every history with evidence", () => {
         const id = await startTwoPhases(engine);
         const given: unknown[] = [];
         for (const submission of submissions) {
-          const { head } = await engine.getState(id);
+          const { head } = await engine.session(id).state();
           if (head.status !== "active") break;
           given.push(submission);
-          await engine.completePhase(id, { phase: head.phase, evidence: submission });
+          await engine.session(id).completePhase(head.phase, submission);
         }
-        const closed = (await engine.history(id, { evidence: true })).filter(({ status }) => status !== "active");
+        const closed = (await engine.session(id).history({ evidence: true })).filter(
+          ({ status }) => status !== "active",
+        );
         expect(closed.map((attempt) => attempt.evidence)).toEqual(given);
         expect(closed.map((attempt) => attempt.evidenceHash)).toEqual(given.map(hashEvidence));
       }),
@@ -165,12 +167,12 @@ describe("a list", () => {
     const { engine, id } = await failed({ maxAttemptsTotal: 2 });
     const waits = async () => (await engine.listSessions()).items.map(({ waitsFor }) => waitsFor);
     expect(await waits()).toEqual([undefined]);
-    await engine.requestWaiver(id, { phase: 1, fields: ["tests_pass"], reason: "no runner" });
+    await engine.session(id).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner" });
     expect(await waits()).toEqual([["waiver"]]);
-    await engine.retryPhase(id, { phase: 1, by: "agent" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.session(id).retryPhase(1, { by: "agent" });
+    await engine.session(id).completePhase(1, {});
     expect(await waits()).toEqual([["waiver", "host"]]);
-    await engine.retryPhase(id, { phase: 1 });
+    await engine.session(id).retryPhase(1);
     expect(await waits()).toEqual([["waiver"]]);
   });
 

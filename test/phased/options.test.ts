@@ -56,19 +56,19 @@ describe("a workflow in code", () => {
     expect(started.phase.content.text).toBe(`For dev: {options.depth} is 2, ${CODE}.`);
     expect(started.phase.contentChanged).toBe(false);
     const { sessionId } = started;
-    expect(await engine.completePhase(sessionId, { phase: 2, evidence: {} })).toMatchObject({
+    expect(await engine.session(sessionId).completePhase(2, {})).toMatchObject({
       passed: true,
       nextPhase: null,
       skipped: [{ phase: 3, name: "Deploy", reason: 'skipWhen holds: options.audience == "dev"' }],
     });
-    expect(await engine.getFullState(sessionId)).toMatchObject({
+    expect(await engine.session(sessionId).fullState()).toMatchObject({
       ...{ status: "completed", completedPhases: [2], skippedPhases: [1, 3] },
       skips: [
         { phase: 1, reason: "there are no documents", by: "skip_when" },
         { phase: 3, by: "skip_when" },
       ],
     });
-    expect((await engine.getPhase(sessionId, 3)).content.text).toBe("Deploy {options.nothing}.");
+    expect((await engine.session(sessionId).phase(3)).content.text).toBe("Deploy {options.nothing}.");
   });
 
   it("refuses wrong options with everything that is wrong", async () => {
@@ -97,7 +97,7 @@ describe("a workflow in code", () => {
     const { engine } = makeEngine({}, workflows);
     const started = await engine.start({ workflowType: "upper", options: { name: "ann" } });
     expect(started.phase.content.text).toBe("ANN");
-    expect(await engine.getOptions(started.sessionId)).toEqual({ name: "ANN" });
+    expect(await engine.session(started.sessionId).options()).toEqual({ name: "ANN" });
     await expect(engine.start({ workflowType: "upper" })).rejects.toMatchObject({
       message: expect.stringContaining("is missing"),
     });
@@ -124,7 +124,9 @@ describe("a workflow in code", () => {
     const sound = makeEngine({ storage }, [report()]);
     const { sessionId } = await sound.engine.start({ workflowType: "report", options: { audience: "dev" } });
     const next = makeEngine({ storage }, [report(), report({ revision: "2", rule: "options.docs ==" })]);
-    await expect(next.engine.migrate(sessionId, { by: "ann" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
+    await expect(next.engine.session(sessionId).migrate({ by: "ann" })).rejects.toMatchObject({
+      code: "DEFINITION_INVALID",
+    });
   });
 });
 
@@ -163,12 +165,15 @@ describe("skipped phases", () => {
       ],
     });
     const { engine } = makeEngine({ storage }, [report(), newer]);
-    expect(await engine.migrate(sessionId, { by: "ann" })).toMatchObject({ currentPhase: 2, skippedPhases: [1] });
-    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
-    expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({
+    expect(await engine.session(sessionId).migrate({ by: "ann" })).toMatchObject({
+      currentPhase: 2,
+      skippedPhases: [1],
+    });
+    await engine.session(sessionId).completePhase(2, {});
+    expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({
       ...{ passed: true, nextPhase: null, skipped: [{ phase: 4 }] },
     });
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("are migrated once per key, also when a newer revision has come since", async () => {
@@ -178,10 +183,10 @@ describe("skipped phases", () => {
     });
     const by = { by: "ann", idempotencyKey: "k" };
     const second = makeEngine({ storage }, [report(), report({ revision: "2" })]).engine;
-    expect(await second.migrate(sessionId, by)).toMatchObject({ head: { revision: "2" } });
+    expect(await second.session(sessionId).migrate(by)).toMatchObject({ head: { revision: "2" } });
     const third = makeEngine({ storage }, [report(), report({ revision: "2" }), report({ revision: "3" })]).engine;
-    expect(await third.migrate(sessionId, by)).toMatchObject({ head: { revision: "2" } });
-    await expect(third.migrate(sessionId, { ...by, by: "bob" })).rejects.toMatchObject({
+    expect(await third.session(sessionId).migrate(by)).toMatchObject({ head: { revision: "2" } });
+    await expect(third.session(sessionId).migrate({ ...by, by: "bob" })).rejects.toMatchObject({
       code: "IDEMPOTENCY_KEY_REUSED",
     });
   });
@@ -202,24 +207,24 @@ describe("skipped phases", () => {
     expect(started.phase.content.text).toBe("# Phase 1 of Ann\n");
     const { sessionId } = started;
     edit((text) => text.replace("Write the docs", "Write all the docs"));
-    await engine.syncPlan(sessionId);
+    await engine.session(sessionId).syncPlan();
     const evidence = { tasks_completed: ["1.1", "1.2", "1.3"], validation_gate: { 1: true, 2: true } };
-    await engine.completePhase(sessionId, { phase: 1, evidence });
-    expect(await engine.getState(sessionId)).toMatchObject({
+    await engine.session(sessionId).completePhase(1, evidence);
+    expect(await engine.session(sessionId).state()).toMatchObject({
       currentPhase: 2,
       skippedPhases: [0],
       completedPhases: [1],
     });
-    await engine.rollback(sessionId, { to: 0 });
-    expect(await engine.getState(sessionId)).toMatchObject({
+    await engine.session(sessionId).rollback(0);
+    expect(await engine.session(sessionId).state()).toMatchObject({
       currentPhase: 1,
       skippedPhases: [0],
       completedPhases: [],
     });
     const bob = await engine.start({ workflowType: "spec", target: "src", options: { ...options, who: "Bob" } });
     expect(bob.phase.currentPhase).toBe(0);
-    await engine.completePhase(bob.sessionId, { phase: 0, evidence: {} });
-    expect((await engine.getPhase(bob.sessionId)).content.text).toBe("# Phase 1 of Bob\n");
+    await engine.session(bob.sessionId).completePhase(0, {});
+    expect((await engine.session(bob.sessionId).phase()).content.text).toBe("# Phase 1 of Bob\n");
   });
 
   it("leave the snapshot to the phase that is entered, at the start and after each gate", async () => {
@@ -245,10 +250,10 @@ describe("skipped phases", () => {
     const { engine } = makeEngine({ verifiers: { snap } }, [defineWorkflow(about)]);
     const options = { who: "Ann" };
     const { sessionId } = await engine.start({ workflowType: "snaps", options });
-    expect(await engine.completePhase(sessionId, { phase: 2, evidence: {} })).toMatchObject({ passed: true });
-    await engine.rollback(sessionId, { to: 1 });
-    expect(await engine.completePhase(sessionId, { phase: 2, evidence: {} })).toMatchObject({ passed: true });
-    expect(await engine.completePhase(sessionId, { phase: 4, evidence: {} })).toMatchObject({
+    expect(await engine.session(sessionId).completePhase(2, {})).toMatchObject({ passed: true });
+    await engine.session(sessionId).rollback(1);
+    expect(await engine.session(sessionId).completePhase(2, {})).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).completePhase(4, {})).toMatchObject({
       passed: true,
       nextPhase: null,
     });
@@ -273,7 +278,7 @@ describe("options in the rules of a gate", () => {
     const bare = engineOf("evidence.pages >= options.pages");
     const limited = await bare.start({ workflowType: "ruled", options: { pages: 3 } });
     const submit = (sessionId: string, pages: number, engine = bare) =>
-      engine.completePhase(sessionId, { phase: 1, evidence: { pages } });
+      engine.session(sessionId).completePhase(1, { pages });
     expect(await submit(limited.sessionId, 2)).toMatchObject({ passed: false });
     expect(await submit(limited.sessionId, 3)).toMatchObject({ passed: true });
     const free = await bare.start({ workflowType: "ruled" });

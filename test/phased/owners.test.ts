@@ -18,37 +18,37 @@ async function shared(storage = new MemoryStorage()) {
 
 /** Every call on one session. */
 const CALLS: Record<string, (engine: Engine, id: string) => Promise<unknown>> = {
-  getPhase: (engine, id) => engine.getPhase(id),
-  getTask: (engine, id) => engine.getTask(id, 1, 1),
-  getDocument: (engine, id) => engine.getDocument(id, "guide.md"),
-  completeTask: (engine, id) => engine.completeTask(id, { phase: 1, task: 1 }),
-  completePhase: (engine, id) => engine.completePhase(id, { phase: 1, evidence: built }),
-  getApproval: (engine, id) => engine.getApproval(id),
-  approve: (engine, id) => engine.approve(id, { by: "bob", evidenceHash: "" }),
-  deny: (engine, id) => engine.deny(id, { by: "bob", evidenceHash: "", note: "no" }),
-  requestWaiver: (engine, id) => engine.requestWaiver(id, { phase: 1, fields: ["summary"], reason: "can't" }),
-  getWaiver: (engine, id) => engine.getWaiver(id),
-  waive: (engine, id) => engine.waive(id, { by: "bob", request: "x" }),
-  denyWaiver: (engine, id) => engine.denyWaiver(id, { by: "bob", request: "x", note: "no" }),
-  getState: (engine, id) => engine.getState(id),
-  getFullState: (engine, id) => engine.getFullState(id),
-  artifact: (engine, id) => engine.artifact(id, 1),
-  getOptions: (engine, id) => engine.getOptions(id),
-  commits: (engine, id) => engine.commits(id),
-  history: (engine, id) => engine.history(id),
-  refusals: (engine, id) => engine.refusals(id),
-  errors: (engine, id) => engine.errors(id),
-  pause: (engine, id) => engine.pause(id),
-  resume: (engine, id) => engine.resume(id),
-  retryPhase: (engine, id) => engine.retryPhase(id, { phase: 1 }),
-  rollback: (engine, id) => engine.rollback(id, { to: 1 }),
-  overrideGate: (engine, id) => engine.overrideGate(id, { phase: 1, by: "bob", reason: "x" }),
-  skipPhase: (engine, id) => engine.skipPhase(id, { phase: 1, by: "bob", reason: "x" }),
-  migrate: (engine, id) => engine.migrate(id, { by: "bob" }),
-  syncPlan: (engine, id) => engine.syncPlan(id),
-  assign: (engine, id) => engine.assign(id, BOB, { by: "bob" }),
-  deleteSession: (engine, id) => engine.deleteSession(id),
-  audit: (engine, id) => engine.audit(id),
+  getPhase: (engine, id) => engine.session(id).phase(),
+  getTask: (engine, id) => engine.session(id).task(1, 1),
+  getDocument: (engine, id) => engine.session(id).document("guide.md"),
+  completeTask: (engine, id) => engine.session(id).completeTask(1, 1),
+  completePhase: (engine, id) => engine.session(id).completePhase(1, built),
+  getApproval: (engine, id) => engine.session(id).approval(),
+  approve: (engine, id) => engine.session(id).approve({ by: "bob", evidenceHash: "" }),
+  deny: (engine, id) => engine.session(id).deny({ by: "bob", evidenceHash: "", note: "no" }),
+  requestWaiver: (engine, id) => engine.session(id).requestWaiver(1, { fields: ["summary"], reason: "can't" }),
+  getWaiver: (engine, id) => engine.session(id).waiver(),
+  waive: (engine, id) => engine.session(id).waive({ by: "bob", request: "x" }),
+  denyWaiver: (engine, id) => engine.session(id).denyWaiver({ by: "bob", request: "x", note: "no" }),
+  getState: (engine, id) => engine.session(id).state(),
+  getFullState: (engine, id) => engine.session(id).fullState(),
+  artifact: (engine, id) => engine.session(id).artifact(1),
+  getOptions: (engine, id) => engine.session(id).options(),
+  commits: (engine, id) => engine.session(id).commits(),
+  history: (engine, id) => engine.session(id).history(),
+  refusals: (engine, id) => engine.session(id).refusals(),
+  errors: (engine, id) => engine.session(id).errors(),
+  pause: (engine, id) => engine.session(id).pause(),
+  resume: (engine, id) => engine.session(id).resume(),
+  retryPhase: (engine, id) => engine.session(id).retryPhase(1),
+  rollback: (engine, id) => engine.session(id).rollback(1),
+  overrideGate: (engine, id) => engine.session(id).overrideGate(1, { by: "bob", reason: "x" }),
+  skipPhase: (engine, id) => engine.session(id).skipPhase(1, { by: "bob", reason: "x" }),
+  migrate: (engine, id) => engine.session(id).migrate({ by: "bob" }),
+  syncPlan: (engine, id) => engine.session(id).syncPlan(),
+  assign: (engine, id) => engine.session(id).assign(BOB, { by: "bob" }),
+  deleteSession: (engine, id) => engine.session(id).delete(),
+  audit: (engine, id) => engine.session(id).audit(),
 };
 
 /** The methods that take no session's id. */
@@ -76,14 +76,14 @@ describe("the session of somebody else", () => {
 
   it.each(Object.entries(CALLS))("%s answers as if there were none", async (_, call) => {
     const { bob, engine, id } = await shared();
-    const before = await engine.commits(id);
+    const before = await engine.session(id).commits();
     const missing = `${id.slice(0, -8)}00000000`;
     const [foreign, absent] = [await failure(call(bob, id)), await failure(call(bob, missing))];
     expect(foreign.code).toBe("SESSION_NOT_FOUND");
     expect(foreign.message.replace(id, "ID")).toBe(absent.message.replace(missing, "ID"));
     expect(foreign).toMatchObject({ remedy: absent.remedy, details: { sessionId: id } });
     expect(JSON.stringify(foreign.details)).toBe(JSON.stringify(absent.details).replace(missing, id));
-    expect(await engine.commits(id)).toEqual(before);
+    expect(await engine.session(id).commits()).toEqual(before);
   });
 
   it("takes no other time than one that there is not", async () => {
@@ -100,7 +100,7 @@ describe("the session of somebody else", () => {
     const id = await startTwoPhases(engine.as(ANN));
     for (const asked of [id, `${id.slice(0, -8)}00000000`]) {
       waited = 0;
-      expect((await failure(engine.as(BOB).getState(asked))).code).toBe("SESSION_NOT_FOUND");
+      expect((await failure(engine.as(BOB).session(asked).state())).code).toBe("SESSION_NOT_FOUND");
       expect(waited).toBe(50);
     }
   });
@@ -112,7 +112,7 @@ describe("the session of somebody else", () => {
       by.on("gatePassed", ({ sessionId, owner }) => heard.push(`${whose}: ${sessionId} of ${owner}`));
     }
     const own = await startTwoPhases(bob, "src/b.ts");
-    await ann.completePhase(id, { phase: 1, evidence: built });
+    await ann.session(id).completePhase(1, built);
     expect(heard).toEqual([`ann: ${id} of ann`]);
     for (let index = 0; index < 5; index += 1) await startTwoPhases(ann, `src/${index}.ts`);
     const page = await bob.listSessions({ limit: 1 });
@@ -121,8 +121,8 @@ describe("the session of somebody else", () => {
     expect(page.cursor).toBeUndefined();
     expect(await bob.listSessions({ owner: "ann" })).toMatchObject({ items: [] });
     expect((await engine.listSessions()).total).toBe(7);
-    expect((await failure(bob.getState(`${id}x`))).remedy).not.toContain(id);
-    expect((await failure(engine.getState(`${id}x`))).remedy).toContain(id);
+    expect((await failure(bob.session(`${id}x`).state())).remedy).not.toContain(id);
+    expect((await failure(engine.session(`${id}x`).state())).remedy).toContain(id);
     const again = await bob.start({ workflowType: "two_phases", target: "src/a.ts" });
     expect(again.openSessions).toEqual([]);
     expect(Object.keys(bob.metrics())).not.toContain("completePhase");
@@ -133,7 +133,7 @@ describe("the session of somebody else", () => {
     const { ann, bob, id } = await shared();
     const seen = bob.watch()[Symbol.asyncIterator]();
     const first = seen.next();
-    await ann.pause(id);
+    await ann.session(id).pause();
     const own = await startTwoPhases(bob, "src/b.ts");
     expect((await first).value?.sessionId).toBe(own);
     await seen.return?.();
@@ -146,19 +146,21 @@ describe("the session of somebody else", () => {
     expect(second.replayed).toBe(false);
     expect(second.sessionId).not.toBe(first.sessionId);
     expect(await ann.start(request)).toMatchObject({ sessionId: first.sessionId, replayed: true });
-    await ann.pause(first.sessionId, { idempotencyKey: "pause" });
-    expect((await failure(bob.pause(first.sessionId, { idempotencyKey: "pause" }))).code).toBe("SESSION_NOT_FOUND");
+    await ann.session(first.sessionId).pause({ idempotencyKey: "pause" });
+    expect((await failure(bob.session(first.sessionId).pause({ idempotencyKey: "pause" }))).code).toBe(
+      "SESSION_NOT_FOUND",
+    );
   });
 });
 
 describe("the owner", () => {
   it("is in the first commit, in lists and in notifications, and moves the session", async () => {
     const { ann, engine, id } = await shared();
-    const [commit] = (await engine.commits(id)).slice(-1);
+    const [commit] = (await engine.session(id).commits()).slice(-1);
     expect(commit?.events[0]).toMatchObject({ type: "started", owner: ANN });
     expect((await engine.listSessions()).items[0]).toMatchObject({ owner: "ann", team: "red" });
-    expect(await ann.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
-    expect(await ann.audit(id)).toMatchObject({ intact: true });
+    expect(await ann.session(id).completePhase(1, built)).toMatchObject({ passed: true });
+    expect(await ann.session(id).audit()).toMatchObject({ intact: true });
   });
 
   it("is the one that the host names, without an actor", async () => {
@@ -171,12 +173,12 @@ describe("the owner", () => {
     const { ann, bob, engine, id } = await shared();
     const heard: object[] = [];
     bob.on("assigned", (notification) => heard.push(notification));
-    await engine.assign(id, BOB, { by: "the operator", note: "Ann is away" });
+    await engine.session(id).assign(BOB, { by: "the operator", note: "Ann is away" });
     expect(heard).toMatchObject([{ sessionId: id, owner: "bob", by: "the operator" }]);
-    expect((await failure(ann.getState(id))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(ann.session(id).state())).code).toBe("SESSION_NOT_FOUND");
     expect((await ann.listSessions()).items).toEqual([]);
-    expect(await bob.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
-    const [last] = await engine.commits(id, { limit: 1 });
+    expect(await bob.session(id).completePhase(1, built)).toMatchObject({ passed: true });
+    const [last] = await engine.session(id).commits({ limit: 1 });
     expect(last?.summary).toMatchObject({ owner: "bob" });
     expect(last?.summary.team).toBeUndefined();
   });
@@ -184,12 +186,12 @@ describe("the owner", () => {
   it("is handed over with a name and a reason of bounded length, and the history says so", async () => {
     const { engine, id } = await shared();
     for (const said of [{ by: "x".repeat(201) }, { by: "otto", note: "x".repeat(2001) }]) {
-      expect((await failure(engine.assign(id, BOB, said))).code).toBe("INVALID_INPUT");
+      expect((await failure(engine.session(id).assign(BOB, said))).code).toBe("INVALID_INPUT");
     }
-    await engine.assign(id, BOB, { by: "otto" });
-    await engine.assign(id, ANN, { by: "otto", note: "she is back" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
-    const notes = (await engine.history(id)).flatMap((attempt) => attempt.notes ?? []);
+    await engine.session(id).assign(BOB, { by: "otto" });
+    await engine.session(id).assign(ANN, { by: "otto", note: "she is back" });
+    await engine.session(id).completePhase(1, {});
+    const notes = (await engine.session(id).history()).flatMap((attempt) => attempt.notes ?? []);
     expect(notes.map(({ event, by, note }) => [event, by, note])).toEqual([
       ["assigned", "otto", "to bob"],
       ["assigned", "otto", "to ann: she is back"],
@@ -200,7 +202,7 @@ describe("the owner", () => {
     const { engine, id } = await shared();
     expect(() => engine.as({ name })).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
     expect(() => engine.as({ name: "ann", team: name })).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
-    expect((await failure(engine.assign(id, { name }, { by: "host" }))).code).toBe("INVALID_INPUT");
+    expect((await failure(engine.session(id).assign({ name }, { by: "host" }))).code).toBe("INVALID_INPUT");
   });
 });
 
@@ -216,7 +218,7 @@ describe("an actor", () => {
     const { engine, ann } = await shared();
     const request = { workflowType: "two_phases", target: "src/k.ts", idempotencyKey: "same" };
     const { sessionId } = await ann.start(request);
-    await engine.assign(sessionId, BOB, { by: "otto" });
+    await engine.session(sessionId).assign(BOB, { by: "otto" });
     const { code, message } = await failure(ann.start(request));
     expect([code, message]).toEqual(["CONFLICT", expect.stringContaining("is not yours any more, or was deleted")]);
   });
@@ -225,17 +227,20 @@ describe("an actor", () => {
     const { engine } = makeEngine({ limits: { maxAttempts: 1, maxAttemptsTotal: 1 } });
     const ann = engine.as(ANN);
     const id = await startTwoPhases(ann);
-    await ann.completePhase(id, { phase: 1, evidence: {} });
-    expect((await failure(ann.retryPhase(id, { phase: 1 }))).code).toBe("ATTEMPTS_EXHAUSTED");
+    await ann.session(id).completePhase(1, {});
+    expect((await failure(ann.session(id).retryPhase(1))).code).toBe("ATTEMPTS_EXHAUSTED");
     for (const speak of [
-      () => ann.retryPhase(id, { phase: 1, by: "host" }),
-      () => ann.rollback(id, { to: 1, by: "host" }),
-      () => ann.syncPlan(id, { by: "host" }),
+      () => ann.session(id).retryPhase(1, { by: "host" }),
+      () => ann.session(id).rollback(1, { by: "host" }),
+      () => ann.session(id).syncPlan({ by: "host" }),
     ]) {
       expect((await failure(speak())).code).toBe("NOT_ALLOWED");
     }
-    await engine.as({ name: "otto", roles: ["operator"] }).retryPhase(id, { phase: 1 });
-    expect((await engine.commits(id)).flatMap(({ events }) => events)).toContainEqual(
+    await engine
+      .as({ name: "otto", roles: ["operator"] })
+      .session(id)
+      .retryPhase(1);
+    expect((await engine.session(id).commits()).flatMap(({ events }) => events)).toContainEqual(
       expect.objectContaining({ type: "retried", by: "host" }),
     );
   });
@@ -243,23 +248,29 @@ describe("an actor", () => {
   it("speaks for the host where the host's own rule says so of the session", async () => {
     const { engine } = makeEngine({ limits: { maxAttempts: 1, maxAttemptsTotal: 1 } });
     const id = await startTwoPhases(engine.as(ANN));
-    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.session(id).completePhase(1, {});
     const lead = engine.as({ name: "lea", team: "red" }, ({ session, actor }) => session?.team === actor.team);
-    await lead.retryPhase(id, { phase: 1, by: "host" });
-    await lead.rollback(id, { to: 1, by: "host" }).catch((error: unknown) => {
-      expect(error).toMatchObject({ code: "PHASE_OUT_OF_RANGE" });
-    });
+    await lead.session(id).retryPhase(1, { by: "host" });
+    await lead
+      .session(id)
+      .rollback(1, { by: "host" })
+      .catch((error: unknown) => {
+        expect(error).toMatchObject({ code: "PHASE_OUT_OF_RANGE" });
+      });
     const other = engine.as({ name: "bea", team: "blue" }, ({ session, action }) => action !== "operate" && !!session);
-    expect((await failure(other.retryPhase(id, { phase: 1, by: "host" }))).code).toBe("NOT_ALLOWED");
+    expect((await failure(other.session(id).retryPhase(1, { by: "host" }))).code).toBe("NOT_ALLOWED");
   });
 
   it("deletes no damaged session unless they may operate on all: whose it is can't be known", async () => {
     const storage = new AlteredStorage();
     const { ann, bob, engine, id } = await shared(storage);
     storage.edit(1, { body: "edited" });
-    for (const actor of [ann, bob]) await expect(actor.deleteSession(id)).rejects.toThrow();
+    for (const actor of [ann, bob]) await expect(actor.session(id).delete()).rejects.toThrow();
     expect(await storage.read(id)).toBeDefined();
-    await engine.as({ name: "otto", roles: ["operator"] }).deleteSession(id);
+    await engine
+      .as({ name: "otto", roles: ["operator"] })
+      .session(id)
+      .delete();
     expect(await storage.read(id)).toBeUndefined();
   });
 
@@ -288,7 +299,7 @@ describe("an actor", () => {
     const { engine, id } = await shared();
     const viewer = engine.as({ name: "vera", roles: ["viewer"] });
     expect((await viewer.listSessions()).items).toHaveLength(1);
-    expect((await viewer.getState(id)).head.owner).toEqual(ANN);
+    expect((await viewer.session(id).state()).head.owner).toEqual(ANN);
     for (const name of ["completePhase", "pause", "approve", "skipPhase", "assign", "deleteSession"]) {
       expect((await failure(CALLS[name]?.(viewer, id) ?? Promise.resolve())).code, name).toBe("NOT_ALLOWED");
     }
@@ -306,8 +317,8 @@ describe("an actor", () => {
   it("who is an operator does what the host does", async () => {
     const { engine, id } = await shared();
     const operator = engine.as({ name: "otto", roles: ["operator"] });
-    await operator.assign(id, BOB, { by: "otto" });
-    await operator.deleteSession(id);
+    await operator.session(id).assign(BOB, { by: "otto" });
+    await operator.session(id).delete();
     expect((await engine.listSessions()).items).toEqual([]);
   });
 
@@ -319,7 +330,7 @@ describe("an actor", () => {
       const { actor, session } = request;
       return byOwner(request) || (session?.team !== undefined && session.team === actor.team);
     });
-    expect(await team.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(await team.session(id).completePhase(1, built)).toMatchObject({ passed: true });
     expect(asked).toContainEqual({
       ...{ actor: { name: "rudi", team: "red" }, action: "work", operation: "completePhase" },
       session: expect.objectContaining({ sessionId: id, owner: "ann", team: "red", kind: "phased" }),

@@ -47,7 +47,7 @@ describe("placeholders in texts", () => {
       ...{ contentChanged: false, leftOut: [], facts: { title: "Dig in beds/1.md" } },
       content: { text: "# Dig in beds/1.md\n\nSee [it](../../beds/1.md).\n", tokens: 12 },
     });
-    expect((await engine.getTask(sessionId, 1, 1)).content.text).toBe("Rake beds/1.md, not {target}");
+    expect((await engine.session(sessionId).task(1, 1)).content.text).toBe("Rake beds/1.md, not {target}");
     const other = await engine.start({ workflowType: "garden", target: "beds/2.md" });
     expect(other.phase.content.text).toContain("Dig in beds/2.md");
     expect(other.phase.content.revision).not.toBe(phase.content.revision);
@@ -66,8 +66,8 @@ describe("placeholders in texts", () => {
     const start = { workflowType: "garden_v1", target: "beds/1.md", options: { team: "Ann" } };
     const { phase, sessionId } = await engine.start(start);
     expect(phase).toMatchObject({ contentChanged: false, content: { text: "See core/a.md for beds/1.md, Ann" } });
-    expect((await engine.getDocument(sessionId, "core/a.md")).content.text).toBe("Write {target} here");
-    const again = await engine.getDocument(sessionId, "phases/1/phase.md");
+    expect((await engine.session(sessionId).document("core/a.md")).content.text).toBe("Write {target} here");
+    const again = await engine.session(sessionId).document("phases/1/phase.md");
     expect(again.content).toEqual(phase.content);
   });
 });

@@ -51,7 +51,7 @@ describe("the quota of sessions", () => {
     await startTwoPhases(ann, "a.ts");
     const second = await startTwoPhases(ann, "b.ts");
     // A paused session is not ended.
-    await ann.pause(second);
+    await ann.session(second).pause();
     const error = await failure(startTwoPhases(ann, "c.ts"));
     expect(error).toMatchObject({ code: "SESSION_LIMIT", details: { limit: 2, actor: "ann" } });
     const tool = createWorkflowTool(engine, { actor: ANN });
@@ -73,7 +73,7 @@ describe("the quota of sessions", () => {
     const { sessionId } = await ann.start(start);
     expect(await ann.start(start)).toMatchObject({ sessionId, replayed: true });
     expect(await failure(ann.start({ ...start, idempotencyKey: "twice" }))).toMatchObject({ code: "SESSION_LIMIT" });
-    await engine.deleteSession(sessionId);
+    await engine.session(sessionId).delete();
     await startTwoPhases(ann, "b.ts");
   });
 
@@ -96,12 +96,12 @@ describe("the quota of sessions of routed workflows", () => {
     const ann = engine.as(ANN);
     const { engine: phased } = makeEngine({ storage, quotas });
     await startTwoPhases(phased.as(ANN));
-    const { instanceId } = await ann.start({ workflow: "GARDEN", idempotencyKey: "once" });
+    const { sessionId } = await ann.start({ workflow: "GARDEN", idempotencyKey: "once" });
     expect(await failure(ann.start({ workflow: "GARDEN" }))).toMatchObject({ code: "SESSION_LIMIT" });
     expect(await failure(startTwoPhases(phased.as(ANN), "b.ts"))).toMatchObject({ code: "SESSION_LIMIT" });
-    expect(await ann.start({ workflow: "GARDEN", idempotencyKey: "once" })).toMatchObject({ instanceId });
+    expect(await ann.start({ workflow: "GARDEN", idempotencyKey: "once" })).toMatchObject({ sessionId });
     await engine.as(BOB).start({ workflow: "GARDEN" });
-    await ann.cancel(instanceId);
+    await ann.session(sessionId).cancel();
     await ann.start({ workflow: "GARDEN" });
   });
 });
@@ -113,20 +113,20 @@ describe("the quota of verifiers at once", () => {
     const start = async (by: typeof ann, target: string) =>
       (await by.start({ workflowType: "slow", target })).sessionId;
     const [one, two, other] = [await start(ann, "a.ts"), await start(ann, "b.ts"), await start(bob, "c.ts")];
-    const first = ann.completePhase(one, COMPLETE);
+    const first = ann.session(one).completePhase(COMPLETE.phase, COMPLETE.evidence);
     await expect.poll(() => ends.length).toBe(1);
-    expect(await failure(ann.completePhase(two, COMPLETE))).toMatchObject({
+    expect(await failure(ann.session(two).completePhase(COMPLETE.phase, COMPLETE.evidence))).toMatchObject({
       code: "BUSY",
       remedy: "Nothing was done: send the same call again in 2 s.",
       details: { running: 1, limit: 1, actor: "ann" },
     });
-    expect(await ann.commits(two)).toHaveLength(1);
-    const others = bob.completePhase(other, COMPLETE);
+    expect(await ann.session(two).commits()).toHaveLength(1);
+    const others = bob.session(other).completePhase(COMPLETE.phase, COMPLETE.evidence);
     await expect.poll(() => ends.length).toBe(2);
     end();
     expect(await first).toMatchObject({ passed: true });
     expect(await others).toMatchObject({ passed: true });
-    const again = ann.completePhase(two, COMPLETE);
+    const again = ann.session(two).completePhase(COMPLETE.phase, COMPLETE.evidence);
     await expect.poll(() => ends.length).toBe(1);
     end();
     expect(await again).toMatchObject({ passed: true });
@@ -136,7 +136,7 @@ describe("the quota of verifiers at once", () => {
     const { engine, ends, end, most } = waitingEngine(4, 2);
     const ann = engine.as(ANN);
     const { sessionId } = await ann.start({ workflowType: "slow", target: "a.ts" });
-    const completing = ann.completePhase(sessionId, COMPLETE);
+    const completing = ann.session(sessionId).completePhase(COMPLETE.phase, COMPLETE.evidence);
     for (let round = 0; round < 2; round += 1) {
       await expect.poll(() => ends.length).toBe(2);
       end();
@@ -150,12 +150,14 @@ describe("the quota of verifiers at once", () => {
     const ann = engine.as(ANN);
     const { sessionId } = await ann.start({ workflowType: "slow", target: "a.ts" });
     const abort = new AbortController();
-    const completing = failure(ann.completePhase(sessionId, { ...COMPLETE, signal: abort.signal }));
+    const completing = failure(
+      ann.session(sessionId).completePhase(COMPLETE.phase, COMPLETE.evidence, { signal: abort.signal }),
+    );
     await expect.poll(() => ends.length).toBe(1);
     abort.abort();
     expect(await completing).toMatchObject({ code: "CANCELLED" });
     end();
-    const again = ann.completePhase(sessionId, COMPLETE);
+    const again = ann.session(sessionId).completePhase(COMPLETE.phase, COMPLETE.evidence);
     await expect.poll(() => ends.length).toBe(1);
     end();
     expect(await again).toMatchObject({ passed: true });

@@ -17,11 +17,11 @@ describe("an attempt to skip ahead", () => {
   it("is notified, counted, and kept in the log, for any engine", async () => {
     const { engine, storage, told } = makeHost();
     const sessionId = await startTwoPhases(engine);
-    const { version } = await engine.getState(sessionId);
+    const { version } = await engine.session(sessionId).state();
     const session = engine.session(twoPhases, sessionId);
     await failure(session.completePhase(2, {}));
-    await failure(engine.getPhase(sessionId, 2));
-    await failure(engine.getTask(sessionId, 2, 1));
+    await failure(engine.session(sessionId).phase(2));
+    await failure(engine.session(sessionId).task(2, 1));
     expect(told).toMatchObject([
       { sessionId, phase: 1, operation: "completePhase", code: "PHASE_LOCKED", requested: 2 },
       { operation: "getPhase", message: "phase 2 is locked: the session is in phase 1" },
@@ -34,26 +34,26 @@ describe("an attempt to skip ahead", () => {
     });
     const other = makeEngine({ storage }).engine;
     const at = "2026-03-04T05:06:07.000Z";
-    expect(await other.refusals(sessionId)).toEqual([
+    expect(await other.session(sessionId).refusals()).toEqual([
       { phase: 1, operation: "completePhase", code: "PHASE_LOCKED", requested: 2, at },
       { phase: 1, operation: "getPhase", code: "PHASE_LOCKED", requested: 2, at },
       { phase: 1, operation: "getTask", code: "PHASE_LOCKED", requested: 2, at },
     ]);
-    expect(await other.getState(sessionId)).toMatchObject({ version: version + 3, head: { attempts: 0 } });
-    expect(await other.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await other.session(sessionId).state()).toMatchObject({ version: version + 3, head: { attempts: 0 } });
+    expect(await other.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("is kept once for each visit to a phase, while every call is notified and counted", async () => {
     const { engine, told } = makeHost();
     const sessionId = await startTwoPhases(engine);
-    for (let call = 0; call < 20; call += 1) await failure(engine.getPhase(sessionId, 2));
+    for (let call = 0; call < 20; call += 1) await failure(engine.session(sessionId).phase(2));
     expect(told).toHaveLength(20);
     expect(engine.metrics().getPhase).toMatchObject({ refused: 20 });
-    expect(await engine.refusals(sessionId)).toHaveLength(1);
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
-    await engine.rollback(sessionId, { to: 1 });
-    await failure(engine.getPhase(sessionId, 2));
-    expect(await engine.refusals(sessionId)).toHaveLength(2);
+    expect(await engine.session(sessionId).refusals()).toHaveLength(1);
+    await engine.session(sessionId).completePhase(1, built);
+    await engine.session(sessionId).rollback(1);
+    await failure(engine.session(sessionId).phase(2));
+    expect(await engine.session(sessionId).refusals()).toHaveLength(2);
   });
 
   it("adds at most ten commits to the log for each visit to a phase", async () => {
@@ -64,36 +64,36 @@ describe("an attempt to skip ahead", () => {
     const plan = `### Phase 1: A\n\n${tasks}${open}`;
     const { engine, start } = makePlanned({ plan, config: { enforce_dependencies: true } });
     const sessionId = await start(1);
-    const { version } = await engine.getState(sessionId);
-    for (let task = 31; task <= 60; task += 1) await failure(engine.getTask(sessionId, 1, task));
-    const refusals = await engine.refusals(sessionId);
+    const { version } = await engine.session(sessionId).state();
+    for (let task = 31; task <= 60; task += 1) await failure(engine.session(sessionId).task(1, task));
+    const refusals = await engine.session(sessionId).refusals();
     expect(refusals).toHaveLength(10);
     expect(refusals[0]).toMatchObject({ code: "TASK_LOCKED", requested: 1, task: 31 });
-    expect(await engine.getState(sessionId)).toMatchObject({ version: version + 10 });
+    expect(await engine.session(sessionId).state()).toMatchObject({ version: version + 10 });
   });
 
   it("includes evidence for a phase before the current one, but not reading one", async () => {
     const { engine, told } = makeHost();
     const sessionId = await startTwoPhases(engine);
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
-    await engine.getPhase(sessionId, 1);
-    await failure(engine.completePhase(sessionId, { phase: 1, evidence: built }));
-    await failure(engine.retryPhase(sessionId, { phase: 1 }));
-    await failure(engine.getPhase(sessionId, 9));
+    await engine.session(sessionId).completePhase(1, built);
+    await engine.session(sessionId).phase(1);
+    await failure(engine.session(sessionId).completePhase(1, built));
+    await failure(engine.session(sessionId).retryPhase(1));
+    await failure(engine.session(sessionId).phase(9));
     expect(told).toMatchObject([{ code: "PHASE_ALREADY_COMPLETED", requested: 1, phase: 2 }]);
   });
 
   it("does not change a pause, and is refused even if it can't be recorded", async () => {
     const { engine, storage } = makeHost();
     const sessionId = await startTwoPhases(engine);
-    await engine.pause(sessionId, { note: "later" });
-    await failure(engine.getPhase(sessionId, 2));
-    expect(await engine.getState(sessionId)).toMatchObject({ status: "paused", head: { note: "later" } });
+    await engine.session(sessionId).pause({ note: "later" });
+    await failure(engine.session(sessionId).phase(2));
+    expect(await engine.session(sessionId).state()).toMatchObject({ status: "paused", head: { note: "later" } });
     const errors: unknown[] = [];
     engine.on("internalError", (error) => errors.push(error));
-    await engine.resume(sessionId);
+    await engine.session(sessionId).resume();
     storage.append = () => Promise.reject(new Error("disk full"));
-    expect(await failure(engine.getTask(sessionId, 2, 1))).toMatchObject({ code: "PHASE_LOCKED" });
+    expect(await failure(engine.session(sessionId).task(2, 1))).toMatchObject({ code: "PHASE_LOCKED" });
     expect(errors).toMatchObject([{ operation: "record refusal" }]);
   });
 

@@ -15,10 +15,10 @@ async function one(retention?: Retention) {
     completed: await startTwoPhases(engine, "completed"),
     failed: await startTwoPhases(engine, "failed"),
   };
-  await engine.pause(named.paused);
-  await engine.skipPhase(named.completed, { phase: 1, by: "me", reason: "known" });
-  await engine.completePhase(named.completed, { phase: 2, evidence: {} });
-  for (const _ of "123") await engine.completePhase(named.failed, { phase: 1, evidence: {} });
+  await engine.session(named.paused).pause();
+  await engine.session(named.completed).skipPhase(1, { by: "me", reason: "known" });
+  await engine.session(named.completed).completePhase(2, {});
+  for (const _ of "123") await engine.session(named.failed).completePhase(1, {});
   const left = async () => (await engine.listSessions()).items.map(({ target }) => target).sort();
   return { engine, clock, left };
 }

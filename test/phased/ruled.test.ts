@@ -32,7 +32,7 @@ describe("rules in a session", () => {
     await submit({ count: 5 });
     await submit({ count: 6 }, 2);
     expect(await submit({ count: 6 }, 3)).toMatchObject({ passed: false });
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     await submit({ count: 7 });
     await submit({ count: 6 }, 2);
     expect(await submit({ count: 7 }, 3)).toMatchObject({ passed: true });
@@ -66,8 +66,8 @@ describe("a verdict after another writer's commit", () => {
     const storage = new MemoryStorage();
     const slow = meanwhile(async () => {
       const other = createEngine({ storage, content: made.content });
-      await other.pause(made.sessionId);
-      await other.resume(made.sessionId);
+      await other.session(made.sessionId).pause();
+      await other.session(made.sessionId).resume();
     });
     const made = await startVerified([verified, OPEN], { storage, verifiers: { slow } });
     const conflicts: number[] = [];
@@ -81,10 +81,9 @@ describe("a verdict after another writer's commit", () => {
     const runsWith = async (gate: string) => {
       const storage = new MemoryStorage();
       const slow = meanwhile(() =>
-        createEngine({ storage, content: made.content, verifiers: { slow } }).completePhase(made.sessionId, {
-          phase: 1,
-          evidence: { count: "none" },
-        }),
+        createEngine({ storage, content: made.content, verifiers: { slow } })
+          .session(made.sessionId)
+          .completePhase(1, { count: "none" }),
       );
       const made = await startVerified([gate, OPEN], { storage, verifiers: { slow } });
       expect(await made.submit({ count: 1 })).toMatchObject({ passed: true, attempt: 2 });
@@ -98,8 +97,8 @@ describe("a verdict after another writer's commit", () => {
     const storage = new MemoryStorage();
     const slow = meanwhile(async () => {
       const other = createEngine({ storage, content: made.content });
-      await other.rollback(made.sessionId, { to: 1 });
-      await other.completePhase(made.sessionId, { phase: 1, evidence: { count: 8 } });
+      await other.session(made.sessionId).rollback(1);
+      await other.session(made.sessionId).completePhase(1, { count: 8 });
     });
     const rule = ruled('evidence.count == artifacts["1"].count', "verify: slow\n");
     const made = await startVerified([OPEN, rule], { storage, verifiers: { slow } });

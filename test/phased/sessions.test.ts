@@ -11,21 +11,21 @@ describe("reading", () => {
   it("returns the current phase and completed ones, and no others", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    expect((await engine.getPhase(sessionId)).phase.number).toBe(1);
-    expect((await failure(engine.getPhase(sessionId, 2))).code).toBe("PHASE_LOCKED");
-    expect((await failure(engine.getTask(sessionId, 2, 1))).code).toBe("PHASE_LOCKED");
-    expect((await failure(engine.getPhase(sessionId, 3))).code).toBe("PHASE_OUT_OF_RANGE");
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
-    expect((await engine.getPhase(sessionId, 1)).artifacts.size).toBe(0);
-    const second = await engine.getPhase(sessionId);
+    expect((await engine.session(sessionId).phase()).phase.number).toBe(1);
+    expect((await failure(engine.session(sessionId).phase(2))).code).toBe("PHASE_LOCKED");
+    expect((await failure(engine.session(sessionId).task(2, 1))).code).toBe("PHASE_LOCKED");
+    expect((await failure(engine.session(sessionId).phase(3))).code).toBe("PHASE_OUT_OF_RANGE");
+    await engine.session(sessionId).completePhase(1, built);
+    expect((await engine.session(sessionId).phase(1)).artifacts.size).toBe(0);
+    const second = await engine.session(sessionId).phase();
     expect([...second.artifacts]).toEqual([[1, ["summary", "tests_pass"]]]);
   });
 
   it("returns tasks by their numbers", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    expect((await engine.getTask(sessionId, 1, 2)).task.name).toBe("test it");
-    const missing = await failure(engine.getTask(sessionId, 1, 3));
+    expect((await engine.session(sessionId).task(1, 2)).task.name).toBe("test it");
+    const missing = await failure(engine.session(sessionId).task(1, 3));
     expect(missing).toMatchObject({ code: "TASK_NOT_FOUND", details: { valid: [1, 2] } });
   });
 
@@ -35,17 +35,17 @@ describe("reading", () => {
     const asked = { phase: 1, task: 1 };
     const session = engine.session(id);
     const calls: readonly (readonly [() => Promise<unknown>, string])[] = [
-      [() => engine.getTask(id, asked as never, undefined as never), "getTask: phase must be a whole number"],
-      [() => engine.getTask(id, 1, "1" as never), "getTask: task must be a whole number"],
-      [() => engine.getTask(id, 1, undefined as never), "getTask: task is missing"],
-      [() => engine.getPhase(id, asked as never), "getPhase: phase must be a whole number"],
+      [() => engine.session(id).task(asked as never, undefined as never), "getTask: phase must be a whole number"],
+      [() => engine.session(id).task(1, "1" as never), "getTask: task must be a whole number"],
+      [() => engine.session(id).task(1, undefined as never), "getTask: task is missing"],
+      [() => engine.session(id).phase(asked as never), "getPhase: phase must be a whole number"],
       [() => session.phase("1" as never), "getPhase: phase must be a whole number"],
-      [() => engine.artifact(id, asked as never), "artifact: phase must be a whole number"],
-      [() => engine.getDocument(id, { path: "a.md" } as never), "getDocument: path must be a text"],
+      [() => engine.session(id).artifact(asked as never), "artifact: phase must be a whole number"],
+      [() => engine.session(id).document({ path: "a.md" } as never), "getDocument: path must be a text"],
     ];
     for (const [call, message] of calls)
       expect(await failure(call())).toMatchObject({ code: "INVALID_INPUT", message });
-    expect(await engine.getPhase(id, undefined)).toMatchObject({ currentPhase: 1 });
+    expect(await engine.session(id).phase(undefined)).toMatchObject({ currentPhase: 1 });
   });
 
   it("reports a text that differs from that at the start", async () => {
@@ -64,7 +64,7 @@ describe("reading", () => {
     expect(phase.contentChanged).toBe(false);
     text = "# One, as it is";
     const later = makeEngine({ storage }, [living(() => text)]);
-    const changed = await later.engine.getPhase(sessionId);
+    const changed = await later.engine.session(sessionId).phase();
     expect(changed).toMatchObject({ contentChanged: true, content: { text } });
   });
 
@@ -72,7 +72,7 @@ describe("reading", () => {
     const { engine, storage } = makeEngine();
     const garden = routed(new Script(), { storage, newId: () => "garden_of_peas" }).engine;
     await garden.start({ workflow: "GARDEN" });
-    expect((await failure(engine.getState("garden_of_pea"))).details).toEqual({ sessionId: "garden_of_pea" });
+    expect((await failure(engine.session("garden_of_pea").state())).details).toEqual({ sessionId: "garden_of_pea" });
   });
 
   it("knows no session of another kind in the same storage, and accuses nobody of changing it", async () => {
@@ -82,19 +82,19 @@ describe("reading", () => {
     const garden = routed(new Script(), { storage, newId: () => "garden_of_peas" }).engine;
     await garden.start({ workflow: "GARDEN" });
     const sessionId = await startTwoPhases(engine);
-    expect((await failure(engine.getState("garden_of_peas"))).code).toBe("SESSION_NOT_FOUND");
-    expect((await failure(garden.status(sessionId))).code).toBe("SESSION_NOT_FOUND");
-    expect((await failure(engine.audit("garden_of_peas"))).code).toBe("SESSION_NOT_FOUND");
-    expect((await failure(garden.audit(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session("garden_of_peas").state())).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(garden.session(sessionId).state())).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session("garden_of_peas").audit())).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(garden.session(sessionId).audit())).code).toBe("SESSION_NOT_FOUND");
     expect(security).toEqual([]);
   });
 
   it("names the nearest session if the id is unknown", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    const error = await failure(engine.getPhase(`${sessionId}0`));
+    const error = await failure(engine.session(`${sessionId}0`).phase());
     expect(error).toMatchObject({ code: "SESSION_NOT_FOUND", details: { nearest: sessionId } });
-    expect((await failure(engine.getPhase("../../etc"))).code).toBe("INVALID_INPUT");
+    expect((await failure(engine.session("../../etc").phase())).code).toBe("INVALID_INPUT");
   });
 });
 
@@ -102,26 +102,26 @@ describe("lifecycle", () => {
   it("pauses with a note, and resumes with the duration of the pause", async () => {
     const { engine, clock } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    expect(await engine.pause(sessionId, { note: "lunch" })).toMatchObject({ phase: 1, note: "lunch" });
+    expect(await engine.session(sessionId).pause({ note: "lunch" })).toMatchObject({ phase: 1, note: "lunch" });
     clock.advance(90_000);
-    expect((await engine.resume(sessionId)).pausedSeconds).toBe(90);
-    expect((await failure(engine.resume(sessionId))).code).toBe("INVALID_TRANSITION");
+    expect((await engine.session(sessionId).resume()).pausedSeconds).toBe(90);
+    expect((await failure(engine.session(sessionId).resume())).code).toBe("INVALID_TRANSITION");
   });
 
   it("rolls back: later phases must be done again, and their artifacts are removed", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
-    const back = await engine.rollback(sessionId, { to: 1, by: "agent" });
+    await engine.session(sessionId).completePhase(1, built);
+    const back = await engine.session(sessionId).rollback(1, { by: "agent" });
     expect(back).toMatchObject({ from: 2, to: 1, cleared: [1] });
-    const state = await engine.getFullState(sessionId);
+    const state = await engine.session(sessionId).fullState();
     expect([state.completedPhases, state.artifacts]).toEqual([[], []]);
-    expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual([
+    expect((await engine.session(sessionId).history()).map(({ status }) => status)).toEqual([
       "rolled_back",
       "rolled_back",
       "active",
     ]);
-    const forward = await failure(engine.rollback(sessionId, { to: 2 }));
+    const forward = await failure(engine.session(sessionId).rollback(2));
     expect(forward).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [] } });
   });
 
@@ -129,21 +129,23 @@ describe("lifecycle", () => {
     const { engine } = makeEngine();
     const request = { phase: 1, by: "ops@example.org", reason: "known good" };
     const overridden = await startTwoPhases(engine, "a");
-    expect(await engine.overrideGate(overridden, request)).toMatchObject({ nextPhase: { number: 2 } });
-    const refused = await failure(engine.overrideGate(overridden, { ...request, phase: 2 }));
+    expect(await engine.session(overridden).overrideGate(request.phase, request)).toMatchObject({
+      nextPhase: { number: 2 },
+    });
+    const refused = await failure(engine.session(overridden).overrideGate(2, { ...request }));
     expect(refused.code).toBe("NOT_ALLOWED");
     const skipped = await startTwoPhases(engine, "b");
-    await engine.skipPhase(skipped, request);
-    expect(await engine.getState(skipped)).toMatchObject({ skippedPhases: [1], completedPhases: [] });
-    expect((await engine.history(skipped))[0]).toMatchObject({ phase: 1, status: "skipped" });
+    await engine.session(skipped).skipPhase(request.phase, request);
+    expect(await engine.session(skipped).state()).toMatchObject({ skippedPhases: [1], completedPhases: [] });
+    expect((await engine.session(skipped).history())[0]).toMatchObject({ phase: 1, status: "skipped" });
   });
 
   it("deletes with a tombstone; the session is not found afterwards", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    await engine.deleteSession(sessionId, { reason: "done with it" });
-    expect((await failure(engine.getState(sessionId))).code).toBe("SESSION_NOT_FOUND");
-    expect((await failure(engine.deleteSession(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    await engine.session(sessionId).delete({ reason: "done with it" });
+    expect((await failure(engine.session(sessionId).state())).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session(sessionId).delete())).code).toBe("SESSION_NOT_FOUND");
   });
 
   it("cleans up by age and status, and finishes interrupted deletions", async () => {
@@ -151,13 +153,13 @@ describe("lifecycle", () => {
     const { engine, clock } = makeEngine({ storage });
     const old = await startTwoPhases(engine, "old");
     const paused = await startTwoPhases(engine, "paused");
-    await engine.pause(paused);
+    await engine.session(paused).pause();
     const half = await startTwoPhases(engine, "half");
     const remove = storage.remove.bind(storage);
     storage.remove = () => Promise.reject(new Error("killed"));
-    await failure(engine.deleteSession(half));
+    await failure(engine.session(half).delete());
     storage.remove = remove;
-    expect((await failure(engine.getState(half))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session(half).state())).code).toBe("SESSION_NOT_FOUND");
     clock.advance(8 * DAY);
     const fresh = await startTwoPhases(engine, "fresh");
     expect([...(await engine.cleanup({ status: ["active"] })).removed].sort()).toEqual([half, old].sort());
@@ -168,12 +170,12 @@ describe("lifecycle", () => {
   it("is available through a session object, typed or not", async () => {
     const { engine } = makeEngine();
     const session = engine.session(twoPhases, await startTwoPhases(engine));
-    expect((await session.currentPhase()).phase.name).toBe("Build");
+    expect((await session.phase()).phase.name).toBe("Build");
     expect((await session.phase(1)).phase.name).toBe("Build");
     expect((await session.task(1, 1)).task.name).toBe("write the code");
     await session.pause({ note: "n" });
     await session.resume();
-    await engine.completePhase(session.id, { phase: 1, evidence: {} });
+    await engine.session(session.id).completePhase(1, {});
     await session.retryPhase(1);
     expect(await session.completePhase(1, built)).toMatchObject({ passed: true });
     await session.rollback(1);
@@ -189,13 +191,13 @@ describe("lifecycle", () => {
     const storage = new MemoryStorage();
     const { engine } = makeEngine({ storage, hashKey: "secret" });
     const sessionId = await startTwoPhases(engine);
-    const { version, hash } = await engine.getState(sessionId);
-    expect(await engine.audit(sessionId, { version, hash })).toMatchObject({ intact: true, versions: 1 });
-    expect((await failure(engine.audit("never_was"))).code).toBe("SESSION_NOT_FOUND");
-    expect(await engine.audit("never_was", { version, hash })).toMatchObject({ intact: false, versions: 0 });
+    const { version, hash } = await engine.session(sessionId).state();
+    expect(await engine.session(sessionId).audit({ version, hash })).toMatchObject({ intact: true, versions: 1 });
+    expect((await failure(engine.session("never_was").audit())).code).toBe("SESSION_NOT_FOUND");
+    expect(await engine.session("never_was").audit({ version, hash })).toMatchObject({ intact: false, versions: 0 });
     const other = makeEngine({ storage, hashKey: "another" });
-    expect(await other.engine.audit(sessionId)).toMatchObject({ intact: false });
-    expect((await failure(other.engine.getState(sessionId))).code).toBe("TAMPERED");
+    expect(await other.engine.session(sessionId).audit()).toMatchObject({ intact: false });
+    expect((await failure(other.engine.session(sessionId).state())).code).toBe("TAMPERED");
   });
 });
 
@@ -209,16 +211,16 @@ describe("notifications", () => {
     ];
     for (const name of names) engine.on(name, () => seen.push(name));
     const sessionId = await startTwoPhases(engine);
-    await engine.pause(sessionId);
-    await engine.resume(sessionId);
-    for (let attempt = 0; attempt < 3; attempt += 1) await engine.completePhase(sessionId, { phase: 1, evidence: {} });
-    await engine.retryPhase(sessionId, { phase: 1 });
-    await engine.skipPhase(sessionId, { phase: 1, by: "me", reason: "r" });
-    await engine.rollback(sessionId, { to: 1 });
-    await engine.overrideGate(sessionId, { phase: 1, by: "me", reason: "r" });
-    await engine.migrate(sessionId, { by: "me" });
-    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
-    await engine.deleteSession(sessionId);
+    await engine.session(sessionId).pause();
+    await engine.session(sessionId).resume();
+    for (let attempt = 0; attempt < 3; attempt += 1) await engine.session(sessionId).completePhase(1, {});
+    await engine.session(sessionId).retryPhase(1);
+    await engine.session(sessionId).skipPhase(1, { by: "me", reason: "r" });
+    await engine.session(sessionId).rollback(1);
+    await engine.session(sessionId).overrideGate(1, { by: "me", reason: "r" });
+    await engine.session(sessionId).migrate({ by: "me" });
+    await engine.session(sessionId).completePhase(2, {});
+    await engine.session(sessionId).delete();
     expect(seen).toEqual([
       ...[
         "started",
@@ -265,20 +267,20 @@ describe("engine operations", () => {
   it("are refused with BUSY above the limit", async () => {
     const { engine } = makeEngine({ limits: { maxConcurrent: 2 } });
     const sessionId = await startTwoPhases(engine);
-    const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => engine.getState(sessionId)));
+    const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => engine.session(sessionId).state()));
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "rejected"]);
     const [, , third] = outcomes;
     expect(third).toMatchObject({ reason: { code: "BUSY", details: { running: 2, limit: 2 } } });
     expect(engine.metrics().getState).toMatchObject({ count: 2, errors: 0, busy: 2 });
-    await engine.getState(sessionId);
+    await engine.session(sessionId).state();
     expect(engine.metrics().getState).toMatchObject({ count: 3, busy: 2 });
   });
 
   it("are refused with BUSY and counted, also if none has ended", async () => {
     const { engine } = makeEngine({ limits: { maxConcurrent: 1 } });
     const sessionId = await startTwoPhases(engine);
-    const running = engine.getPhase(sessionId);
-    expect(await failure(engine.getState(sessionId))).toMatchObject({ code: "BUSY" });
+    const running = engine.session(sessionId).phase();
+    expect(await failure(engine.session(sessionId).state())).toMatchObject({ code: "BUSY" });
     const none = { count: 0, errors: 0, refused: 0, busy: 1, mean: 0, p50: 0, p95: 0 };
     expect(engine.metrics().getState).toEqual(none);
     await running;
@@ -292,7 +294,7 @@ describe("engine operations", () => {
     engine.on("internalError", ({ error }) => causes.push(error));
     const broken = new Error("password=hunter2 at /srv/db");
     storage.read = () => Promise.reject(broken);
-    const error = await failure(engine.getState(sessionId));
+    const error = await failure(engine.session(sessionId).state());
     expect([error.code, error.cause, causes]).toEqual(["INTERNAL", broken, [broken]]);
     expect(error.message + error.remedy).not.toMatch(/hunter2|srv/);
   });
@@ -300,9 +302,9 @@ describe("engine operations", () => {
   it("are counted with their durations; a refused gate counts as an error", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    await engine.completePhase(sessionId, { phase: 1, evidence: {} });
-    await engine.completePhase(sessionId, { phase: 1, evidence: built });
-    await failure(engine.getPhase(sessionId, 9));
+    await engine.session(sessionId).completePhase(1, {});
+    await engine.session(sessionId).completePhase(1, built);
+    await failure(engine.session(sessionId).phase(9));
     const { completePhase, getPhase } = engine.metrics();
     expect(completePhase).toMatchObject({ count: 2, errors: 1 });
     expect(getPhase).toMatchObject({ count: 1, errors: 1 });

@@ -30,7 +30,7 @@ describe("a check with `since`", () => {
     await change("weakened");
     await submit(done, 2);
     const other = createEngine({ storage, content, verifiers });
-    const refused = await other.completePhase(sessionId, { phase: 3, evidence: done });
+    const refused = await other.session(sessionId).completePhase(3, done);
     expect(JSON.stringify(refused)).toContain("t.txt was changed since phase 1 was passed");
     expect(refused.verification).toMatchObject([{ output: expect.arrayContaining(["- the failing test"]) }]);
     await change("the failing test");
@@ -42,10 +42,10 @@ describe("a check with `since`", () => {
     await submit(done);
     await submit(done, 2);
     await change("weakened");
-    await engine.rollback(sessionId, { to: 2 });
+    await engine.session(sessionId).rollback(2);
     await submit(done, 2);
     expect(await submit(done, 3)).toMatchObject({ passed: false });
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     await submit(done);
     await submit(done, 2);
     expect(await submit(done, 3)).toMatchObject({ passed: true });
@@ -74,11 +74,11 @@ describe("a check with `since`", () => {
       const { sessionId } = await engine.start({ workflowType: "left", target: "a" });
       await write("t.txt", "left so");
       await engine[how](sessionId, { phase: 1, by: "ann", reason: "known" });
-      await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+      await engine.session(sessionId).completePhase(2, {});
       await write("t.txt", "changed");
-      expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({ passed: false });
+      expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({ passed: false });
       await write("t.txt", "left so");
-      expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({ passed: true });
+      expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({ passed: true });
     },
   );
 
@@ -87,7 +87,7 @@ describe("a check with `since`", () => {
     const { submit, change, engine, sessionId } = await begin([OPEN, OPEN, gate]);
     await submit(done);
     await change("second");
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     await submit(done);
     await submit(done, 2);
     expect(await submit(done, 3)).toMatchObject({ passed: false });
@@ -142,15 +142,15 @@ describe("a check with `since`", () => {
       });
     await write("t.txt", "first");
     const { sessionId } = await on("1", false).start({ workflowType: "moved", target: "a" });
-    await on("1", false).completePhase(sessionId, { phase: 1, evidence: {} });
+    await on("1", false).session(sessionId).completePhase(1, {});
     await write("t.txt", "at the migration");
     const engine = on("2", true);
-    await engine.migrate(sessionId, { by: "ann" });
-    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    await engine.session(sessionId).migrate({ by: "ann" });
+    await engine.session(sessionId).completePhase(2, {});
     await write("t.txt", "first");
-    expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({ passed: false });
+    expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({ passed: false });
     await write("t.txt", "at the migration");
-    expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({
+    expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({
       passed: true,
       verification: [{ message: expect.stringContaining("since phase 1 was passed (recorded late, at 20") }],
     });
@@ -163,7 +163,7 @@ describe("unchanged_since_phase_start without `since`", () => {
     await submit(done);
     await submit(done, 2);
     await change("weakened in phase 3");
-    await engine.rollback(sessionId, { to: 2 });
+    await engine.session(sessionId).rollback(2);
     expect(JSON.stringify(await submit(done, 2))).toContain("t.txt was changed since this phase was entered");
     await change("first");
     expect(await submit(done, 2)).toMatchObject({ passed: true });
@@ -173,9 +173,9 @@ describe("unchanged_since_phase_start without `since`", () => {
     const { submit, change, engine, sessionId } = await begin([OPEN, UNCHANGED, UNCHANGED, OPEN]);
     await submit(done);
     await change("second");
-    await engine.overrideGate(sessionId, { phase: 2, by: "ann", reason: "known" });
+    await engine.session(sessionId).overrideGate(2, { by: "ann", reason: "known" });
     expect(await submit(done, 3)).toMatchObject({ passed: true });
-    await engine.rollback(sessionId, { to: 2 });
+    await engine.session(sessionId).rollback(2);
     expect(await submit(done, 2)).toMatchObject({ passed: false });
     await change("first");
     expect(await submit(done, 2)).toMatchObject({ passed: true });
@@ -185,9 +185,9 @@ describe("unchanged_since_phase_start without `since`", () => {
     const { submit, change, engine, sessionId } = await begin([UNCHANGED, OPEN]);
     await submit(done);
     await change("second");
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     expect(await submit(done)).toMatchObject({ passed: false });
-    await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { by: "agent" });
     expect(await submit(done)).toMatchObject({ passed: false });
     await change("first");
     expect(await submit(done)).toMatchObject({ passed: true });
@@ -221,10 +221,7 @@ describe("a snapshot that was not taken when the phase was entered", () => {
     const storage = new MemoryStorage();
     const wrong: Verifier = { verify: async () => ({ ok: false, message: "it is wrong" }) };
     const started = await startVerified(gates, { verifiers: { snap, wrong }, storage });
-    await createEngine({ storage, content: started.content }).completePhase(started.sessionId, {
-      phase: 1,
-      evidence: done,
-    });
+    await createEngine({ storage, content: started.content }).session(started.sessionId).completePhase(1, done);
     const typesOf = async () => {
       const types: string[] = [];
       for await (const { body } of storage.log(started.sessionId)) {
@@ -236,10 +233,10 @@ describe("a snapshot that was not taken when the phase was entered", () => {
   }
 
   it.each([
-    ["the state", (e: Engine, id: string) => e.getState(id)],
-    ["the phase", (e: Engine, id: string) => e.getPhase(id)],
-    ["the history", (e: Engine, id: string) => e.history(id)],
-    ["a pause", (e: Engine, id: string) => e.pause(id)],
+    ["the state", (e: Engine, id: string) => e.session(id).state()],
+    ["the phase", (e: Engine, id: string) => e.session(id).phase()],
+    ["the history", (e: Engine, id: string) => e.session(id).history()],
+    ["a pause", (e: Engine, id: string) => e.session(id).pause()],
   ])("is taken as soon as an engine with the verifier sees it: %s", async (_, see) => {
     const { engine, sessionId, submit, state, typesOf } = await blind([OPEN, SNAP]);
     const told: unknown[] = [];
@@ -248,18 +245,18 @@ describe("a snapshot that was not taken when the phase was entered", () => {
     expect(await typesOf()).toContain("snapshots_taken");
     expect(state.taken).toBe(1);
     expect(told).toMatchObject([{ sessionId, phase: 2, verifiers: ["snap"] }]);
-    const { head } = await engine.getState(sessionId);
+    const { head } = await engine.session(sessionId).state();
     expect(head).toMatchObject({ attempts: 0, spent: [] });
-    if (head.status === "paused") await engine.resume(sessionId);
+    if (head.status === "paused") await engine.session(sessionId).resume();
     expect(await submit(done, 2)).toMatchObject({ passed: true });
     expect(state.late).toEqual(["2026-03-04T05:06:07.000Z"]);
     expect((await typesOf()).filter((type) => type === "snapshots_taken")).toHaveLength(1);
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("is also taken for a check of a later phase that names the passed phase in `since`", async () => {
     const { engine, sessionId, submit, state } = await blind([OPEN, OPEN, SNAP_SINCE]);
-    await engine.getState(sessionId);
+    await engine.session(sessionId).state();
     expect(state.taken).toBe(1);
     await submit(done, 2);
     expect(await submit(done, 3)).toMatchObject({ passed: true });
@@ -270,7 +267,9 @@ describe("a snapshot that was not taken when the phase was entered", () => {
   it("is taken once if two engines see it at once", async () => {
     const { engine, sessionId, storage, content, snap, typesOf } = await blind([OPEN, SNAP]);
     const others = [1, 2, 3].map(() => createEngine({ storage, content, verifiers: { snap } }));
-    await Promise.all([engine, ...others].flatMap((each) => [each.getState(sessionId), each.getPhase(sessionId)]));
+    await Promise.all(
+      [engine, ...others].flatMap((each) => [each.session(sessionId).state(), each.session(sessionId).phase()]),
+    );
     expect((await typesOf()).filter((type) => type === "snapshots_taken")).toHaveLength(1);
   });
 
@@ -285,13 +284,15 @@ describe("a snapshot that was not taken when the phase was entered", () => {
     const storage = await FileStorage.open(folder);
     const { content, sessionId, engine } = await startVerified([OPEN, SNAP], { verifiers: { snap }, storage });
     onTestFinished(() => engine.close());
-    await (await open({}, content)).completePhase(sessionId, { phase: 1, evidence: done });
+    await (await open({}, content)).session(sessionId).completePhase(1, done);
     const engines = await Promise.all([1, 2, 3].map(() => open({ snap }, content)));
-    const seen = await Promise.all(engines.flatMap((each) => [each.getState(sessionId), each.getPhase(sessionId)]));
+    const seen = await Promise.all(
+      engines.flatMap((each) => [each.session(sessionId).state(), each.session(sessionId).phase()]),
+    );
     expect(seen).toHaveLength(6);
     for (const state of seen) expect(state).not.toHaveProperty("unrecorded");
-    expect((await engine.getState(sessionId)).version).toBe(3);
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    expect((await engine.session(sessionId).state()).version).toBe(3);
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("is not taken by a submission, but by a retry, which needs no failed attempt", async () => {
@@ -302,13 +303,13 @@ describe("a snapshot that was not taken when the phase was entered", () => {
       verification: [{ unrecorded: true }],
     });
     expect(state.taken).toBe(0);
-    await engine.retryPhase(sessionId, { phase: 2, by: "agent" });
+    await engine.session(sessionId).retryPhase(2, { by: "agent" });
     expect(await submit(done, 2)).toMatchObject({ passed: true });
     const other = await blind([OPEN, SNAP]);
-    await other.engine.retryPhase(other.sessionId, { phase: 2, by: "agent" });
+    await other.engine.session(other.sessionId).retryPhase(2, { by: "agent" });
     expect(other.state.taken).toBe(1);
     expect(await typesOf()).not.toContain("snapshots_taken");
-    await expect(other.engine.retryPhase(other.sessionId, { phase: 2, by: "agent" })).rejects.toMatchObject({
+    await expect(other.engine.session(other.sessionId).retryPhase(2, { by: "agent" })).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
     });
   });
@@ -318,8 +319,8 @@ describe("a snapshot that was not taken when the phase was entered", () => {
     expect(await submit(done, 2)).toMatchObject({ passed: false, attempt: 1, attemptsLeft: 3 });
     // An agent that does not retry, as it was told, goes on at its own expense.
     expect(await submit(done, 2)).toMatchObject({ passed: false, attempt: 1, attemptsLeft: 2 });
-    expect(await engine.getState(sessionId)).toMatchObject({ head: { attempts: 1, spent: [[1, 1]] } });
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await engine.session(sessionId).state()).toMatchObject({ head: { attempts: 1, spent: [[1, 1]] } });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
     const other = await blind([OPEN, SNAP]);
     expect(await other.submit({}, 2)).toMatchObject({ passed: false, attemptsLeft: 2 });
     const both = await blind([OPEN, SNAP.replace("verify: snap", "verify: [snap, wrong]")]);
@@ -329,14 +330,14 @@ describe("a snapshot that was not taken when the phase was entered", () => {
   it("is tried once: a failure is recorded and shown, and a retry tries again", async () => {
     const { engine, sessionId, submit, state, typesOf } = await blind([OPEN, SNAP]);
     state.fails = true;
-    expect(await engine.getState(sessionId)).toMatchObject({
+    expect(await engine.session(sessionId).state()).toMatchObject({
       unrecorded: [{ verifier: "snap", failed: "its verifier failed" }],
     });
-    await engine.getPhase(sessionId);
+    await engine.session(sessionId).phase();
     expect((await typesOf()).filter((type) => type === "snapshots_taken")).toHaveLength(1);
     state.fails = false;
-    await engine.retryPhase(sessionId, { phase: 2, by: "agent" });
-    expect(await engine.getState(sessionId)).not.toHaveProperty("unrecorded");
+    await engine.session(sessionId).retryPhase(2, { by: "agent" });
+    expect(await engine.session(sessionId).state()).not.toHaveProperty("unrecorded");
     expect(await submit(done, 2)).toMatchObject({ passed: true });
   });
 
@@ -348,17 +349,20 @@ describe("a snapshot that was not taken when the phase was entered", () => {
     storage.append = async () => {
       throw new Error("the disk is full");
     };
-    expect(await engine.getState(sessionId)).toMatchObject({ currentPhase: 2, unrecorded: [{ verifier: "snap" }] });
+    expect(await engine.session(sessionId).state()).toMatchObject({
+      currentPhase: 2,
+      unrecorded: [{ verifier: "snap" }],
+    });
     expect(errors).toContain("take snapshots");
     storage.append = append;
-    expect(await engine.getState(sessionId)).not.toHaveProperty("unrecorded");
+    expect(await engine.session(sessionId).state()).not.toHaveProperty("unrecorded");
   });
 
   it("is not taken for a completed session", async () => {
     const gate = `checkpoint: {strict: true, allow_override: true}\n${SNAP}`;
     const { engine, sessionId, state, storage, content } = await blind([OPEN, gate]);
-    await createEngine({ storage, content }).overrideGate(sessionId, { phase: 2, by: "ann", reason: "known" });
-    expect(await engine.getState(sessionId)).toMatchObject({ status: "completed" });
+    await createEngine({ storage, content }).session(sessionId).overrideGate(2, { by: "ann", reason: "known" });
+    expect(await engine.session(sessionId).state()).toMatchObject({ status: "completed" });
     expect(state.taken).toBe(0);
   });
 });

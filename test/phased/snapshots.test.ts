@@ -49,7 +49,7 @@ describe("a snapshot of a phase", () => {
     await submit(done);
     expect(await submit(done, 2)).toMatchObject({ passed: false });
     await write("a.txt", "three");
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     await submit(done);
     expect(await submit(done, 2)).toMatchObject({ passed: false });
     await write("a.txt", "four");
@@ -63,11 +63,11 @@ describe("a snapshot of a phase", () => {
     const { engine, content, sessionId, submit } = await startVerified([OPEN, CHANGED], { verifiers, storage });
     await submit(done);
     await write("a.txt", "junk");
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     await submit(done);
     await write("a.txt", "original");
     for (const each of [engine, createEngine({ storage, content, verifiers })]) {
-      const refused = await each.completePhase(sessionId, { phase: 2, evidence: done });
+      const refused = await each.session(sessionId).completePhase(2, done);
       expect(refused).toMatchObject({ passed: false, verification: [{ ok: false, ran: "a.txt" }] });
       expect(JSON.stringify(refused)).toContain("no new content");
     }
@@ -92,7 +92,7 @@ describe("a snapshot of a phase", () => {
     for (const _ of [1, 2, 3]) {
       await submit(done);
       await submit(done, 2);
-      await engine.rollback(sessionId, { to: 1 });
+      await engine.session(sessionId).rollback(1);
     }
     expect(seen).toEqual([
       [1, undefined],
@@ -108,9 +108,9 @@ describe("a snapshot of a phase", () => {
     const snap = beginning(async () => snap.given.length);
     const { engine, sessionId, submit } = await startVerified([SNAP, OPEN, SNAP], { verifiers: { snap } });
     await submit(done);
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     await submit(done);
-    await engine.overrideGate(sessionId, { phase: 2, by: "ann", reason: "known" });
+    await engine.session(sessionId).overrideGate(2, { by: "ann", reason: "known" });
     await submit(done, 3);
     expect(snap.given).toEqual([0, 1, 2]);
   });
@@ -123,8 +123,8 @@ describe("a snapshot of a phase", () => {
       allowUnsignedApprovals: true,
     });
     await submit(done);
-    const asked = await engine.getApproval(sessionId);
-    await engine.approve(sessionId, { by: "ann", evidenceHash: asked?.evidenceHash ?? "" });
+    const asked = await engine.session(sessionId).approval();
+    await engine.session(sessionId).approve({ by: "ann", evidenceHash: asked?.evidenceHash ?? "" });
     await submit(done, 2);
     expect(snap.given).toEqual(["as it was"]);
   });
@@ -135,9 +135,9 @@ describe("a snapshot of a phase", () => {
     const storage: StorageAdapter = new MemoryStorage();
     const { sessionId, content } = await startVerified([SNAP, OPEN], { verifiers: { snap }, storage });
     const other = createEngine({ storage, content, verifiers: { snap } });
-    expect(await other.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await other.session(sessionId).audit()).toMatchObject({ intact: true });
     expect((await storage.read(sessionId))?.body.length).toBeLessThan(10_000);
-    await other.completePhase(sessionId, { phase: 1, evidence: done });
+    await other.session(sessionId).completePhase(1, done);
     expect(snap.given).toEqual([long]);
   });
 
@@ -154,7 +154,7 @@ describe("a snapshot of a phase", () => {
     expect(JSON.stringify(refused)).toContain(words);
     expect(JSON.stringify(refused)).not.toContain("secret");
     isBroken = false;
-    await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { by: "agent" });
     expect(await submit(done)).toMatchObject({ passed: true });
     expect(snap.given).toEqual(["whole"]);
   });
@@ -168,7 +168,7 @@ describe("a snapshot of a phase", () => {
     const gate = `${SNAP}checkpoint: {strict: true}\n`;
     const { engine, sessionId, submit } = await startVerified([gate, OPEN], { verifiers: { snap } });
     await submit({ done: false });
-    await engine.retryPhase(sessionId, { phase: 1 });
+    await engine.session(sessionId).retryPhase(1);
     await submit(done);
     expect(snap.given).toEqual([1]);
     expect(looks).toBe(1);
@@ -178,11 +178,11 @@ describe("a snapshot of a phase", () => {
     const snap = beginning(async () => "late");
     const storage = new MemoryStorage();
     const { sessionId, content, engine } = await startVerified([OPEN, SNAP], { verifiers: { snap }, storage });
-    await createEngine({ storage, content }).completePhase(sessionId, { phase: 1, evidence: done });
-    const refused = await engine.completePhase(sessionId, { phase: 2, evidence: done });
+    await createEngine({ storage, content }).session(sessionId).completePhase(1, done);
+    const refused = await engine.session(sessionId).completePhase(2, done);
     expect(JSON.stringify(refused)).toContain("nothing was recorded; retry_phase records it again");
-    await engine.retryPhase(sessionId, { phase: 2, by: "agent" });
-    expect(await engine.completePhase(sessionId, { phase: 2, evidence: done })).toMatchObject({ passed: true });
+    await engine.session(sessionId).retryPhase(2, { by: "agent" });
+    expect(await engine.session(sessionId).completePhase(2, done)).toMatchObject({ passed: true });
   });
 });
 
@@ -213,8 +213,8 @@ describe("migrate", () => {
     const { sessionId } = await engine.start({ workflowType: "moved", target: "a" });
     const content = new MemoryContent({ workflows: [structure("2", ["first"])] });
     const newer = createEngine({ storage, content, verifiers });
-    await newer.migrate(sessionId, { by: "ann" });
-    expect(await newer.completePhase(sessionId, { phase: 1, evidence: done })).toMatchObject({ passed: true });
+    await newer.session(sessionId).migrate({ by: "ann" });
+    expect(await newer.session(sessionId).completePhase(1, done)).toMatchObject({ passed: true });
     expect(first.given).toEqual(["first 0"]);
   });
 
@@ -224,7 +224,7 @@ describe("migrate", () => {
     const { sessionId } = await engine.start({ workflowType: "moved", target: "a" });
     const content = new MemoryContent({ workflows: [structure("2", ["second"])] });
     const newer = createEngine({ storage, content });
-    await expect(newer.migrate(sessionId, { by: "ann" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
-    expect((await newer.getState(sessionId)).version).toBe(1);
+    await expect(newer.session(sessionId).migrate({ by: "ann" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
+    expect((await newer.session(sessionId).state()).version).toBe(1);
   });
 });

@@ -41,7 +41,7 @@ describe("start", () => {
     const { engine } = makeEngine({ clock });
     const first = await startTwoPhases(engine);
     const second = await startTwoPhases(engine);
-    await engine.deleteSession(first, { reason: "a mistake" });
+    await engine.session(first).delete({ reason: "a mistake" });
     const third = await startTwoPhases(engine);
     expect(new Set([first, second, third]).size).toBe(3);
     expect(drawn).toEqual([]);
@@ -52,10 +52,10 @@ describe("start", () => {
     const request = { workflowType: "two_phases", target: "a", idempotencyKey: "key-1" };
     const first = await engine.start(request);
     for (let index = 0; index < 20; index += 1) {
-      await engine.pause(first.sessionId, { idempotencyKey: `pause-${index}` });
-      await engine.resume(first.sessionId);
+      await engine.session(first.sessionId).pause({ idempotencyKey: `pause-${index}` });
+      await engine.session(first.sessionId).resume();
     }
-    await engine.completePhase(first.sessionId, { phase: 1, evidence: built });
+    await engine.session(first.sessionId).completePhase(1, built);
     const again = await engine.start(request);
     expect(again).toMatchObject({ sessionId: first.sessionId, replayed: true });
     // It returns the current phase of the session.
@@ -125,7 +125,7 @@ describe("start", () => {
     const first = await startTwoPhases(engine, "a");
     await startTwoPhases(engine, "b");
     expect((await failure(startTwoPhases(engine, "c"))).code).toBe("SESSION_LIMIT");
-    await engine.pause(first);
+    await engine.session(first).pause();
     expect(await startTwoPhases(engine, "c")).toContain("two_phases_c_");
   });
 
@@ -140,7 +140,7 @@ describe("start", () => {
     const { engine } = makeEngine({}, [late]);
     const { sessionId, phase } = await engine.start({ workflowType: "late", target: "a" });
     expect(phase).toMatchObject({ currentPhase: 10, totalPhases: 2 });
-    const done = await engine.completePhase(sessionId, { phase: 10, evidence: {} });
+    const done = await engine.session(sessionId).completePhase(10, {});
     expect(done).toMatchObject({ passed: true, nextPhase: null });
   });
 
@@ -152,7 +152,7 @@ describe("start", () => {
       phases: [{ number: 1, name: "Only", content: "# Only" }],
     });
     const later = makeEngine({ storage }, [twoPhases, changed]);
-    expect((await later.engine.getState(sessionId)).structure.phases).toHaveLength(2);
+    expect((await later.engine.session(sessionId).state()).structure.phases).toHaveLength(2);
     const next = await later.engine.start({ workflowType: "two_phases", target: "b" });
     expect(next.phase.totalPhases).toBe(1);
   });

@@ -122,64 +122,71 @@ class World {
     const isOpen = status === "active" || status === "failed";
     if (what === "pass" && status === "active") {
       const evidence = model.waived ? { done: true } : { done: true, note: "x" };
-      const { passed } = await engine.completePhase(id, { phase, evidence });
+      const { passed } = await engine.session(id).completePhase(phase, evidence);
       if (!passed) throw new Error("it must pass");
       model.count("passed");
       if (model.waived) model.count("waived note");
       model.at().state = "completed";
       model.enter(phase + 1);
     } else if (what === "fail" && status === "active") {
-      await engine.completePhase(id, { phase, evidence: { done: false } });
+      await engine.session(id).completePhase(phase, { done: false });
       model.count("failed");
       model.count("failed done");
       if (!model.waived) model.count("failed note");
       model.fails += 1;
       if (model.fails === 3) model.status = "failed";
     } else if (what === "ahead" && status === "active" && phase < LAST) {
-      await engine.completePhase(id, { phase: phase + 1, evidence: {} }).catch(() => {});
+      await engine
+        .session(id)
+        .completePhase(phase + 1, {})
+        .catch(() => {});
       if (!model.refusedAhead) model.count("refusedSteps");
       model.refusedAhead = true;
     } else if (what === "pause" && status === "active") {
-      await engine.pause(id);
+      await engine.session(id).pause();
       model.status = "paused";
     } else if (what === "resume" && status === "paused") {
-      await engine.resume(id);
+      await engine.session(id).resume();
       model.status = "active";
     } else if (what === "retry" && model.fails > 0 && isOpen) {
-      await engine.retryPhase(id, { phase, by: "host" });
+      await engine.session(id).retryPhase(phase, { by: "host" });
       model.status = "active";
       model.fails = 0;
     } else if (what === "rollback" && isOpen && phase > 1) {
-      await engine.rollback(id, { to: phase - 1, by: "host" });
+      await engine.session(id).rollback(phase - 1, { by: "host" });
       for (const [number, one] of model.phases) if (number >= phase - 1) one.state = "open";
       model.enter(phase - 1);
     } else if (what === "override" && isOpen) {
-      await engine.overrideGate(id, host);
+      await engine.session(id).overrideGate(host.phase, host);
       model.count("overridden");
       model.at().state = "completed";
       model.enter(phase + 1);
     } else if (what === "skip" && isOpen) {
-      await engine.skipPhase(id, host);
+      await engine.session(id).skipPhase(host.phase, host);
       model.at().state = "skipped";
       model.enter(phase + 1);
     } else if (what === "ask" && isOpen && model.request === undefined && !model.waived) {
-      model.request = (await engine.requestWaiver(id, { phase, fields: ["note"], reason: "none" })).request;
+      model.request = (await engine.session(id).requestWaiver(phase, { fields: ["note"], reason: "none" })).request;
       model.count("requested");
     } else if (what === "waive" && model.request !== undefined && status !== "completed") {
-      await engine.waive(id, { by: "ann", request: model.request });
+      await engine.session(id).waive({ by: "ann", request: model.request });
       model.count("granted");
       model.request = undefined;
       model.waived = true;
     } else if (what === "deny" && model.request !== undefined && status !== "completed") {
-      await engine.denyWaiver(id, { by: "ann", request: model.request, note: "no" });
+      await engine.session(id).denyWaiver({ by: "ann", request: model.request, note: "no" });
       model.count("refusedWaivers");
       model.request = undefined;
     } else if (what === "repeat") {
       const request = { idempotencyKey: `k${++this.#keys}` };
-      if (status === "active") await engine.pause(id, request).then(() => engine.pause(id, request));
+      if (status === "active")
+        await engine
+          .session(id)
+          .pause(request)
+          .then(() => engine.session(id).pause(request));
       if (status === "active") model.status = "paused";
     } else if (what === "delete") {
-      await engine.deleteSession(id);
+      await engine.session(id).delete();
       this.#sessions.delete(id);
     }
   }

@@ -55,13 +55,13 @@ describe("statistics", () => {
     const failed = await startTwoPhases(engine, "c");
     await startTwoPhases(engine, "d");
     clock.advance(MINUTE);
-    await engine.completePhase(a, { phase: 1, evidence: { summary: "x", tests_pass: true } });
+    await engine.session(a).completePhase(1, { summary: "x", tests_pass: true });
     clock.advance(MINUTE);
-    await engine.completePhase(a, { phase: 1, evidence: built });
+    await engine.session(a).completePhase(1, built);
     clock.advance(MINUTE);
-    await engine.overrideGate(b, { phase: 1, ...host });
-    await engine.completePhase(a, { phase: 2, evidence: {} });
-    for (const _ of "123") await engine.completePhase(failed, { phase: 1, evidence: { summary: "long" } });
+    await engine.session(b).overrideGate(1, { ...host });
+    await engine.session(a).completePhase(2, {});
+    for (const _ of "123") await engine.session(failed).completePhase(1, { summary: "long" });
     const { cursor, ...found } = await engine.statistics();
     expect(found).toEqual({
       sessions: { active: 2, paused: 0, completed: 1, failed: 1 },
@@ -105,16 +105,16 @@ describe("statistics", () => {
     const { engine, clock } = makeEngine();
     const id = await startTwoPhases(engine);
     clock.advance(MINUTE);
-    await engine.pause(id);
+    await engine.session(id).pause();
     clock.advance(100 * MINUTE);
-    await engine.resume(id);
-    for (const _ of "123") await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.session(id).resume();
+    for (const _ of "123") await engine.session(id).completePhase(1, {});
     clock.advance(100 * MINUTE);
-    await engine.retryPhase(id, { phase: 1, by: "host" });
+    await engine.session(id).retryPhase(1, { by: "host" });
     clock.advance(2 * MINUTE);
-    await engine.completePhase(id, { phase: 1, evidence: built });
+    await engine.session(id).completePhase(1, built);
     clock.advance(-5 * MINUTE);
-    await engine.completePhase(id, { phase: 2, evidence: {} });
+    await engine.session(id).completePhase(2, {});
     const found = await engine.statistics();
     expect(phaseOf(found, 1).time).toEqual({ medianSeconds: 180, p90Seconds: 180 });
     expect(phaseOf(found, 2).time).toEqual({ medianSeconds: 0, p90Seconds: 0 });
@@ -124,19 +124,19 @@ describe("statistics", () => {
     const { engine, clock } = makeEngine();
     const id = await startTwoPhases(engine);
     clock.advance(MINUTE);
-    await engine.completePhase(id, { phase: 1, evidence: built });
+    await engine.session(id).completePhase(1, built);
     clock.advance(MINUTE);
-    await engine.rollback(id, { to: 1 });
+    await engine.session(id).rollback(1);
     const after = await engine.statistics();
     expect(phaseOf(after, 1)).toMatchObject({ completed: 0, passed: 1, sessions: { active: 1 } });
     expect(phaseOf(after, 1).time).toBeUndefined();
     expect(phaseOf(after, 2)).toMatchObject({ completed: 0, sessions: { active: 0 } });
     clock.advance(MINUTE);
-    await engine.skipPhase(id, { phase: 1, ...host });
+    await engine.session(id).skipPhase(1, { ...host });
     const skipped = await engine.statistics({ cursor: after.cursor });
     expect(phaseOf(skipped, 1)).toMatchObject({ completed: 0, skipped: 1, passed: 1 });
-    await engine.rollback(id, { to: 1 });
-    await engine.completePhase(id, { phase: 1, evidence: built });
+    await engine.session(id).rollback(1);
+    await engine.session(id).completePhase(1, built);
     const again = await engine.statistics({ cursor: skipped.cursor });
     expect(phaseOf(again, 1)).toMatchObject({ completed: 1, skipped: 0, passed: 2, time: { medianSeconds: 120 } });
   });
@@ -147,7 +147,7 @@ describe("statistics", () => {
     for (let index = 1; index <= 10; index += 1) ids.push(await startTwoPhases(engine, `${index}`));
     for (const id of ids) {
       clock.advance(1500);
-      await engine.completePhase(id, { phase: 1, evidence: built });
+      await engine.session(id).completePhase(1, built);
     }
     expect(phaseOf(await engine.statistics(), 1).time).toEqual({ medianSeconds: 7.5, p90Seconds: 13.5 });
   });
@@ -164,10 +164,10 @@ describe("statistics", () => {
     const { engine } = makeEngine({}, [workflow]);
     const { sessionId } = await engine.start({ workflowType: "ruled", target: "a" });
     for (const _ of "12") {
-      await engine.completePhase(sessionId, { phase: 1, evidence: { ok: false }, idempotencyKey: "one" });
-      await failure(engine.completePhase(sessionId, { phase: 3, evidence: { ok: true } }));
+      await engine.session(sessionId).completePhase(1, { ok: false }, { idempotencyKey: "one" });
+      await failure(engine.session(sessionId).completePhase(3, { ok: true }));
     }
-    await engine.completePhase(sessionId, { phase: 1, evidence: { ok: true } });
+    await engine.session(sessionId).completePhase(1, { ok: true });
     const found = await engine.statistics();
     expect(phaseOf(found, 1)).toMatchObject({ attempts: 2, failed: 1, refusedSteps: 1 });
     expect(phaseOf(found, 2)).toMatchObject({ skipped: 1, completed: 0, attempts: 0 });
@@ -192,7 +192,7 @@ describe("statistics", () => {
     for (const engine of [...engines].reverse()) {
       const { sessionId } = await engine.start({ workflowType: "listed", target: `${clock.now()}` });
       const items = [{ ok: true }, { ok: false }, { ok: "no" }];
-      await engine.completePhase(sessionId, { phase: 1, evidence: { items } });
+      await engine.session(sessionId).completePhase(1, { items });
       clock.advance(-MINUTE);
     }
     const [engine] = engines;
@@ -224,7 +224,7 @@ describe("statistics", () => {
     const { sessionId } = await engine.start({ workflowType: "any", target: "a" });
     for (let index = 0; index < 60; index += 1) {
       const evidence = JSON.parse(`{"hasOwnProperty":0,"toString":0,"${"x".repeat(200)}${index}":0,"f${index}":0}`);
-      await engine.completePhase(sessionId, { phase: 1, evidence });
+      await engine.session(sessionId).completePhase(1, evidence);
     }
     const { cursor, ...found } = await engine.statistics();
     const { failed, fields } = phaseOf({ ...found, cursor }, 1);
@@ -239,7 +239,7 @@ describe("statistics", () => {
     const id = await startTwoPhases(engine);
     await startTwoPhases(engine, "b");
     const { cursor } = await engine.statistics();
-    await engine.deleteSession(id);
+    await engine.session(id).delete();
     const found = await engine.statistics({ cursor });
     expect(found.sessions).toEqual({ active: 1, paused: 0, completed: 0, failed: 0 });
     expect(found.cursor).toMatchObject({ sessions: { length: 1 } });
@@ -268,7 +268,7 @@ describe("the cursor of statistics", () => {
       made.read.length = 0;
       ({ cursor } = await engine.statistics(cursor === undefined ? {} : { cursor }));
       read.push([...made.read].sort());
-      if (round < 2) await engine.completePhase(ids[0] ?? "", { phase: 1, evidence: round === 1 ? built : {} });
+      if (round < 2) await engine.session(ids[0] ?? "").completePhase(1, round === 1 ? built : {});
     }
     const [a, b] = ids;
     expect(read).toEqual([[`${a} 1`, `${b} 1`], [`${a} 2`], [`${a} 3`]]);
@@ -294,11 +294,11 @@ describe("the cursor of statistics", () => {
       if (one === undefined || other === undefined) throw new Error("no engines");
       const a = await startTwoPhases(one, "a");
       const b = await startTwoPhases(one, "b");
-      await one.completePhase(a, { phase: 1, evidence: {} });
+      await one.session(a).completePhase(1, {});
       const first = await one.statistics();
       expect(phaseOf(first, 1)).toMatchObject({ attempts: 1, sessions: { active: 2 } });
-      await one.completePhase(a, { phase: 1, evidence: built });
-      await one.deleteSession(b);
+      await one.session(a).completePhase(1, built);
+      await one.session(b).delete();
       await startTwoPhases(one, "c");
       const { cursor: _, ...second } = await other.statistics({ cursor: JSON.parse(JSON.stringify(first.cursor)) });
       expect(second).toMatchObject(await one.statistics().then(({ cursor: __, ...rest }) => rest));
@@ -319,7 +319,7 @@ describe("the cursor of statistics", () => {
     const { engine } = makeEngine({ storage });
     const [a] = [await startTwoPhases(engine, "a"), await startTwoPhases(engine, "b")];
     const { cursor } = await engine.statistics();
-    await engine.pause(a);
+    await engine.session(a).pause();
     let release = () => {};
     held = new Promise((resolve) => {
       release = resolve;
@@ -328,7 +328,7 @@ describe("the cursor of statistics", () => {
     // It has read the session, and waits before it counts it.
     await new Promise((resolve) => setTimeout(resolve, 10));
     held = Promise.resolve();
-    await engine.deleteSession(a);
+    await engine.session(a).delete();
     let isDone = false;
     const second = engine.statistics({ cursor }).finally(() => {
       isDone = true;
@@ -355,7 +355,7 @@ describe("the cursor of statistics", () => {
     const { engine } = makeEngine({ storage });
     const a = await startTwoPhases(engine, "a");
     const { cursor } = await engine.statistics();
-    await engine.pause(a);
+    await engine.session(a).pause();
     fails = true;
     expect((await failure(engine.statistics({ cursor }))).code).toBe("INTERNAL");
     fails = false;
@@ -379,7 +379,7 @@ describe("the cursor of statistics", () => {
     const { engine } = makeEngine({ storage });
     const [a] = [await startTwoPhases(engine, "a"), await startTwoPhases(engine, "b")];
     const { cursor } = await engine.statistics();
-    await engine.deleteSession(a);
+    await engine.session(a).delete();
     expect(removed).toBe(a);
     // It has read the tombstone, but not what is in the log.
     await engine.statistics({ cursor });
@@ -404,8 +404,8 @@ describe("the cursor of statistics", () => {
     read.length = 0;
     const same = await engine.statistics({ cursor: first.cursor });
     expect([same.sessions.active, read]).toEqual([2, []]);
-    await engine.pause(b);
-    await engine.deleteSession(a);
+    await engine.session(b).pause();
+    await engine.session(a).delete();
     read.length = 0;
     const last = await engine.statistics({ cursor: same.cursor });
     expect([last.sessions, [...new Set(read)].sort()]).toEqual([
@@ -433,15 +433,15 @@ describe("the cursor of statistics", () => {
       makeEngine({ clock: same(), storage: counting().bare }),
     ];
     const id = await startTwoPhases(one.engine);
-    await one.engine.pause(id);
+    await one.engine.session(id).pause();
     const later = (await one.engine.statistics()).cursor;
     expect(await startTwoPhases(other.engine)).toBe(id);
     const differs = `belongs to another storage, or to a later state of this one: session ${id} differs`;
     const refused = () => failure(other.engine.statistics({ cursor: later }));
     expect(await refused()).toMatchObject({ code: "CURSOR_INVALID", message: expect.stringContaining(differs) });
-    await other.engine.completePhase(id, { phase: 1, evidence: {} });
+    await other.engine.session(id).completePhase(1, {});
     expect((await refused()).message).toContain(differs);
-    await other.engine.completePhase(id, { phase: 1, evidence: {} });
+    await other.engine.session(id).completePhase(1, {});
     expect((await refused()).message).toContain(differs);
   });
 
@@ -470,7 +470,7 @@ describe("the cursor of statistics", () => {
       const id = await startTwoPhases(engine);
       const { cursor } = await engine.statistics();
       clock.advance(1);
-      await engine.deleteSession(id);
+      await engine.session(id).delete();
       expect((await engine.statistics({ cursor })).sessions.active).toBe(0);
       await startTwoPhases(engine, "b");
       expect((await engine.statistics({ cursor })).sessions.active).toBe(1);
@@ -497,7 +497,7 @@ describe("the cursor of statistics", () => {
     const mended = await engine.statistics({ cursor: first.cursor });
     expect([mended.sessions.active, mended.broken]).toEqual([2, undefined]);
     isDamaged = true;
-    await engine.pause(sessionId);
+    await engine.session(sessionId).pause();
     // What has changed since is damaged; the session counts no more.
     expect(await engine.statistics({ cursor: mended.cursor })).toMatchObject({
       ...{ sessions: { active: 1, paused: 0 }, broken: [{ sessionId, code: "TAMPERED" }] },
@@ -513,7 +513,7 @@ describe("statistics of a host with approvers", () => {
     const { sessionId } = await mine.waiting();
     const before = await mine.engine.statistics();
     expect(phaseOf(before, 1)).toMatchObject({ attempts: 0, sessions: { active: 1 } });
-    await forger.engine.approve(sessionId, await forger.signed(sessionId));
+    await forger.engine.session(sessionId).approve(await forger.signed(sessionId));
     await forger.submit(sessionId, 2);
     clock.advance(MINUTE);
     const all = await forger.engine.statistics();
@@ -525,9 +525,9 @@ describe("statistics of a host with approvers", () => {
       expect(found.workflows[0]?.phases).toHaveLength(1);
     }
     const { cursor } = await mine.engine.statistics({ cursor: before.cursor });
-    await mine.engine.rollback(sessionId, { to: 1 });
+    await mine.engine.session(sessionId).rollback(1);
     await mine.submit(sessionId);
-    await mine.engine.approve(sessionId, await mine.signed(sessionId));
+    await mine.engine.session(sessionId).approve(await mine.signed(sessionId));
     for (const request of [{}, { cursor }]) {
       const found = await mine.engine.statistics(request);
       expect([found.unapproved, phaseOf(found, 1).passed, phaseOf(found, 1).completed]).toEqual([0, 1, 1]);
@@ -541,18 +541,18 @@ describe("statistics of a host with approvers", () => {
     const [mine, forger] = [await makeAsking({ storage }), await makeAsking({ storage })];
     const { sessionId } = await mine.waiting();
     const note = "too thin";
-    await mine.engine.deny(sessionId, { ...(await mine.signed(sessionId, { decision: "deny", note })), note });
+    await mine.engine.session(sessionId).deny({ ...(await mine.signed(sessionId, { decision: "deny", note })), note });
     const nobody = makeEngine({ storage, content: mine.content });
     const waived = await mine.start();
     const request = { phase: 1, fields: ["tests_pass"], reason: "there are none" };
-    const { request: hash } = await nobody.engine.requestWaiver(waived, request);
-    const question = await forger.engine.getWaiver(waived);
+    const { request: hash } = await nobody.engine.session(waived).requestWaiver(request.phase, request);
+    const question = await forger.engine.session(waived).waiver();
     if (question === undefined) throw new Error("nothing waits");
     const { privateKey } = forger.keys.ann;
     const signature = await signApproval(question, { decision: "approve", by: "ann", privateKey });
-    await forger.engine.waive(waived, { by: "ann", request: hash, signature });
-    await forger.engine.completePhase(waived, { phase: 1, evidence: {} });
-    await forger.engine.approve(waived, await forger.signed(waived));
+    await forger.engine.session(waived).waive({ by: "ann", request: hash, signature });
+    await forger.engine.session(waived).completePhase(1, {});
+    await forger.engine.session(waived).approve(await forger.signed(waived));
     const seen = phaseOf(await forger.engine.statistics(), 1);
     expect(seen).toMatchObject({ attempts: 2, passed: 1, failed: 1, denied: 1, waivers: { requested: 1, granted: 1 } });
     expect(seen.fields).toEqual([

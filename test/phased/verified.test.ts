@@ -72,18 +72,18 @@ describe("a gate with verifiers", () => {
     const content = new MemoryContent({ sources: { verified: gatedFiles("verified", [REPORT, OPEN]) } });
     const first = createEngine({ storage: await FileStorage.open(folder), content, verifiers });
     const { sessionId } = await first.start({ workflowType: "verified", target: "src/a.ts" });
-    await first.completePhase(sessionId, { phase: 1, evidence: { report: "report.md" } });
+    await first.session(sessionId).completePhase(1, { report: "report.md" });
     await write("check.mjs", "");
-    await first.completePhase(sessionId, { phase: 1, evidence: { report: "report.md" } });
+    await first.session(sessionId).completePhase(1, { report: "report.md" });
     await first.close();
     const second = createEngine({ storage: await FileStorage.open(folder), content });
-    expect(await second.history(sessionId)).toMatchObject([
+    expect(await second.session(sessionId).history()).toMatchObject([
       { status: "failed", verification: [{ ok: true }, { ok: false, exit: 3, digest: expect.any(String) }] },
       { status: "completed", verification: [{ ok: true }, { ok: true, exit: 0, at: expect.any(String) }] },
       { status: "active" },
     ]);
-    expect(await second.errors(sessionId)).toMatchObject([{ verification: [{ ok: true }, { exit: 3 }] }]);
-    expect(await second.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await second.session(sessionId).errors()).toMatchObject([{ verification: [{ ok: true }, { exit: 3 }] }]);
+    expect(await second.session(sessionId).audit()).toMatchObject({ intact: true });
     await second.close();
   });
 
@@ -155,10 +155,10 @@ describe("a gate with verifiers", () => {
     const options = { verifiers: { sure: TRUE }, allowUnsignedApprovals: true };
     const { engine, sessionId, submit } = await startVerified([gate, OPEN], options);
     await submit({ done: true });
-    const asked = await engine.getApproval(sessionId);
+    const asked = await engine.session(sessionId).approval();
     expect(asked?.verification).toMatchObject([{ verifier: "sure", ok: true, message: "it is so" }]);
-    await engine.deny(sessionId, { by: "ann", note: "later", evidenceHash: asked?.evidenceHash ?? "" });
-    expect(await engine.errors(sessionId)).toMatchObject([
+    await engine.session(sessionId).deny({ by: "ann", note: "later", evidenceHash: asked?.evidenceHash ?? "" });
+    expect(await engine.session(sessionId).errors()).toMatchObject([
       { problems: [{ problem: "denied" }], verification: [{ verifier: "sure" }] },
     ]);
   });
@@ -201,7 +201,7 @@ describe("a gate with verifiers", () => {
       });
       const { engine } = makeEngine({ verifiers: { spy } }, [workflow]);
       const { sessionId } = await engine.start({ workflowType: "coded", target: "a" });
-      return engine.completePhase(sessionId, { phase: 1, evidence: { file: "a.md" } });
+      return engine.session(sessionId).completePhase(1, { file: "a.md" });
     };
     expect(await start("file")).toMatchObject({ passed: true, verification: [{ verifier: "spy", ok: true }] });
     expect(await start("note")).toMatchObject({ passed: true });

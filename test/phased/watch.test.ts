@@ -21,16 +21,16 @@ describe("engine.watch", () => {
     const commits = engine.watch();
     const { engine: other } = makeEngine({ storage });
     const sessionId = await startTwoPhases(other);
-    await other.completePhase(sessionId, { phase: 1, evidence: {} });
-    await other.completePhase(sessionId, { phase: 1, evidence: built });
-    await other.pause(sessionId);
+    await other.session(sessionId).completePhase(1, {});
+    await other.session(sessionId).completePhase(1, built);
+    await other.session(sessionId).pause();
     expect(await take(commits, 4)).toEqual([
       "1 started+phase_entered active",
       "2 gate_failed active",
       "3 gate_passed+phase_entered active",
       "4 paused paused",
     ]);
-    await other.resume(sessionId);
+    await other.session(sessionId).resume();
     const { value } = await commits.next();
     expect(value).toMatchObject({ sessionId, version: 5, at: "2026-03-04T05:06:07.000Z", head: { phase: 2 } });
     expect(value?.hash).toBe((await storage.read(parseSessionId(sessionId)))?.hash);
@@ -42,7 +42,7 @@ describe("engine.watch", () => {
     const other = engine.watch({ target: "src/b.ts", workflowType: "two_phases" });
     const sessionId = await startTwoPhases(engine);
     const one = engine.watch({ idPrefix: sessionId });
-    await engine.pause(sessionId);
+    await engine.session(sessionId).pause();
     const second = await startTwoPhases(engine, "src/b.ts");
     expect((await paused.next()).value).toMatchObject({ sessionId, version: 2 });
     expect((await other.next()).value).toMatchObject({ sessionId: second, version: 1 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ListedSession } from "../../src/phased/lists.js";
+import type { ListedSession } from "../../src/engine/lists.js";
 import { FILTERS, filterOf, isChosen } from "../../src/read/filter.js";
 
 const SESSION: ListedSession = {

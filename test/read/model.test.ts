@@ -16,12 +16,12 @@ describe("what people are shown of sessions", () => {
   it("has the shape of its schemas, whatever the session is", async () => {
     const { engine, routed, get } = await makeHouse();
     const { sessionId: id } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
-    await engine.completePhase(id, { phase: 1, evidence: {} });
-    await engine.completePhase(id, { phase: 1, evidence: built });
+    await engine.session(id).completePhase(1, {});
+    await engine.session(id).completePhase(1, built);
     const asking = await engine.start({ workflowType: "asking", target: "src/b.ts" });
-    const { instanceId } = await routed.start({ workflow: (await routed.listWorkflows())[0]?.name ?? "" });
+    const { sessionId } = await routed.start({ workflow: (await routed.listWorkflows())[0]?.name ?? "" });
     expect((await read(get, "sessions", model.sessionList)).items).toHaveLength(3);
-    for (const one of [id, asking.sessionId, instanceId]) {
+    for (const one of [id, asking.sessionId, sessionId]) {
       await read(get, `sessions/${one}`, model.sessionDetail);
       await read(get, `sessions/${one}/audit`, model.findings);
     }

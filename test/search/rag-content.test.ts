@@ -124,8 +124,8 @@ describe("RagContent compared with FileContent", () => {
       ["phases/1/phase.md"],
       false,
     ]);
-    expect((await engine.getTask(sessionId, 1, 2)).contentChanged).toBe(false);
-    expect((await failure(engine.getPhase(sessionId, 2))).code).toBe("PHASE_LOCKED");
+    expect((await engine.session(sessionId).task(1, 2)).contentChanged).toBe(false);
+    expect((await failure(engine.session(sessionId).phase(2))).code).toBe("PHASE_LOCKED");
     await engine.close();
   });
 });
@@ -188,7 +188,7 @@ describe("RagContent with any retriever", () => {
     const retriever = { search: async (query: SearchQuery) => (await orama.search(query)).slice(0, 1) };
     const engine = createEngine({ storage: new MemoryStorage(), content: over(retriever) });
     const { sessionId } = await engine.start({ workflowType: "small", target: "a.ts" });
-    const error = await failure(engine.getTask(sessionId, 1, 2));
+    const error = await failure(engine.session(sessionId).task(1, 2));
     expect(error).toMatchObject({ code: "CONTENT_UNAVAILABLE", details: { file: "small/phases/1/task-2-glue.md" } });
     await engine.close();
   });

@@ -111,7 +111,7 @@ test.each([
     // The same again, from a client that does not say that its agent was asked to go on.
     expect(await hook(client, sentBy(client, project))).toEqual({ answer: undefined, stderr: "" });
     // Once something was done in the session, there is something new to say.
-    await project.engine.completePhase(project.sessionId, { phase: 1, evidence: { done: true } });
+    await project.engine.session(project.sessionId).completePhase(1, { done: true });
     expect((await hook(client, sentBy(client, project))).answer).toBeDefined();
   },
 );
@@ -136,18 +136,18 @@ test.each(CLIENTS)("%s: a session that is completed, paused or failed is none to
   const project = await aStartedProject(["a", "b", "c"]);
   const [completed = "", paused = "", failed = ""] = project.ids;
   for (const id of project.ids) await project.says(id);
-  for (const phase of [1, 2]) await project.engine.completePhase(completed, { phase, evidence: { done: true } });
-  await project.engine.pause(paused, { note: "later" });
-  await project.engine.completePhase(failed, { phase: 1, evidence: {} });
+  for (const phase of [1, 2]) await project.engine.session(completed).completePhase(phase, { done: true });
+  await project.engine.session(paused).pause({ note: "later" });
+  await project.engine.session(failed).completePhase(1, {});
   expect((await hook(client, sentBy(client, project))).answer).toBeUndefined();
-  await project.engine.resume(paused);
+  await project.engine.session(paused).resume();
   expect((await hook(client, sentBy(client, project))).answer).toBeDefined();
 });
 
 test("a session that waits for a person is none to go on with", async () => {
   const project = await aStartedProject(["a"], "asking");
-  await project.engine.completePhase(project.sessionId, { phase: 1, evidence: { tests_pass: true } });
-  expect((await project.engine.getState(project.sessionId)).awaiting).toBeDefined();
+  await project.engine.session(project.sessionId).completePhase(1, { tests_pass: true });
+  expect((await project.engine.session(project.sessionId).state()).awaiting).toBeDefined();
   expect((await hook("claude", sentBy("claude", project))).answer).toBeUndefined();
 });
 

@@ -56,7 +56,7 @@ export async function checkPhased(product: PhasedProduct, { engine }: Life<Engin
     const commits = await world.store.commits(parseSessionId(sessionId));
     const replayed = replay(product, sessionId, commits, problems);
     sessions.set(sessionId, replayed);
-    const audit = await engine.audit(sessionId);
+    const audit = await engine.session(sessionId).audit();
     if (!audit.intact) problems.push(`the chain of ${sessionId} is broken: ${audit.reason}`);
     const newest = commits.at(-1);
     problems.push(...world.hosts.flatMap((host) => watchedBy(host, sessionId, newest?.version ?? 0)));

@@ -67,16 +67,19 @@ export async function loadPhased(): Promise<void> {
   const watching = engine.watch();
   const { sessionId } = await engine.start({ workflowType: TYPE, target: "loaded", idempotencyKey: "start" });
   await watching.next();
-  const submit = (phase: number) => engine.completePhase(sessionId, { phase, evidence: { n: 1, good: true } });
-  const { request } = await engine.requestWaiver(sessionId, { phase: 1, fields: ["good"], reason: "none" });
-  await engine.waive(sessionId, { by: "ann", request });
+  const submit = (phase: number) => engine.session(sessionId).completePhase(phase, { n: 1, good: true });
+  const { request } = await engine.session(sessionId).requestWaiver(1, { fields: ["good"], reason: "none" });
+  await engine.session(sessionId).waive({ by: "ann", request });
   await submit(1);
   await submit(2);
   const [approval] = await engine.approvals();
-  await engine.approve(sessionId, { by: "ann", evidenceHash: approval?.evidenceHash ?? "" });
-  await engine.getPhase(sessionId, 4).catch(() => {});
-  await engine.getPhase(sessionId);
-  await engine.audit(sessionId);
+  await engine.session(sessionId).approve({ by: "ann", evidenceHash: approval?.evidenceHash ?? "" });
+  await engine
+    .session(sessionId)
+    .phase(4)
+    .catch(() => {});
+  await engine.session(sessionId).phase();
+  await engine.session(sessionId).audit();
 }
 
 /** A submission. */
@@ -186,7 +189,7 @@ export class PhasedProduct implements Product<Engine> {
   /** Reads the state, and records it. */
   private async look(writer: Writer<Engine>, sessionId: string): Promise<SeenState | undefined> {
     const observed = this.world.store.observe(sessionId);
-    const outcome = await writer.ask(`state of ${sessionId}`, (engine) => engine.getState(sessionId));
+    const outcome = await writer.ask(`state of ${sessionId}`, (engine) => engine.session(sessionId).state());
     if (outcome.kind !== "answer") return undefined;
     const { version, head, awaiting, awaitingWaiver } = outcome.value;
     const { status, phase } = head;
@@ -198,7 +201,9 @@ export class PhasedProduct implements Product<Engine> {
 
   async #read(writer: Writer<Engine>, sessionId: string, phase: number): Promise<void> {
     const observed = this.world.store.observe(sessionId);
-    const outcome = await writer.ask(`phase ${phase} of ${sessionId}`, (engine) => engine.getPhase(sessionId, phase));
+    const outcome = await writer.ask(`phase ${phase} of ${sessionId}`, (engine) =>
+      engine.session(sessionId).phase(phase),
+    );
     if (outcome.kind === "lost") return;
     if (outcome.kind === "refusal" && codeOf(outcome.error) !== "PHASE_LOCKED") throw outcome.error;
     const text = outcome.kind === "answer" ? JSON.stringify(outcome.value) : undefined;
@@ -261,11 +266,11 @@ export class PhasedProduct implements Product<Engine> {
   ): Promise<number | undefined> {
     const outcome = await writer.ask(`${what} of ${sessionId}`, async (engine) => {
       if (what === "waiver") {
-        const waiver = await engine.getWaiver(sessionId);
+        const waiver = await engine.session(sessionId).waiver();
         if (waiver !== undefined) this.waivers.set(Number(waiver.reason), waiver);
         return waiver && Number(waiver.reason);
       }
-      const approval = await engine.getApproval(sessionId);
+      const approval = await engine.session(sessionId).approval();
       if (approval !== undefined) this.approvals.set(Number(approval.evidence.n), approval);
       return approval && Number(approval.evidence.n);
     });

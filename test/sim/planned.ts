@@ -105,7 +105,7 @@ export class PlannedProduct extends PhasedProduct {
 
   /** Who reads a session writes the ticks that are due. */
   async settle({ engine }: Life<Engine>): Promise<void> {
-    for (const id of this.world.store.versions.keys()) await engine.getState(id);
+    for (const id of this.world.store.versions.keys()) await engine.session(id).state();
   }
 
   override async check(auditor: Life<Engine>): Promise<readonly string[]> {
@@ -223,7 +223,7 @@ export class PlannedProduct extends PhasedProduct {
 
   /** Returns what is wrong with the plan of a session, once the session was loaded, which writes the ticks that are due. */
   async #checkPlan({ engine }: Life<Engine>, id: string): Promise<string[]> {
-    const { head } = await engine.getState(id);
+    const { head } = await engine.session(id).state();
     const path = `${head.target}/tasks.md`;
     const text = this.#plans.get(path) ?? "";
     const problems = head.due === undefined ? [] : [`ticks of ${id} are due: ${JSON.stringify(head.due)}`];
@@ -266,14 +266,14 @@ export async function loadPlanned(): Promise<void> {
   const approvers = { ann: ann.publicKey };
   const engine = createEngine({ storage: new MemoryStorage(), content, plans, approvers, verifiers });
   const { sessionId } = await engine.start({ workflowType: TYPE, target: "loaded", idempotencyKey: "start" });
-  await engine.completePhase(sessionId, { phase: 1, evidence: { n: 1, good: true } });
-  const question = await engine.getApproval(sessionId);
+  await engine.session(sessionId).completePhase(1, { n: 1, good: true });
+  const question = await engine.session(sessionId).approval();
   if (question === undefined) throw new Error("nothing waits");
   const { evidenceHash } = question;
   const signature = await signApproval(question, { decision: "approve", by: "ann", privateKey: ann.privateKey });
-  await engine.approve(sessionId, { by: "ann", evidenceHash, signature });
-  await engine.completeTask(sessionId, { phase: 2, task: 1 });
-  await engine.completePhase(sessionId, { phase: 2, evidence: { tasks_completed: ["2.1", "2.2"] } });
-  await engine.syncPlan(sessionId, {});
-  await engine.rollback(sessionId, { to: 1 });
+  await engine.session(sessionId).approve({ by: "ann", evidenceHash, signature });
+  await engine.session(sessionId).completeTask(2, 1);
+  await engine.session(sessionId).completePhase(2, { tasks_completed: ["2.1", "2.2"] });
+  await engine.session(sessionId).syncPlan({});
+  await engine.session(sessionId).rollback(1);
 }

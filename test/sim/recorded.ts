@@ -8,7 +8,7 @@
  * - every watcher has seen each commit once, in order
  */
 import { MemoryStorage } from "phasegate";
-import { watchKind } from "../../src/phased/watch.js";
+import { watchKind } from "../../src/engine/watch.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import { Recorder, recordedMachine } from "../../src/workspace/session/machine.js";

@@ -64,7 +64,7 @@ export async function checkRouted(product: RoutedProduct, { engine }: Life<Route
     const commits = await world.store.commits(parseSessionId(id));
     const bodies = commits.map(({ body }): Body => JSON.parse(body));
     instances.set(id, replay(product, id, bodies, problems));
-    const audit = await engine.audit(id);
+    const audit = await engine.session(id).audit();
     if (!audit.intact) problems.push(`the chain of ${id} is broken: ${audit.reason}`);
     problems.push(...world.hosts.flatMap((host) => watchedBy(host, id, bodies.length)));
   }
@@ -236,7 +236,7 @@ function isShown(state: RoutedState, { status, step, waits }: Answer): boolean {
 
 /** Returns what is wrong with the list of what waits for a person. */
 async function listed(engine: RoutedEngine, instances: ReadonlyMap<string, Replayed>): Promise<string[]> {
-  const { items } = await engine.listInstances({ limit: 1000 });
+  const { items } = await engine.listSessions({ limit: 1000 });
   const found = items.filter(({ waitsFor = [] }) => waitsFor.includes("approval"));
   const waiting = [...instances.values()].filter(({ states }) => {
     const last = states.at(-1);

@@ -135,20 +135,20 @@ export class RoutedProduct implements Product<RoutedEngine> {
       case "advance": {
         const { n, good, step: of } = op;
         const report = { status: "success", n, details: { n, good }, ...(of === undefined ? {} : { step_id: of }) };
-        return answerOf(await engine.advance(id, { report, contextUpdates: { last: n }, ...followed }));
+        return answerOf(await engine.session(id).advance({ report, contextUpdates: { last: n }, ...followed }));
       }
       case "resume": {
         const { n, good } = op;
         const report = { status: "success", n, ...(good === undefined ? {} : { details: { n, good } }) };
         const request = { report, contextUpdates: { last: n }, assumedStep: BARE, ...followed };
-        return answerOf(await engine.resume(id, request));
+        return answerOf(await engine.session(id).resume(request));
       }
       case "suspend":
-        return answerOf(await engine.suspend(id, keyed));
+        return answerOf(await engine.session(id).suspend(keyed));
       case "retry":
-        return answerOf(await engine.retry(id, followed));
+        return answerOf(await engine.session(id).retry(followed));
       case "release":
-        return answerOf(await engine.release(id, { operator: "ann", ...keyed }));
+        return answerOf(await engine.session(id).release({ operator: "ann", ...keyed }));
       case "approve":
       case "deny": {
         const word = { by: "ann", note: "so be it", evidenceHash: this.#hashes.get(op.about) ?? "", ...keyed };
@@ -160,7 +160,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
   /** Reads the status, with what a person is asked. */
   protected look(writer: Writer<RoutedEngine>, id: string) {
     return this.#call(writer, id, "status", async (engine) => {
-      const view = await engine.status(id);
+      const view = await engine.session(id).state();
       const { n } = view.awaiting?.evidence ?? {};
       if (view.awaiting !== undefined) this.#hashes.set(Number(n), view.awaiting.evidenceHash);
       return { ...answerOf(view), about: n === undefined ? undefined : Number(n) };
@@ -184,7 +184,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
     if (started.kind === "answer") {
       const { others } = answerOf(started.value);
       if (others.length > 0) throw new Error(`start has shown ${others}`);
-      return started.value.instanceId;
+      return started.value.sessionId;
     }
     // The instance is there, but its first step is not decided.
     const error = started.kind === "refusal" ? started.error : undefined;
@@ -281,9 +281,11 @@ export async function loadRouted(): Promise<void> {
   const verifiers = { measured: { verify: async () => ({ ok: true, message: "measured" }) } };
   const storage = new MemoryStorage();
   const engine = createRoutedEngine({ storage, workflows, decider, verifiers, allowUnsignedApprovals: true });
-  const { instanceId } = await engine.start({ workflow: NAME, idempotencyKey: "start" });
-  await engine.advance(instanceId, { report: { status: "success" } });
-  const asking = await engine.advance(instanceId, { report: { status: "success", details: { n: 1, good: true } } });
-  await engine.approve(instanceId, { by: "ann", evidenceHash: asking.awaiting?.evidenceHash ?? "" });
-  await engine.audit(instanceId);
+  const { sessionId } = await engine.start({ workflow: NAME, idempotencyKey: "start" });
+  await engine.session(sessionId).advance({ report: { status: "success" } });
+  const asking = await engine
+    .session(sessionId)
+    .advance({ report: { status: "success", details: { n: 1, good: true } } });
+  await engine.session(sessionId).approve({ by: "ann", evidenceHash: asking.awaiting?.evidenceHash ?? "" });
+  await engine.session(sessionId).audit();
 }

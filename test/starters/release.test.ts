@@ -73,11 +73,11 @@ async function aRelease(host: string) {
   const submit = (phase: number, evidence: object) =>
     ask({ action: "complete_phase", session_id: sessionId, phase, evidence });
   const approve = async (privateKey = keys.privateKey) => {
-    const question = await engine.getApproval(sessionId);
+    const question = await engine.session(sessionId).approval();
     if (question === undefined) throw new Error("nothing waits");
     const { evidenceHash } = question;
     const signature = await signApproval(question, { decision: "approve", by: "ann", privateKey });
-    return engine.approve(sessionId, { by: "ann", evidenceHash, signature });
+    return engine.session(sessionId).approve({ by: "ann", evidenceHash, signature });
   };
   const lie = async (phase: number, evidence: object, reason: RegExp) => {
     const answer = await submit(phase, evidence);

@@ -41,7 +41,7 @@ export async function makeAsking(options: Partial<EngineOptions> = {}) {
   const evidence = { tests_pass: true };
   const start = async () => (await engine.start({ workflowType: "asking", target: "src/a.ts" })).sessionId;
   const submit = (sessionId: string, phase = 1, more = {}) =>
-    engine.completePhase(sessionId, { phase, evidence: { ...evidence, ...more } });
+    engine.session(sessionId).completePhase(phase, { ...evidence, ...more });
   /** Creates a session that waits for Ann or Bob, and returns its question. */
   const waiting = async () => {
     const sessionId = await start();
@@ -49,7 +49,7 @@ export async function makeAsking(options: Partial<EngineOptions> = {}) {
     return { sessionId, question: await question(sessionId) };
   };
   const question = async (sessionId: string) => {
-    const found = await engine.getApproval(sessionId);
+    const found = await engine.session(sessionId).approval();
     if (found === undefined) throw new Error("nothing waits");
     return found;
   };

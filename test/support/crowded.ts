@@ -49,25 +49,27 @@ export async function crowd({ engine }: Inspected, { sessions, waiting, characte
       index % 3 === 0 ? "release.v2" : "change",
       `packages/part-${index % 40}/src/file-${index}.ts`,
     );
-    if (index % 50 === 0) await engine.pause(id, {});
+    if (index % 50 === 0) await engine.session(id).pause({});
   }
   const understood = { summary: "A change of which one of very many has to be approved.", files: ["src/a.ts"] };
   for (let index = 0; index < waiting; index += 1) {
     const id = await begin("change", `src/waiting/${"deep/".repeat(index % 12)}file-${index}.ts`);
-    await engine.completePhase(id, { phase: 1, evidence: understood });
-    await engine.completePhase(id, { phase: 2, evidence: { plan: `1. Change ${index}\n2. Test it`, reviewed: true } });
+    await engine.session(id).completePhase(1, understood);
+    await engine.session(id).completePhase(2, { plan: `1. Change ${index}\n2. Test it`, reviewed: true });
   }
   const long = await begin("long_march", "docs/everything.md");
-  for (let phase = 1; phase < 20; phase += 1) await engine.completePhase(long, { phase, evidence: { done: true } });
+  for (let phase = 1; phase < 20; phase += 1) await engine.session(long).completePhase(phase, { done: true });
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    await engine.completePhase(long, { phase: 20, evidence: { percent: attempt, note: `attempt ${attempt}` } });
+    await engine.session(long).completePhase(20, { percent: attempt, note: `attempt ${attempt}` });
   }
   const large = await begin("long_march", "data/large.json");
   const many = Object.fromEntries(Array.from({ length: fields }, (_, index) => [`field_${index}`, index]));
-  await engine.completePhase(large, { phase: 1, evidence: { many } });
-  await engine.completePhase(large, {
-    phase: 2,
-    evidence: { log: "All work and no play. ".repeat(characters / 22), lines: "one line\n".repeat(characters / 90) },
-  });
+  await engine.session(large).completePhase(1, { many });
+  await engine
+    .session(large)
+    .completePhase(2, {
+      log: "All work and no play. ".repeat(characters / 22),
+      lines: "one line\n".repeat(characters / 90),
+    });
   return { long, large };
 }

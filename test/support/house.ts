@@ -14,17 +14,17 @@ export async function livedIn(storage: StorageAdapter, options: Partial<EngineOp
     return startTwoPhases(engine, target);
   };
   const odd = await started("odd");
-  await engine.completePhase(odd, { phase: 1, evidence: { summary: ODD, other: ODD } });
-  await engine.completePhase(odd, { phase: 1, evidence: { ...built, summary: `fine ${ODD}` } });
-  await engine.pause(odd, { note: ODD });
+  await engine.session(odd).completePhase(1, { summary: ODD, other: ODD });
+  await engine.session(odd).completePhase(1, { ...built, summary: `fine ${ODD}` });
+  await engine.session(odd).pause({ note: ODD });
   const large = await started("large");
-  await engine.completePhase(large, { phase: 1, evidence: { summary: ODD.repeat(8000) } });
-  await engine.completePhase(large, { phase: 1, evidence: { ...built, summary: "x".repeat(100_000) } });
+  await engine.session(large).completePhase(1, { summary: ODD.repeat(8000) });
+  await engine.session(large).completePhase(1, { ...built, summary: "x".repeat(100_000) });
   const done = await started("done");
-  await engine.completePhase(done, { phase: 1, evidence: built, idempotencyKey: "once" });
-  await engine.completePhase(done, { phase: 2, evidence: {} });
+  await engine.session(done).completePhase(1, built, { idempotencyKey: "once" });
+  await engine.session(done).completePhase(2, {});
   const failed = await started("failed");
-  for (const _ of "123") await engine.completePhase(failed, { phase: 1, evidence: {} });
+  for (const _ of "123") await engine.session(failed).completePhase(1, {});
   return { engine, clock, ids: { odd, large, done, failed } };
 }
 

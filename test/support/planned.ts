@@ -120,7 +120,7 @@ export function makePlanned({ plan = PLAN, config, phases, engine: options, file
     return sessionId;
   };
   const pass = (sessionId: string, phase: number, evidence: object = claims[phase] ?? {}) =>
-    engine.completePhase(sessionId, { phase, evidence });
+    engine.session(sessionId).completePhase(phase, evidence);
   const tool = createWorkflowTool(engine);
   return {
     ...made,

@@ -22,7 +22,7 @@ export async function startVerified(gates: readonly string[], options: Partial<E
   const made = makeEngine({ content, ...options });
   const { sessionId } = await made.engine.start({ workflowType: "verified", target: "src/a.ts" });
   const submit = (evidence: Record<string, unknown>, phase = 1) =>
-    made.engine.completePhase(sessionId, { phase, evidence });
+    made.engine.session(sessionId).completePhase(phase, evidence);
   return { ...made, content, sessionId, submit };
 }
 

@@ -166,7 +166,7 @@ describe("FaultyStorage", () => {
       const { sessionId } = await engine.start({ workflowType: "marked", target: "a.md" });
       storage.inject({ method: "append", fault });
       const submit = () =>
-        engine.completePhase(sessionId, { phase: 1, evidence: markedEvidence("m", true), idempotencyKey: "k" });
+        engine.session(sessionId).completePhase(1, markedEvidence("m", true), { idempotencyKey: "k" });
       const first = await submit().catch((error) => error.code);
       expect(await submit()).toMatchObject({ passed: true, replayed: fault !== "fail" });
       expect(fault === "fail" || fault === "drop-answer" ? first : first.passed).toBe(

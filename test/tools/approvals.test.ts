@@ -37,7 +37,7 @@ describe("an agent at a gate that requires an approval", () => {
       phase: 1,
       checkpoint_passed: false,
       ...WAITING,
-      evidence_hash: (await engine.getApproval(ID))?.evidenceHash,
+      evidence_hash: (await engine.session(ID).approval())?.evidenceHash,
       attempt: 1,
       next: POLL,
     });
@@ -64,7 +64,7 @@ describe("an agent at a gate that requires an approval", () => {
   it("continues once the phase is approved", async () => {
     const { tool, submit, engine, signed } = await makeTool();
     await tool.dispatch(submit);
-    await engine.approve(ID, await signed(ID));
+    await engine.session(ID).approve(await signed(ID));
     const state = await tool.dispatch(POLL);
     expect(state).toMatchObject({ current_phase: 2, next: { action: "get_phase" } });
     expect(state).not.toHaveProperty("awaiting_approval");
@@ -74,7 +74,7 @@ describe("an agent at a gate that requires an approval", () => {
     const { tool, submit, engine, signed } = await makeTool();
     await tool.dispatch(submit);
     const note = "no rollback plan";
-    await engine.deny(ID, { ...(await signed(ID, { decision: "deny", note })), note });
+    await engine.session(ID).deny({ ...(await signed(ID, { decision: "deny", note })), note });
     const denied = { approval_denied: { by: "ann", note, at: "2026-03-04T05:06:07.000Z" } };
     expect(await tool.dispatch(POLL)).toMatchObject({ attempts: 1, ...denied, next: { action: "get_phase" } });
     expect(await tool.dispatch({ action: "get_state", session_id: ID })).toMatchObject(denied);
@@ -87,7 +87,7 @@ describe("an agent at a gate that requires an approval", () => {
     const { tool, submit, engine, question } = await makeTool({ allowUnsignedApprovals: true });
     await tool.dispatch(submit);
     const { evidenceHash } = await question(ID);
-    await engine.deny(ID, { by: "bob", note: "no", evidenceHash });
+    await engine.session(ID).deny({ by: "bob", note: "no", evidenceHash });
     expect(await tool.dispatch(POLL)).toMatchObject({ approval_denied: { by: "bob", authenticated: false } });
   });
 
@@ -99,7 +99,7 @@ describe("an agent at a gate that requires an approval", () => {
   it("is told to ask any approver if the gate names none", async () => {
     const { tool, submit, engine, signed } = await makeTool();
     await tool.dispatch(submit);
-    await engine.approve(ID, await signed(ID));
+    await engine.session(ID).approve(await signed(ID));
     const answer = await tool.dispatch({ ...submit, phase: 2 });
     expect(answer).toMatchObject({ approval: { how: expect.stringContaining("that an approver must approve") } });
     expect(answer.approval).not.toHaveProperty("approvers");
@@ -116,7 +116,7 @@ describe("the agent's tool has no way to approve", () => {
     const { tool, submit, engine, question, signed } = await makeTool({ allowUnsignedApprovals: true });
     await tool.dispatch(submit);
     const { evidenceHash, request } = await question(ID);
-    const { version } = await engine.getState(ID);
+    const { version } = await engine.session(ID).state();
     const word = await signed(ID);
     const odd = {
       ...{
@@ -166,15 +166,15 @@ describe("the agent's tool has no way to approve", () => {
         await tool.dispatch({ action, ...ids, evidence: { tests_pass: true }, [String(key)]: value });
         await tool.dispatch({ action, session_id: ID, [String(key)]: value });
         // Changes of the agent's own session are undone, so that each call meets a waiting session.
-        if ((await engine.getState(ID)).head.status === "paused") await engine.resume(ID);
-        const state = await engine.getState(ID);
+        if ((await engine.session(ID).state()).head.status === "paused") await engine.session(ID).resume();
+        const state = await engine.session(ID).state();
         expect(state, `${action} ${String(key)}`).toMatchObject({ awaitingApproval: true, completedPhases: [] });
       }
     }
-    const events = (await engine.audit(ID)).approvals;
+    const events = (await engine.session(ID).audit()).approvals;
     expect(events).toEqual([]);
     expect(version).toBe(2);
-    expect(await engine.approve(ID, word)).toMatchObject({ passed: true });
+    expect(await engine.session(ID).approve(word)).toMatchObject({ passed: true });
   });
 
   it("with evidence that claims to be approved", async () => {
@@ -187,6 +187,6 @@ describe("the agent's tool has no way to approve", () => {
     for (const evidence of claims) {
       expect(await tool.dispatch({ ...submit, evidence })).toMatchObject({ awaiting_approval: true });
     }
-    expect((await engine.getState(ID)).completedPhases).toEqual([]);
+    expect((await engine.session(ID).state()).completedPhases).toEqual([]);
   });
 });

@@ -98,7 +98,7 @@ describe("a cursor", () => {
   it("is refused where it is of another list, or of another session's", async () => {
     const { call, start, engine } = makeTool({ limits: { maxAttempts: 9 } }, [broad]);
     const id = await start("broad");
-    for (const evidence of [{ a: 1 }, { b: 1 }, { c: 1 }]) await engine.completePhase(id, { phase: 1, evidence });
+    for (const evidence of [{ a: 1 }, { b: 1 }, { c: 1 }]) await engine.session(id).completePhase(1, evidence);
     const { cursor, history } = await call({ action: "get_history", session_id: id });
     expect((history as unknown[]).length).toBeOneOf([1, 2]);
     const other = await start("broad");
@@ -118,7 +118,7 @@ describe("pages", () => {
     const { call, start, engine } = makeTool({ limits: { maxAttempts: 9 } }, [wide]);
     const id = await start("wide");
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      await engine.completePhase(id, { phase: 1, evidence: { [`field_${attempt}`]: "there" } });
+      await engine.session(id).completePhase(1, { [`field_${attempt}`]: "there" });
     }
     const seen: unknown[] = [];
     let json = "";
@@ -235,7 +235,7 @@ describe("brief state", () => {
     });
     const { call, start, engine } = makeTool({}, [gaps]);
     const id = await start("gaps", `src/${"deep/".repeat(50)}a.ts`);
-    for (let index = 0; index < 299; index += 1) await engine.completePhase(id, { phase: index * 2, evidence: {} });
+    for (let index = 0; index < 299; index += 1) await engine.session(id).completePhase(index * 2, {});
     const brief = await call({ action: "get_state", session_id: id, brief: true });
     expect(JSON.stringify(brief).length).toBeLessThanOrEqual(1600);
     expect(brief).toMatchObject({

@@ -280,8 +280,8 @@ describe("the tool on a session with a plan", () => {
     expect(await refused({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
       ...{ remediation: expect.stringContaining("before the decision uses up an attempt"), next: null },
     });
-    const request = (await engine.getWaiver(session_id))?.request ?? "";
-    await engine.denyWaiver(session_id, { by: "ann", note: "it is in docs/", request });
+    const request = (await engine.session(session_id).waiver())?.request ?? "";
+    await engine.session(session_id).denyWaiver({ by: "ann", note: "it is in docs/", request });
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
       ...{ waiver_denied: { do_instead: "it is in docs/" }, next: { action: "get_task", task_number: 1 } },
     });
@@ -354,7 +354,9 @@ describe("the tool on a session with a plan", () => {
     const { call, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
     const session_id = await start(1);
     await call({ action: "request_waiver", session_id, phase: 1, fields: ["1.1"], reason: "no grammar" });
-    await engine.waive(session_id, { by: "ann", request: (await engine.getWaiver(session_id))?.request ?? "" });
+    await engine
+      .session(session_id)
+      .waive({ by: "ann", request: (await engine.session(session_id).waiver())?.request ?? "" });
     expect(await call({ action: "get_state", session_id, brief: true })).toMatchObject({
       ...{ tasks_done: "none", tasks_waived: "1", tasks_left: 2, next_task: 2 },
     });
@@ -662,7 +664,7 @@ describe("an answer about a long plan stays within its budget", () => {
     const { call, refused, start, edit, engine } = makeTool({ plan: chain(10) }, 2000);
     const session_id = await start(1);
     edit(() => chain(300).replaceAll("thing", "other thing"));
-    const { version } = await engine.getState(session_id);
+    const { version } = await engine.session(session_id).state();
     let page = await call({ action: "sync_plan", session_id, preview: true });
     expect(page).toMatchObject({ change_counts: { added: 290, renamed: 10 }, more_changes: expect.any(Number) });
     const second = page.next;
@@ -679,7 +681,7 @@ describe("an answer about a long plan stays within its budget", () => {
     expect(page.next).toMatchObject({ action: "get_phase", session_id });
     const { cursor } = JSON.parse(JSON.stringify(second));
     expect(await refused({ action: "sync_plan", session_id, cursor })).toMatchObject({ code: "INVALID_INPUT" });
-    expect((await engine.getState(session_id)).version).toBe(version);
+    expect((await engine.session(session_id).state()).version).toBe(version);
     edit((text) => text.replace("thing number 7 ", "anything "));
     const stale = await refused({ action: "sync_plan", session_id, preview: true, cursor });
     expect(stale).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("has changed") });

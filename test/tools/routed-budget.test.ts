@@ -28,8 +28,8 @@ async function longGarden(...moves: ConstructorParameters<typeof Script>) {
     const answer: Record<string, unknown> = { ...body, isError };
     return answer;
   };
-  const { instanceId } = await engine.start({ workflow: "GARDEN" });
-  return { ask, engine, id: String(instanceId) };
+  const { sessionId } = await engine.start({ workflow: "GARDEN" });
+  return { ask, engine, id: String(sessionId) };
 }
 
 /** Follows the pages of an answer to the end. */
@@ -73,7 +73,7 @@ describe("answers within a budget", () => {
   it("contain a history by entries, and a long entry in pages", async () => {
     const { ask, engine, id } = await longGarden("Sow", "Sow", "Sow");
     for (const message of ["a".repeat(2500), "b".repeat(2500), "c".repeat(9000)]) {
-      await engine.advance(id, { report: { status: "ok", message } });
+      await engine.session(id).advance({ report: { status: "ok", message } });
     }
     const seen: string[] = [];
     let cursor: unknown;

@@ -29,7 +29,7 @@ describe("answers give shared text once", () => {
     const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
     expect(contentOf(task)).toBe("# Task 1.1: Write the lexer\n\n- [ ] Knows all tokens\n- [ ] Says where they stand");
     expect(task).toMatchObject({ task_content: { shared: "in get_phase 1" } });
-    expect((await engine.getTask(session_id, 1, 1)).content.text).toContain("IN ALL");
+    expect((await engine.session(session_id).task(1, 1)).content.text).toContain("IN ALL");
     await pass(session_id, 1);
     const second = await ask({ action: "get_phase", session_id });
     expect(contentOf(second)).not.toContain("ONE BY ONE");
@@ -104,7 +104,7 @@ describe("answers give shared text once", () => {
       if ("template" in part && part.template === "task") throw new Error("gone");
       return text(type, part);
     };
-    expect((await engine.getPhase(session_id)).shared).toBeUndefined();
+    expect((await engine.session(session_id).phase()).shared).toBeUndefined();
   });
 
   it("get_phase alone has the whole checkpoint and the artifacts, of the newest phase by name", async () => {

@@ -151,7 +151,7 @@ describe("the description of a gate for agents", () => {
       }
       expect(JSON.stringify(answers[0]).includes('"report"')).toBe(named);
       expect(answers[1]).toMatchObject({ code: "GATE_FAILED", missing_evidence: named ? ["report"] : [] });
-      expect(await engine.errors(sessionId)).toMatchObject([
+      expect(await engine.session(sessionId).errors()).toMatchObject([
         { reveal, verification: [{ verifier: "file_matches" }, { output: ["2 tests fail"] }] },
         { reveal, problems: [{ field: "report" }, { field: "count" }] },
       ]);

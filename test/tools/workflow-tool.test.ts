@@ -738,7 +738,7 @@ describe("the budget", () => {
       found += (answer.errors as unknown[]).length;
       if (answer.cursor === undefined) break;
     }
-    expect([found, (await engine.errors(id)).length]).toEqual([8, 8]);
+    expect([found, (await engine.session(id).errors()).length]).toEqual([8, 8]);
   });
 
   it("splits an answer without another page unit into pages of its JSON", async () => {

@@ -344,12 +344,14 @@ describe("a report", () => {
     await expect(engine.start({ workflow_name: "W" } as Any)).rejects.toMatchObject({
       message: 'start has no option "workflow_name"',
     });
-    const { instanceId } = await engine.start({ workflow: "W" });
+    const { sessionId } = await engine.start({ workflow: "W" });
     const report = { status: "success" };
-    await expect(engine.advance(instanceId, { report, context_updates: { a: 1 } } as Any)).rejects.toMatchObject({
-      ...{ code: "INVALID_INPUT", message: 'advance has no option "context_updates"' },
-      remedy: "Did you mean contextUpdates?",
-    });
+    await expect(engine.session(sessionId).advance({ report, context_updates: { a: 1 } } as Any)).rejects.toMatchObject(
+      {
+        ...{ code: "INVALID_INPUT", message: 'advance has no option "context_updates"' },
+        remedy: "Did you mean contextUpdates?",
+      },
+    );
   });
 
   it.each([
@@ -358,8 +360,8 @@ describe("a report", () => {
     [undefined, "it returned no object"],
   ])("that a decider answers with %j says what is missing", async (answer, message) => {
     const engine = routedEngine(answer);
-    const { instanceId } = await engine.start({ workflow: "W" });
-    await expect(engine.advance(instanceId, { report: { status: "success" } })).rejects.toMatchObject({
+    const { sessionId } = await engine.start({ workflow: "W" });
+    await expect(engine.session(sessionId).advance({ report: { status: "success" } })).rejects.toMatchObject({
       ...{ code: "DECIDER_FAILED", message: `the decider gave no answer: ${message}` },
     });
   });
@@ -372,10 +374,10 @@ describe("a request", () => {
       () => engine.start({ workflow_type: "one", target_file: "a.ts" } as Any),
       'start has no option "workflow_type"',
     ],
-    "without a session": [() => engine.getState(undefined as Any), "session"],
-    "on a promise of a session": [(id) => engine.getState(Promise.resolve(id) as Any), "session"],
+    "without a session": [() => engine.session(undefined as Any).state(), "session"],
+    "on a promise of a session": [(id) => engine.session(Promise.resolve(id) as Any).state(), "session"],
     "with a text as a phase": [
-      (id) => engine.completePhase(id, { phase: "1" as Any, evidence: {} }),
+      (id) => engine.session(id).completePhase("1" as Any, {}),
       'completePhase: phase must be a whole number, not "1"',
     ],
     "without a phase": [(id) => engine.completePhase(id, { evidence: {} } as Any), "phase must be a whole number"],
@@ -390,12 +392,15 @@ describe("a request", () => {
     ],
     "to override without a name": [(id) => engine.overrideGate(id, { phase: 1 } as Any), "overrideGate: by is missing"],
     "to pause with a note alone": [
-      (id) => engine.pause(id, "lunch" as Any),
+      (id) => engine.session(id).pause("lunch" as Any),
       "pause: the options must be an object, not a string",
     ],
-    "to approve without a hash": [(id) => engine.approve(id, { by: "ann" } as Any), "approve: evidenceHash is missing"],
+    "to approve without a hash": [
+      (id) => engine.session(id).approve({ by: "ann" } as Any),
+      "approve: evidenceHash is missing",
+    ],
     "to approve with no signature": [
-      (id) => engine.approve(id, { by: "ann", evidenceHash: "x", signature: null as Any }),
+      (id) => engine.session(id).approve({ by: "ann", evidenceHash: "x", signature: null as Any }),
       "approve: signature must be what signApproval() returns",
     ],
   };
@@ -413,13 +418,13 @@ describe("a session", () => {
     for (const request of [{ dryRun: true }, { completed: 1 }, "completed"]) {
       await expect(engine.cleanup(request as Any)).rejects.toMatchObject({ code: "INVALID_INPUT" });
     }
-    const audit = await engine.audit(sessionId);
+    const audit = await engine.session(sessionId).audit();
     for (const receipt of [null, audit, { receipt: "x" }, "{}"]) {
-      await expect(engine.audit(sessionId, receipt as Any)).rejects.toMatchObject({
+      await expect(engine.session(sessionId).audit(receipt as Any)).rejects.toMatchObject({
         ...{ code: "INVALID_INPUT", message: "the receipt is not valid" },
       });
     }
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("of another connection is not reopened for a promise", async () => {

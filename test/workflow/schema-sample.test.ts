@@ -184,7 +184,7 @@ describe("examples of evidence", () => {
     });
     const { engine } = makeEngine({}, [workflow]);
     const { sessionId } = await engine.start({ workflowType: "t", target: "a" });
-    const refused = await engine.completePhase(sessionId, { phase: 1, evidence: { page: "x" } });
+    const refused = await engine.session(sessionId).completePhase(1, { page: "x" });
     if (refused.passed) throw new Error("passed");
     expect(refused.example).toEqual({ page: expect.stringMatching(/^<text: a uri/) });
     expect(refused.problems[0]?.example).toBe("https://example.org/page");

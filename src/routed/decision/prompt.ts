@@ -102,10 +102,10 @@ function systemText({ workflow }: DecisionRequest, leftOut: ReadonlySet<string>)
 }
 
 function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry[], schema: JsonObject): string {
-  const { instanceId, workflow, status, context, report, allowed, problem } = request;
+  const { sessionId, workflow, status, context, report, allowed, problem } = request;
   const { currentStep, assumedStep } = knownSteps(request);
   const state = {
-    instance_id: instanceId,
+    instance_id: sessionId,
     workflow_name: workflow.name,
     ...(currentStep === undefined ? {} : { current_step_name: currentStep }),
     ...(assumedStep === undefined ? {} : { assumed_current_step_name: assumedStep }),

@@ -48,7 +48,7 @@ export interface DecisionRequest {
   /** The call that it is for: `start` only if the host lets the decider choose the first step. */
   readonly operation: "start" | "advance" | "resume";
   /** The instance that is decided on. */
-  readonly instanceId: string;
+  readonly sessionId: string;
   /** The workflow with the texts of all its steps. */
   readonly workflow: RoutedDefinition;
   /** The steps that are allowed next, including `FINISH` if it is. At least one. */

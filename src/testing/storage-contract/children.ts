@@ -173,15 +173,15 @@ async function liveOnce(engine: Engine, key: string, say: (line: string) => void
   const { sessionId } = await engine.start({ workflowType: MARKED, target: key, ...keyed("start") });
   const submit = async (phase: number, step: string, passes: boolean, filler?: number) => {
     const evidence = markedEvidence(`${key}-${step}`, passes, filler);
-    await engine.completePhase(sessionId, { phase, evidence, ...keyed(step) });
+    await engine.session(sessionId).completePhase(phase, evidence, { ...keyed(step) });
     say(`${sessionId} ${key}-${step}`);
   };
   say(`${sessionId} ${key}`);
   await submit(1, "wrong", false);
   await submit(1, "large", false, 100_000);
   await submit(1, "right", true);
-  await engine.pause(sessionId, keyed("pause"));
-  await engine.resume(sessionId, keyed("resume"));
+  await engine.session(sessionId).pause(keyed("pause"));
+  await engine.session(sessionId).resume(keyed("resume"));
   await submit(2, "last", true);
 }
 

@@ -145,11 +145,9 @@ export const keyChecks: readonly StageCheck[] = [
       const started = await engine.start(START);
       const { sessionId } = started;
       const submit = (on: StorageAdapter, index: number) =>
-        markedEngine(on).completePhase(sessionId, {
-          phase: 1,
-          evidence: markedEvidence(`m${index}`, false),
-          idempotencyKey: `k${index}`,
-        });
+        markedEngine(on)
+          .session(sessionId)
+          .completePhase(1, markedEvidence(`m${index}`, false), { idempotencyKey: `k${index}` });
       const answers: unknown[] = [];
       for (let index = 0; index < KEYS; index++) answers.push({ ...(await submit(storage, index)), replayed: true });
       const repeat = async (on: StorageAdapter) => {
@@ -171,7 +169,9 @@ export const keyChecks: readonly StageCheck[] = [
       const [{ sessionId } = { sessionId: "" }] = starts;
       assert.deepEqual(new Set(starts.map((start) => start.sessionId)), new Set([sessionId]));
       const request = { phase: 1, evidence: markedEvidence("once", false), idempotencyKey: "once" };
-      const answers = await Promise.all(engines.map((engine) => engine.completePhase(sessionId, request)));
+      const answers = await Promise.all(
+        engines.map((engine) => engine.session(sessionId).completePhase(request.phase, request.evidence)),
+      );
       assert.equal(answers.filter(({ replayed }) => !replayed).length, 1, "one call must be the first");
       for (const answer of answers) assert.deepEqual({ ...answer, replayed: true }, { ...answers[0], replayed: true });
       assert.deepEqual(await markersIn(storage, sessionId), ["once"]);

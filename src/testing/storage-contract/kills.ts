@@ -108,10 +108,10 @@ async function checkLives(stage: StorageStage, lines: readonly string[]): Promis
   const ids = new Map(lines.map((line) => [keyIn(line), line.split(" ")[0] ?? ""]));
   for (const line of lines) assert.equal(line.split(" ")[0], ids.get(keyIn(line)), "one key has begun two sessions");
   for (const [key, id] of ids) {
-    const { intact } = await engine.audit(id);
+    const { intact } = await engine.session(id).audit();
     assert.ok(intact, `the log of ${id} does not hold together`);
     assert.deepEqual(await markersIn(storage, id), markersOf(key), `the calls of ${id} are not there once each`);
-    assert.equal((await engine.getState(id)).head.status, "completed");
+    assert.equal((await engine.session(id).state()).head.status, "completed");
   }
   const listed = (await listAll(storage)).map(({ sessionId }) => String(sessionId));
   assert.deepEqual(listed.sort(), [...ids.values()].sort(), "there are other sessions than those that were begun");

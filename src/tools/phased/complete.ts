@@ -36,7 +36,7 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
   const { signal, onCheck } = context;
   const request = { phase, evidence, ...keyed(key), ...(signal && { signal }), ...(onCheck && { onCheck }) };
-  const result = await context.engine.completePhase(sessionId, request);
+  const result = await context.engine.session(sessionId).completePhase(request.phase, request.evidence);
   const submitted = Object.keys(evidence);
   if (!result.passed && result.waiverAsked !== undefined) {
     await askForWaiver(context, result.waiverAsked);
@@ -64,7 +64,7 @@ async function now(
   { replayed, sessionId, version }: CompleteResult,
   answer: WireObject,
 ): Promise<WireObject> {
-  const state = await engine.getState(sessionId);
+  const state = await engine.session(sessionId).state();
   const replay = replayNotice(replayed, state);
   if (state.version === version) return { ...answer, ...replay };
   const next = nextCall(state, () => phaseCall(sessionId));
@@ -85,9 +85,9 @@ const FIELDS_MAX = 25;
 
 /** Returns everything that was waived in a session that is complete now, by phase. */
 async function allWaived({ engine }: ToolContext, { sessionId }: CompleteResult): Promise<WireObject> {
-  const { waivedPhases } = await engine.getState(sessionId);
+  const { waivedPhases } = await engine.session(sessionId).state();
   if (waivedPhases.length === 0) return {};
-  const done = (await engine.history(sessionId)).filter(({ status }) => status === "completed");
+  const done = (await engine.session(sessionId).history()).filter(({ status }) => status === "completed");
   return {
     waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedLine(one)}`)),
   };
@@ -133,7 +133,7 @@ function asked(fields: readonly string[]): string {
 
 /** Returns what an open request for a waiver is about. */
 async function pendingFields({ engine }: ToolContext, { sessionId }: CompleteResult): Promise<readonly string[]> {
-  return (await engine.getState(sessionId)).awaitingWaiver?.fields ?? [];
+  return (await engine.session(sessionId).state()).awaitingWaiver?.fields ?? [];
 }
 
 /** Returns the answer with the verdict; `pending` are the fields that a person has been asked to waive. */
@@ -357,15 +357,15 @@ async function askPerson(
   { sessionId, request }: AwaitedApproval,
 ): Promise<CompleteResult | undefined> {
   if (ask === undefined) return undefined;
-  const asked = await engine.getApproval(sessionId);
+  const asked = await engine.session(sessionId).approval();
   // A repeated call gets its first answer, even if a person has answered since.
   if (asked?.request !== request) return undefined;
   const answer = await ask(asked);
   if (answer === undefined) return undefined;
   const { decision, note = "", ...given } = answer;
   const reply = { ...given, evidenceHash: asked.evidenceHash };
-  if (decision === "deny") return ifAllowed(engine.deny(sessionId, { ...reply, note }));
-  return ifAllowed(engine.approve(sessionId, { ...reply, ...(note === "" ? {} : { note }) }));
+  if (decision === "deny") return ifAllowed(engine.session(sessionId).deny({ ...reply, note }));
+  return ifAllowed(engine.session(sessionId).approve({ ...reply, ...(note === "" ? {} : { note }) }));
 }
 
 /** Returns the answer while a person's approval is awaited. */
@@ -388,7 +388,7 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
 export async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
   const { session_id: sessionId, phase, fields, reason, idempotency_key: key } = params;
   refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
-  const asked = await context.engine.requestWaiver(sessionId, { phase, fields, reason, ...keyed(key) });
+  const asked = await context.engine.session(sessionId).requestWaiver(phase, { fields, reason, ...keyed(key) });
   await askForWaiver(context, asked);
   return waiverAnswer(context, asked);
 }
@@ -399,7 +399,7 @@ async function waiverAnswer(
   { sessionId, phase, fields, replayed }: Pick<WaiverRequested, "sessionId" | "phase" | "fields" | "replayed">,
   refused?: Refused,
 ): Promise<WireObject> {
-  const state = await engine.getState(sessionId);
+  const state = await engine.session(sessionId).state();
   return compact({
     status: "success",
     action: refused === undefined ? "request_waiver" : "complete_phase",
@@ -421,12 +421,12 @@ async function askForWaiver(
   { sessionId, request }: Pick<WaiverRequested, "sessionId" | "request">,
 ): Promise<void> {
   if (askWaiver === undefined) return;
-  const open = await engine.getWaiver(sessionId);
+  const open = await engine.session(sessionId).waiver();
   // A repeated call may find its request answered.
   if (open?.request !== request) return;
   const answer = await askWaiver(open);
   if (answer === undefined) return;
   const { decision, note = "", ...given } = answer;
-  if (decision === "deny") await ifAllowed(engine.denyWaiver(sessionId, { ...given, request, note }));
-  else await ifAllowed(engine.waive(sessionId, { ...given, request, ...(note === "" ? {} : { note }) }));
+  if (decision === "deny") await ifAllowed(engine.session(sessionId).denyWaiver({ ...given, request, note }));
+  else await ifAllowed(engine.session(sessionId).waive({ ...given, request, ...(note === "" ? {} : { note }) }));
 }

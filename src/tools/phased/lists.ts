@@ -1,6 +1,7 @@
 /** The handlers of the listing actions, and of the actions that end or pause a session. */
+
+import type { BrokenSession } from "../../engine/lists.js";
 import { conceal } from "../../gate/check-gate.js";
-import type { BrokenSession } from "../../phased/lists.js";
 import type { RefusedStep } from "../../phased/phased.js";
 import { tooLong } from "../../phased/state/commands.js";
 import { NOTE_MAX } from "../../phased/state/decide-gate.js";
@@ -106,10 +107,9 @@ export async function listSessions(
 }
 
 export async function deleteSession(context: ToolContext, params: ParametersOf<"delete_session">): Promise<WireObject> {
-  const { sessionId } = await context.engine.deleteSession(
-    params.session_id,
-    params.reason === undefined ? {} : { reason: params.reason },
-  );
+  const { sessionId } = await context.engine
+    .session(params.session_id)
+    .delete(params.reason === undefined ? {} : { reason: params.reason });
   return {
     status: "success",
     action: "delete_session",
@@ -125,7 +125,7 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
   // The engine would name it as its own option.
   if (note !== undefined && note.length > NOTE_MAX) throw tooLong("checkpoint_note", NOTE_MAX);
   const request = { ...(note === undefined ? {} : { note }), ...keyed(key) };
-  const paused = await context.engine.pause(params.session_id, request);
+  const paused = await context.engine.session(params.session_id).pause(request);
   const { sessionId, replayed } = paused;
   const answer = {
     status: "success",
@@ -137,7 +137,7 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
     next: { action: "resume", session_id: sessionId },
   };
   if (!replayed) return answer;
-  const now = await context.engine.getState(sessionId);
+  const now = await context.engine.session(sessionId).state();
   return { ...answer, ...replayNotice(replayed, now), next: nextCall(now, () => phaseCall(sessionId)) };
 }
 
@@ -147,9 +147,9 @@ const SESSIONS_ENVELOPE = 600;
 export async function getErrors(context: ToolContext, params: ParametersOf<"get_errors">): Promise<WireObject> {
   const { engine } = context;
   const [failures, refusals, state] = await Promise.all([
-    engine.errors(params.session_id),
-    engine.refusals(params.session_id),
-    engine.getState(params.session_id),
+    engine.session(params.session_id).errors(),
+    engine.session(params.session_id).refusals(),
+    engine.session(params.session_id).state(),
   ]);
   const shown = failures.map(({ problems, ...failure }) => {
     return { ...failure, problems: conceal(problems, failure.reveal ?? "fields") };
@@ -198,7 +198,10 @@ function refusalEntry({ phase, at, operation, code, requested, task }: RefusedSt
 
 export async function getHistory(context: ToolContext, params: ParametersOf<"get_history">): Promise<WireObject> {
   const { engine } = context;
-  const [attempts, state] = await Promise.all([engine.history(params.session_id), engine.getState(params.session_id)]);
+  const [attempts, state] = await Promise.all([
+    engine.session(params.session_id).history(),
+    engine.session(params.session_id).state(),
+  ]);
   const history = attempts.map(historyEntry);
   const page = pageItems(history, context.maxChars - SESSIONS_ENVELOPE, params.cursor, `history ${params.session_id}`);
   return compact({

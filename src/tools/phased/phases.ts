@@ -72,7 +72,7 @@ function shortOptions(options: WireObject): WireObject | undefined {
 }
 
 export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
-  const view = await context.engine.getPhase(params.session_id, params.phase);
+  const view = await context.engine.session(params.session_id).phase(params.phase);
   const { sessionId, currentPhase, totalPhases } = view;
   const fields = {
     action: "get_phase",
@@ -85,7 +85,7 @@ export async function getPhase(context: ToolContext, params: ParametersOf<"get_p
 
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
-  const view = await context.engine.getTask(sessionId, phase, number);
+  const view = await context.engine.session(sessionId).task(phase, number);
   const work = workIn(context, view);
   const next = nextCall(asRecorded(view), () => callAfterTask(view, work, number));
   const whole = { text: view.content.text, leftOut: view.leftOut };
@@ -128,7 +128,7 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
     ...optional("skipped", skipped),
     ...keyed(key),
   };
-  const result = await context.engine.completeTask(sessionId, request);
+  const result = await context.engine.session(sessionId).completeTask(request.phase, request.task, request);
   const next = nextCall(result, () => callInPhase(result, workIn(context, result)));
   return compact({
     status: "success",
@@ -159,7 +159,7 @@ function callForGivenUp({ actions }: ToolContext, result: TaskResult): WireObjec
 
 export async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
   const { session_id: sessionId, path, cursor } = params;
-  const view = await context.engine.getDocument(sessionId, path);
+  const view = await context.engine.session(sessionId).document(path);
   const next = nextCall(asRecorded(view), () => callAfterDocument(context, view));
   const answer = {
     status: "success",
@@ -180,10 +180,9 @@ function callAfterDocument(context: ToolContext, view: DocumentView): WireObject
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
-  const { phase, pausedSeconds, note, beforeDecision, replayed } = await context.engine.resume(
-    params.session_id,
-    keyed(params.idempotency_key),
-  );
+  const { phase, pausedSeconds, note, beforeDecision, replayed } = await context.engine
+    .session(params.session_id)
+    .resume(keyed(params.idempotency_key));
   const replay = replayNotice(replayed, phase);
   const fields = {
     action: "resume",
@@ -202,7 +201,11 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const resetEvidence = params.reset_evidence ?? false;
   const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params.idempotency_key) };
-  const { phase, previousProblems: all, replayed } = await context.engine.retryPhase(params.session_id, request);
+  const {
+    phase,
+    previousProblems: all,
+    replayed,
+  } = await context.engine.session(params.session_id).retryPhase(request.phase, request);
   const previousProblems = conceal(all, revealOf(phase.phase.gate));
   return phaseAnswer(context, phase, {
     action: "retry_phase",
@@ -217,7 +220,9 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
   const request = { to: params.to_phase, by: "agent" as const, ...keyed(params.idempotency_key) };
-  const { phase, from, to, cleared, skipped, replayed } = await context.engine.rollback(params.session_id, request);
+  const { phase, from, to, cleared, skipped, replayed } = await context.engine
+    .session(params.session_id)
+    .rollback(request.to, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
     ...replayNotice(replayed, phase),

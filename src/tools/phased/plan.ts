@@ -19,7 +19,7 @@ const LISTED_MAX = 15;
 export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
   const { session_id: sessionId, preview = false, cursor, idempotency_key: key } = params;
   if (cursor !== undefined && !preview) throw cursorWithoutPreview();
-  const result = await context.engine.syncPlan(sessionId, { preview, by: "agent", ...keyed(key) });
+  const result = await context.engine.session(sessionId).syncPlan({ preview, by: "agent", ...keyed(key) });
   const { changes, changed, shift, path, needsHost, currentPhase } = result;
   const seen = seenBy(changes, currentPhase);
   const page = preview ? changesPage(seen, context.maxChars - ENVELOPE, cursor) : listed(seen);

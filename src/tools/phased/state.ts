@@ -11,8 +11,8 @@ import { historyEntry } from "./shapes.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
   if (params.phase !== undefined) return artifactOf(context, params.session_id, params.phase);
-  if (params.brief === true) return briefState(context, await context.engine.getState(params.session_id));
-  const state = await context.engine.getFullState(params.session_id);
+  if (params.brief === true) return briefState(context, await context.engine.session(params.session_id).state());
+  const state = await context.engine.session(params.session_id).fullState();
   const { head } = state;
   return compact({
     status: "success",
@@ -44,7 +44,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
 
 /** Returns what one phase has handed on: the evidence that its gate accepted. */
 async function artifactOf({ engine }: ToolContext, id: string, phase: number): Promise<WireObject> {
-  const [state, artifact] = await Promise.all([engine.getState(id), engine.artifact(id, phase)]);
+  const [state, artifact] = await Promise.all([engine.session(id).state(), engine.session(id).artifact(phase)]);
   return {
     status: "success",
     action: "get_state",
@@ -61,7 +61,11 @@ async function artifactOf({ engine }: ToolContext, id: string, phase: number): P
 export async function getSession(context: ToolContext, params: ParametersOf<"get_session">): Promise<WireObject> {
   const { engine } = context;
   const { session_id: id } = params;
-  const [state, history, options] = await Promise.all([engine.getState(id), engine.history(id), engine.getOptions(id)]);
+  const [state, history, options] = await Promise.all([
+    engine.session(id).state(),
+    engine.session(id).history(),
+    engine.session(id).options(),
+  ]);
   const { head } = state;
   const session = compact({
     ...approvalNotice(state.awaiting),

@@ -137,7 +137,7 @@ async function withStartCall({ engine }: ToolContext, refusal: WireObject, given
 
 async function withCurrentPhase(context: ToolContext, refusal: WireObject, sessionId: string) {
   const { engine, maxChars } = context;
-  const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
+  const [view, state] = await Promise.all([engine.session(sessionId).phase(), engine.session(sessionId).state()]);
   const whole = {
     ...refusal,
     artifacts_available: artifactNames(view.artifacts),

@@ -45,7 +45,7 @@ const reportSchema = z
   })
   .meta({ ...shapeOf(reportShape), description: "How the current step went" });
 
-const instanceId = z
+const sessionId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,127}$/)
   .describe("The instance, as its start named it");
@@ -72,23 +72,23 @@ export const REQUESTS = {
     idempotency_key: idempotencyKey,
   }),
   advance: z.strictObject({
-    instance_id: instanceId,
+    instance_id: sessionId,
     report: reportSchema,
     context_updates: contextUpdates,
     idempotency_key: idempotencyKey,
   }),
   resume: z.strictObject({
-    instance_id: instanceId,
+    instance_id: sessionId,
     assumed_current_step_name: stepName.describe("The step that you think you are on, or have just done"),
     report: reportSchema,
     context_updates: contextUpdates,
     idempotency_key: idempotencyKey,
   }),
-  status: z.strictObject({ instance_id: instanceId }),
-  suspend: z.strictObject({ instance_id: instanceId, reason, idempotency_key: idempotencyKey }),
-  cancel: z.strictObject({ instance_id: instanceId, reason, idempotency_key: idempotencyKey }),
-  retry: z.strictObject({ instance_id: instanceId, idempotency_key: idempotencyKey }),
-  history: z.strictObject({ instance_id: instanceId, cursor: cursorSchema.optional() }),
+  status: z.strictObject({ instance_id: sessionId }),
+  suspend: z.strictObject({ instance_id: sessionId, reason, idempotency_key: idempotencyKey }),
+  cancel: z.strictObject({ instance_id: sessionId, reason, idempotency_key: idempotencyKey }),
+  retry: z.strictObject({ instance_id: sessionId, idempotency_key: idempotencyKey }),
+  history: z.strictObject({ instance_id: sessionId, cursor: cursorSchema.optional() }),
 } satisfies Record<RoutedCall, z.ZodObject>;
 
 function shapeOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {

@@ -129,30 +129,30 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
   ),
   advance: action(REQUESTS.advance, async (context: RoutedContext, params) => {
     const { instance_id: id } = params;
-    return moved(context, () => context.engine.advance(id, reported(context, params)));
+    return moved(context, () => context.engine.session(id).advance(reported(context, params)));
   }),
   resume: action(REQUESTS.resume, async (context: RoutedContext, params) => {
     const { instance_id: id, assumed_current_step_name: assumedStep } = params;
-    return moved(context, () => context.engine.resume(id, { ...reported(context, params), assumedStep }));
+    return moved(context, () => context.engine.session(id).resume({ ...reported(context, params), assumedStep }));
   }),
   status: action(
     REQUESTS.status,
-    async (context, { instance_id: id }) => viewOnWire(context, await context.engine.status(id)),
+    async (context, { instance_id: id }) => viewOnWire(context, await context.engine.session(id).state()),
     "json",
   ),
   suspend: action(REQUESTS.suspend, async (context, params) => {
-    return viewOnWire(context, await context.engine.suspend(params.instance_id, move(params)));
+    return viewOnWire(context, await context.engine.session(params.instance_id).suspend(move(params)));
   }),
   cancel: action(REQUESTS.cancel, async (context, params) => {
-    return viewOnWire(context, await context.engine.cancel(params.instance_id, move(params)));
+    return viewOnWire(context, await context.engine.session(params.instance_id).cancel(move(params)));
   }),
   retry: action(REQUESTS.retry, async (context: RoutedContext, { instance_id: id, idempotency_key: key }) => {
-    return moved(context, () => context.engine.retry(id, { ...keyed(key), ...decisionOf(context) }));
+    return moved(context, () => context.engine.session(id).retry({ ...keyed(key), ...decisionOf(context) }));
   }),
   history: action(
     REQUESTS.history,
     async ({ engine, pageChars }, { instance_id: id, cursor }) =>
-      historyOnWire(id, await engine.history(id), pageChars, cursor),
+      historyOnWire(id, await engine.session(id).history(), pageChars, cursor),
     "own",
   ),
 };
@@ -247,7 +247,7 @@ async function withPerson(
   result: RoutedResult,
   again: () => Promise<RoutedResult>,
 ): Promise<Moved | undefined> {
-  const { instanceId, awaiting } = result.now ?? result;
+  const { sessionId, awaiting } = result.now ?? result;
   if (awaiting === undefined) return undefined;
   const answer = await askPerson?.(awaiting);
   if (answer === undefined) return undefined;
@@ -255,11 +255,16 @@ async function withPerson(
   const { evidenceHash } = awaiting;
   if (decision === "approve") {
     const reply = { ...given, evidenceHash, ...(note === "" ? {} : { note }) };
-    return (await ifAllowed(engine.approve(instanceId, reply))) && again();
+    return (await ifAllowed(engine.session(sessionId).approve(reply))) && again();
   }
-  const view = await ifAllowed(engine.deny(instanceId, { ...given, note, evidenceHash }));
+  const view = await ifAllowed(engine.session(sessionId).deny({ ...given, note, evidenceHash }));
   if (view === undefined) return undefined;
-  return { ...view, nextStep: await engine.step(instanceId), replayed: false, denied: { by: answer.by, note } };
+  return {
+    ...view,
+    nextStep: await engine.session(sessionId).step(),
+    replayed: false,
+    denied: { by: answer.by, note },
+  };
 }
 
 type Params<C extends RoutedCall> = z.infer<(typeof REQUESTS)[C]>;
@@ -280,7 +285,7 @@ function decisionOf({ signal, onAsk }: RoutedContext): FollowedDecision {
 /** Returns the state of an instance with its instructions, if the workflow's texts can be read. */
 async function viewOnWire(context: RoutedContext, view: RoutedView): Promise<WireObject> {
   try {
-    return statusOnWire(context, view, await context.engine.step(view.instanceId));
+    return statusOnWire(context, view, await context.engine.session(view.sessionId).step());
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
     return statusOnWire(context, view);

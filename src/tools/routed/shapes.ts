@@ -39,7 +39,7 @@ export function resultOnWire(context: RoutedContext, moved: Moved): ResultOnWire
   const { reasoning, replayed, gate, denied, nextStep, now = moved } = moved;
   const { completedAt } = now;
   return {
-    instance_id: now.instanceId,
+    instance_id: now.sessionId,
     next_step: stepOnWire(now.nextStep),
     current_context: now.context,
     workflow_name: now.workflow,
@@ -58,7 +58,7 @@ export function resultOnWire(context: RoutedContext, moved: Moved): ResultOnWire
 /** Returns the state of an instance; without its step if the workflow's texts can't be read. */
 export function statusOnWire(context: RoutedContext, view: RoutedView, step?: StepView): StatusOnWire {
   return {
-    instance_id: view.instanceId,
+    instance_id: view.sessionId,
     workflow_name: view.workflow,
     status: view.status,
     current_step_name: view.currentStep ?? null,
@@ -124,15 +124,15 @@ type Entry = HistoryOnWire["history"][number];
 
 /** Returns the entries that fit, from the cursor on. Throws `CURSOR_INVALID`. */
 export function historyOnWire(
-  instanceId: string,
+  sessionId: string,
   entries: readonly RoutedEntry[],
   maxChars: number,
   cursor: string | undefined,
 ): HistoryOnWire {
   // A cursor is valid only for its own instance's history.
-  const page = pageItems(entries.map(entryOnWire), maxChars, cursor, instanceId);
+  const page = pageItems(entries.map(entryOnWire), maxChars, cursor, sessionId);
   return {
-    instance_id: instanceId,
+    instance_id: sessionId,
     history: [...page.items],
     ...(page.cursor === undefined ? {} : { left: page.left, cursor: page.cursor }),
   };

@@ -18,11 +18,11 @@ describe("a session at a gate that requires an approval", () => {
       status: "active",
       awaiting: { phase: 1, prompt: "Is the plan good enough to build?", approvers: ["ann", "bob"] },
     });
-    const state = await engine.getState(sessionId);
+    const state = await engine.session(sessionId).state();
     expect(state).toMatchObject({ status: "active", awaitingApproval: true, completedPhases: [] });
     if (answer.passed) throw new Error("it passed");
     expect(state.awaiting).toEqual(answer.awaiting);
-    expect((await engine.getPhase(sessionId)).awaiting).toEqual(answer.awaiting);
+    expect((await engine.session(sessionId).phase()).awaiting).toEqual(answer.awaiting);
     expect(await engine.approvals()).toEqual([answer.awaiting]);
     expect(state.hash).toBe(answer.awaiting?.request);
   });
@@ -30,10 +30,10 @@ describe("a session at a gate that requires an approval", () => {
   it("does not ask for an approval of evidence that fails", async () => {
     const { engine, start } = await makeAsking();
     const sessionId = await start();
-    const refused = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false } });
+    const refused = await engine.session(sessionId).completePhase(1, { tests_pass: false });
     expect(refused).toMatchObject({ passed: false, problems: [{ problem: "claimed_false" }] });
     expect("awaiting" in refused).toBe(false);
-    expect(await engine.getApproval(sessionId)).toBeUndefined();
+    expect(await engine.session(sessionId).approval()).toBeUndefined();
     expect(await engine.approvals()).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe("a session at a gate that requires an approval", () => {
   it("continues after a signed approval, with the evidence as its artifact", async () => {
     const { engine, waiting, signed, submit, evidence } = await makeAsking();
     const { sessionId } = await waiting();
-    const answer = await engine.approve(sessionId, await signed(sessionId, { note: "well done" }));
+    const answer = await engine.session(sessionId).approve(await signed(sessionId, { note: "well done" }));
     expect(answer).toMatchObject({
       passed: true,
       phase: 1,
@@ -57,7 +57,7 @@ describe("a session at a gate that requires an approval", () => {
       evidenceAccepted: ["tests_pass"],
       nextPhase: { number: 2 },
     });
-    const state = await engine.getFullState(sessionId);
+    const state = await engine.session(sessionId).fullState();
     expect(state).toMatchObject({
       awaitingApproval: false,
       currentPhase: 2,
@@ -65,37 +65,39 @@ describe("a session at a gate that requires an approval", () => {
     });
     expect(state.awaiting).toBeUndefined();
     await submit(sessionId, 2);
-    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({ nextPhase: { number: 3 } });
-    expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({ nextPhase: null });
+    expect(await engine.session(sessionId).approve(await signed(sessionId))).toMatchObject({
+      nextPhase: { number: 3 },
+    });
+    expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({ nextPhase: null });
   });
 
   it("stays in its phase after a denial, which says what to fix", async () => {
     const { engine, waiting, signed, submit } = await makeAsking();
     const { sessionId } = await waiting();
     const no = await signed(sessionId, { decision: "deny", note: "no rollback plan" });
-    expect(await engine.deny(sessionId, { ...no, note: "no rollback plan" })).toMatchObject({
+    expect(await engine.session(sessionId).deny({ ...no, note: "no rollback plan" })).toMatchObject({
       passed: false,
       problems: [{ problem: "denied", message: "ann denied the approval: no rollback plan" }],
       attemptsLeft: 2,
       by: "ann",
     });
-    expect(await engine.getState(sessionId)).toMatchObject({
+    expect(await engine.session(sessionId).state()).toMatchObject({
       awaitingApproval: false,
       denied: { by: "ann", note: "no rollback plan", authenticated: true },
       head: { attempts: 1 },
     });
-    expect(await engine.errors(sessionId)).toMatchObject([{ phase: 1, problems: [{ problem: "denied" }] }]);
+    expect(await engine.session(sessionId).errors()).toMatchObject([{ phase: 1, problems: [{ problem: "denied" }] }]);
     await submit(sessionId, 1, { more: 1 });
-    expect((await engine.getState(sessionId)).denied).toBeUndefined();
+    expect((await engine.session(sessionId).state()).denied).toBeUndefined();
   });
 
   it("returns the same answer for the same evidence, without another question", async () => {
     const { engine, waiting, question } = await makeAsking();
     const { sessionId, question: first } = await waiting();
-    const again = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    const again = await engine.session(sessionId).completePhase(1, { tests_pass: true });
     expect(again).toMatchObject({ replayed: true, attempt: 1, awaiting: { request: first.request } });
     expect(await question(sessionId)).toEqual(first);
-    expect((await engine.getState(sessionId)).version).toBe(2);
+    expect((await engine.session(sessionId).state()).version).toBe(2);
   });
 
   it("asks again for other evidence, and refuses an approval of the first", async () => {
@@ -103,31 +105,34 @@ describe("a session at a gate that requires an approval", () => {
     const { sessionId } = await waiting();
     const old = await signed(sessionId);
     expect(await submit(sessionId, 1, { note: "and more" })).toMatchObject({ replayed: false, awaiting: {} });
-    const refused = await failure(engine.approve(sessionId, old));
+    const refused = await failure(engine.session(sessionId).approve(old));
     expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "other_evidence" } });
-    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).approve(await signed(sessionId))).toMatchObject({ passed: true });
   });
 
   it("stores long evidence outside of the log, and returns it", async () => {
     const { engine, start, signed, submit } = await makeAsking();
     const sessionId = await start();
     await submit(sessionId, 1, { report: "x".repeat(100_000) });
-    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({
+    expect(await engine.session(sessionId).approve(await signed(sessionId))).toMatchObject({
       evidenceAccepted: ["tests_pass", "report"],
     });
-    expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toHaveProperty("report.length", 100_000);
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    expect((await engine.session(sessionId).fullState()).artifacts[0]?.artifact).toHaveProperty(
+      "report.length",
+      100_000,
+    );
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("merges new evidence over the submitted one if a retry withdrew the question", async () => {
     const { engine, start, submit } = await makeAsking();
     const sessionId = await start();
-    await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    await engine.session(sessionId).completePhase(1, {});
     await submit(sessionId);
-    await engine.retryPhase(sessionId, { phase: 1, resetEvidence: false });
-    expect(await engine.getApproval(sessionId)).toBeUndefined();
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence: { extra: 1 } })).toMatchObject({ awaiting: {} });
-    expect((await engine.getApproval(sessionId))?.evidence).toEqual({ tests_pass: true, extra: 1 });
+    await engine.session(sessionId).retryPhase(1, { resetEvidence: false });
+    expect(await engine.session(sessionId).approval()).toBeUndefined();
+    expect(await engine.session(sessionId).completePhase(1, { extra: 1 })).toMatchObject({ awaiting: {} });
+    expect((await engine.session(sessionId).approval())?.evidence).toEqual({ tests_pass: true, extra: 1 });
   });
 
   it("notifies the host of questions, approvals and denials, in order", async () => {
@@ -142,9 +147,11 @@ describe("a session at a gate that requires an approval", () => {
     ] satisfies (keyof EngineNotifications)[];
     for (const name of names) engine.on(name, (payload) => void news.push([name, payload]));
     const { sessionId } = await waiting();
-    await engine.deny(sessionId, { ...(await signed(sessionId, { decision: "deny", note: "no" })), note: "no" });
-    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
-    await engine.approve(sessionId, await signed(sessionId));
+    await engine
+      .session(sessionId)
+      .deny({ ...(await signed(sessionId, { decision: "deny", note: "no" })), note: "no" });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
+    await engine.session(sessionId).approve(await signed(sessionId));
     expect(news).toMatchObject([
       [
         "approvalRequested",
@@ -165,7 +172,7 @@ describe("a session at a gate that requires an approval", () => {
     const second = await waiting();
     clock.advance(1000);
     const third = await waiting();
-    await engine.pause(third.sessionId);
+    await engine.session(third.sessionId).pause();
     const ids = async () => (await engine.approvals()).map(({ sessionId }) => sessionId);
     expect(await ids()).toEqual([second.sessionId, first.sessionId]);
     const read = storage.read.bind(storage);

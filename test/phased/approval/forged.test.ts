@@ -11,14 +11,14 @@ type Asking = Awaited<ReturnType<typeof makeAsking>>;
 /** Expects that an approval is refused, that nothing is changed and that the host is notified; returns the reason. */
 async function expectForged(made: Asking, sessionId: string, request: Parameters<Asking["engine"]["approve"]>[1]) {
   const { engine } = made;
-  const before = await engine.getState(sessionId);
+  const before = await engine.session(sessionId).state();
   const heard: unknown[] = [];
   const stop = engine.on("security" satisfies keyof EngineNotifications, (payload) => void heard.push(payload));
-  const refused = await failure(engine.approve(sessionId, request));
+  const refused = await failure(engine.session(sessionId).approve(request));
   stop();
   expect(refused.code).toBe("APPROVAL_REFUSED");
   expect(heard).toMatchObject([{ operation: "approve", code: "APPROVAL_REFUSED" }]);
-  expect(await engine.getState(sessionId)).toEqual(before);
+  expect(await engine.session(sessionId).state()).toEqual(before);
   return refused.code === "APPROVAL_REFUSED" ? refused.details.reason : undefined;
 }
 
@@ -43,15 +43,17 @@ describe("an approval is refused", () => {
     const { sessionId } = await made.waiting();
     const cat = { by: "cat", privateKey: made.keys.cat.privateKey };
     expect(await expectForged(made, sessionId, await made.signed(sessionId, cat))).toBe("not_an_approver");
-    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.engine.session(sessionId).approve(await made.signed(sessionId));
     await made.submit(sessionId, 2);
-    expect(await made.engine.approve(sessionId, await made.signed(sessionId, cat))).toMatchObject({ by: "cat" });
+    expect(await made.engine.session(sessionId).approve(await made.signed(sessionId, cat))).toMatchObject({
+      by: "cat",
+    });
   });
 
   it("by a person unknown to the host, or with the name of an object's built-in property", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
-    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.engine.session(sessionId).approve(await made.signed(sessionId));
     await made.submit(sessionId, 2);
     for (const by of ["eve", "Ann", "ann ", "__proto__", "constructor", "toString"]) {
       const word = await made.signed(sessionId, { by, privateKey: made.keys.eve.privateKey });
@@ -82,13 +84,13 @@ describe("an approval is refused", () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const first = await made.signed(sessionId);
-    await made.engine.approve(sessionId, first);
+    await made.engine.session(sessionId).approve(first);
     await made.submit(sessionId, 2);
     const second = await made.signed(sessionId);
-    await made.engine.rollback(sessionId, { to: 1 });
+    await made.engine.session(sessionId).rollback(1);
     await made.submit(sessionId);
     expect(await expectForged(made, sessionId, first)).toBe("signature");
-    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.engine.session(sessionId).approve(await made.signed(sessionId));
     await made.submit(sessionId, 2);
     for (const word of [first, second]) expect(await expectForged(made, sessionId, word)).toBe("signature");
   });
@@ -131,32 +133,36 @@ describe("an approval is refused", () => {
     const { engine, waiting, signed, start } = made;
     const paused = await waiting();
     const word = await signed(paused.sessionId);
-    await engine.pause(paused.sessionId);
-    const refused = await failure(engine.approve(paused.sessionId, word));
+    await engine.session(paused.sessionId).pause();
+    const refused = await failure(engine.session(paused.sessionId).approve(word));
     expect(refused).toMatchObject({ code: "INVALID_TRANSITION", details: { command: "approve", status: "paused" } });
-    await engine.resume(paused.sessionId);
-    expect(await engine.approve(paused.sessionId, word)).toMatchObject({ passed: true });
+    await engine.session(paused.sessionId).resume();
+    expect(await engine.session(paused.sessionId).approve(word)).toMatchObject({ passed: true });
 
     const failed = await waiting();
     const late = await signed(failed.sessionId);
-    await engine.deny(failed.sessionId, {
+    await engine.session(failed.sessionId).deny({
       ...(await signed(failed.sessionId, { decision: "deny", note: "no" })),
       note: "no",
     });
-    expect(await failure(engine.approve(failed.sessionId, late))).toMatchObject({
+    expect(await failure(engine.session(failed.sessionId).approve(late))).toMatchObject({
       message: "ann has denied that already in phase 1",
     });
     const other = { ...late, evidenceHash: "x" };
-    expect(await failure(engine.approve(failed.sessionId, other))).toMatchObject({ details: { status: "failed" } });
+    expect(await failure(engine.session(failed.sessionId).approve(other))).toMatchObject({
+      details: { status: "failed" },
+    });
 
-    await engine.overrideGate(failed.sessionId, { phase: 1, by: "host", reason: "seen" });
-    await engine.overrideGate(failed.sessionId, { phase: 2, by: "host", reason: "seen" });
-    await engine.completePhase(failed.sessionId, { phase: 3, evidence: {} });
-    expect(await failure(engine.approve(failed.sessionId, other))).toMatchObject({ details: { status: "completed" } });
+    await engine.session(failed.sessionId).overrideGate(1, { by: "host", reason: "seen" });
+    await engine.session(failed.sessionId).overrideGate(2, { by: "host", reason: "seen" });
+    await engine.session(failed.sessionId).completePhase(3, {});
+    expect(await failure(engine.session(failed.sessionId).approve(other))).toMatchObject({
+      details: { status: "completed" },
+    });
 
-    const nobody = await failure(engine.approve(await start(), late));
+    const nobody = await failure(engine.session(await start()).approve(late));
     expect(nobody).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "not_waiting" } });
-    expect((await failure(engine.approve("nobody_at_all", late))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session("nobody_at_all").approve(late))).code).toBe("SESSION_NOT_FOUND");
   });
 
   it("without a name, and a denial without a note", async () => {
@@ -164,11 +170,11 @@ describe("an approval is refused", () => {
     const { sessionId, question } = await waiting();
     const { evidenceHash } = question;
     for (const by of ["", " ", "x".repeat(201)]) {
-      expect(await failure(engine.approve(sessionId, { by, evidenceHash }))).toMatchObject({
+      expect(await failure(engine.session(sessionId).approve({ by, evidenceHash }))).toMatchObject({
         details: { field: "by" },
       });
     }
-    const silent = await failure(engine.deny(sessionId, { by: "ann", evidenceHash, note: " " }));
+    const silent = await failure(engine.session(sessionId).deny({ by: "ann", evidenceHash, note: " " }));
     expect(silent).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
   });
 });
@@ -181,14 +187,14 @@ describe("of two concurrent decisions", () => {
     const note = "not like this";
     const bob = await signed(sessionId, { by: "bob", privateKey: keys.bob.privateKey, decision: "deny", note });
     const outcomes = await Promise.allSettled([
-      engine.approve(sessionId, ann),
-      engine.deny(sessionId, { ...bob, note }),
+      engine.session(sessionId).approve(ann),
+      engine.session(sessionId).deny({ ...bob, note }),
     ]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const lost = outcomes.find(({ status }) => status === "rejected");
     expect(lost).toMatchObject({ reason: { code: "APPROVAL_REFUSED", details: { reason: "not_waiting" } } });
     expect(String(lost?.status === "rejected" && lost.reason)).toMatch(/ann has approved|bob has denied/);
-    expect((await engine.getState(sessionId)).version).toBe(3);
+    expect((await engine.session(sessionId).state()).version).toBe(3);
   });
 
   it("a repeated one with a new signature is answered, after a crash between commit and answer", async () => {
@@ -197,12 +203,12 @@ describe("of two concurrent decisions", () => {
     const key = { idempotencyKey: "ann-approves" };
     const { evidenceHash } = question;
     const word = await signed(sessionId);
-    const first = await engine.approve(sessionId, { ...word, ...key });
+    const first = await engine.session(sessionId).approve({ ...word, ...key });
     const later = await signed(sessionId, { about: question, at: "2031-01-01T00:00:00.000Z" });
-    const again = await engine.approve(sessionId, { ...later, ...key });
+    const again = await engine.session(sessionId).approve({ ...later, ...key });
     expect(later.signature).not.toEqual(word.signature);
     expect(again).toEqual({ ...first, replayed: true });
-    const other = await failure(engine.approve(sessionId, { by: "bob", evidenceHash, ...key }));
+    const other = await failure(engine.session(sessionId).approve({ by: "bob", evidenceHash, ...key }));
     expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
   });
 
@@ -210,9 +216,12 @@ describe("of two concurrent decisions", () => {
     const { engine, start, signed } = await makeAsking();
     const sessionId = await start();
     const request = { phase: 1, evidence: { tests_pass: true }, idempotencyKey: "k" };
-    const first = await engine.completePhase(sessionId, request);
-    await engine.approve(sessionId, await signed(sessionId));
-    expect(await engine.completePhase(sessionId, request)).toEqual({ ...first, replayed: true });
+    const first = await engine.session(sessionId).completePhase(request.phase, request.evidence);
+    await engine.session(sessionId).approve(await signed(sessionId));
+    expect(await engine.session(sessionId).completePhase(request.phase, request.evidence)).toEqual({
+      ...first,
+      replayed: true,
+    });
   });
 });
 
@@ -222,11 +231,11 @@ describe("unsigned approvals, if the host accepts them", () => {
     const { sessionId, question } = await waiting();
     const { evidenceHash, unsignedAllowed } = question;
     expect(unsignedAllowed).toBe(true);
-    const stranger = await failure(engine.approve(sessionId, { by: "client user", evidenceHash }));
+    const stranger = await failure(engine.session(sessionId).approve({ by: "client user", evidenceHash }));
     expect(stranger).toMatchObject({ details: { reason: "not_an_approver" } });
-    const answer = await engine.approve(sessionId, { by: "ann", evidenceHash });
+    const answer = await engine.session(sessionId).approve({ by: "ann", evidenceHash });
     expect(answer).toMatchObject({ passed: true, by: "ann", authenticated: false });
-    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ by: "ann", authenticated: false }]);
+    expect((await engine.session(sessionId).audit()).approvals).toMatchObject([{ by: "ann", authenticated: false }]);
   });
 });
 
@@ -236,7 +245,7 @@ describe("an approval that another process has written", () => {
     const storage = new MemoryStorage();
     const theirs = await makeAsking({ storage, ...mine });
     const { sessionId } = await theirs.waiting();
-    await theirs.engine.approve(sessionId, await theirs.signed(sessionId));
+    await theirs.engine.session(sessionId).approve(await theirs.signed(sessionId));
     return { storage, sessionId, theirs };
   }
 
@@ -244,10 +253,10 @@ describe("an approval that another process has written", () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit } = await makeAsking({ storage });
     const reasons = [
-      await failure(engine.getPhase(sessionId)),
-      await failure(engine.getPhase(sessionId, 1)),
+      await failure(engine.session(sessionId).phase()),
+      await failure(engine.session(sessionId).phase(1)),
       await failure(submit(sessionId, 2)),
-      await failure(engine.retryPhase(sessionId, { phase: 2 })),
+      await failure(engine.session(sessionId).retryPhase(2)),
     ];
     for (const refused of reasons) {
       expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason: "signature" } });
@@ -255,62 +264,66 @@ describe("an approval that another process has written", () => {
     expect(reasons[0]?.message).toBe(
       "phase 1 was passed on an approval by ann that this host does not accept (signature)",
     );
-    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", distrust: "signature" }]);
+    expect((await engine.session(sessionId).audit()).approvals).toMatchObject([
+      { phase: 1, by: "ann", distrust: "signature" },
+    ]);
   });
 
   it("can be replaced after a rollback by a new approval", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit, signed } = await makeAsking({ storage });
-    expect(await engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });
+    expect(await engine.session(sessionId).rollback(1)).toMatchObject({ phase: { currentPhase: 1 } });
     await submit(sessionId);
-    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({ passed: true });
-    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await engine.session(sessionId).approve(await signed(sessionId))).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
   });
 
   it("is not accepted by a rollback to a phase after it, which changes nothing", async () => {
     const { storage, sessionId, theirs } = await letThrough();
     await theirs.submit(sessionId, 2);
-    await theirs.engine.approve(sessionId, await theirs.signed(sessionId));
+    await theirs.engine.session(sessionId).approve(await theirs.signed(sessionId));
     const { engine } = await makeAsking({ storage });
-    const { version } = await engine.getState(sessionId);
-    expect((await failure(engine.rollback(sessionId, { to: 2 }))).code).toBe("APPROVAL_REFUSED");
-    expect((await engine.getState(sessionId)).version).toBe(version);
+    const { version } = await engine.session(sessionId).state();
+    expect((await failure(engine.session(sessionId).rollback(2))).code).toBe("APPROVAL_REFUSED");
+    expect((await engine.session(sessionId).state()).version).toBe(version);
   });
 
   it("is accepted if its key is one of the host's approvers", async () => {
     const { storage, sessionId, theirs } = await letThrough();
     const { engine, submit } = await makeAsking({ storage, approvers: theirs.approvers });
-    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
     expect(await submit(sessionId, 2)).toMatchObject({ awaiting: { phase: 2 } });
-    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", authenticated: true }]);
+    expect((await engine.session(sessionId).audit()).approvals).toMatchObject([
+      { phase: 1, by: "ann", authenticated: true },
+    ]);
   });
 
   it("without a signature is accepted only if the host accepts unsigned approvals", async () => {
     const storage = new MemoryStorage();
     const theirs = await makeAsking({ storage, allowUnsignedApprovals: true });
     const { sessionId, question } = await theirs.waiting();
-    await theirs.engine.approve(sessionId, { by: "ann", evidenceHash: question.evidenceHash });
+    await theirs.engine.session(sessionId).approve({ by: "ann", evidenceHash: question.evidenceHash });
     const { approvers } = theirs;
     const strict = await makeAsking({ storage, approvers });
-    expect(await failure(strict.engine.getPhase(sessionId))).toMatchObject({ details: { reason: "unsigned" } });
+    expect(await failure(strict.engine.session(sessionId).phase())).toMatchObject({ details: { reason: "unsigned" } });
     const lenient = await makeAsking({ storage, approvers, allowUnsignedApprovals: true });
-    expect(await lenient.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await lenient.engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
   });
 
   it("is checked once: later calls read only new commits", async () => {
     const { theirs, sessionId, storage } = await letThrough();
-    await theirs.engine.getPhase(sessionId);
+    await theirs.engine.session(sessionId).phase();
     const reads: unknown[] = [];
     const log = storage.log.bind(storage);
     storage.log = (id, options) => {
       reads.push(options?.after);
       return log(id, options);
     };
-    await theirs.engine.getPhase(sessionId);
+    await theirs.engine.session(sessionId).phase();
     expect(reads).toEqual([]);
-    await theirs.engine.pause(sessionId);
-    await theirs.engine.resume(sessionId);
-    await theirs.engine.getPhase(sessionId);
+    await theirs.engine.session(sessionId).pause();
+    await theirs.engine.session(sessionId).resume();
+    await theirs.engine.session(sessionId).phase();
     expect(reads).not.toContain(undefined);
     expect(reads).not.toContain(0);
   });
@@ -318,10 +331,10 @@ describe("an approval that another process has written", () => {
   it("does not concern sessions without approvals, nor gates that the host has overridden", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, start } = await makeAsking({ storage });
-    await engine.rollback(sessionId, { to: 1 });
-    await engine.overrideGate(sessionId, { phase: 1, by: "host", reason: "seen" });
-    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
-    expect(await engine.getPhase(await start())).toMatchObject({ currentPhase: 1 });
+    await engine.session(sessionId).rollback(1);
+    await engine.session(sessionId).overrideGate(1, { by: "host", reason: "seen" });
+    expect(await engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
+    expect(await engine.session(await start()).phase()).toMatchObject({ currentPhase: 1 });
   });
 });
 
@@ -332,7 +345,7 @@ describe("a log that was edited by hand", () => {
     const { sessionId } = await made.waiting();
     const forger = await makeAsking({ storage, approvers: made.approvers });
     const forged = { by: "ann", evidenceHash: "x", signature: { signedAt: "", value: "" } };
-    expect((await failure(forger.engine.approve(sessionId, forged))).code).toBe("TAMPERED");
+    expect((await failure(forger.engine.session(sessionId).approve(forged))).code).toBe("TAMPERED");
   });
 
   /** Rewrites the third commit of a session, which passed the gate, and recomputes the hashes. */
@@ -340,8 +353,8 @@ describe("a log that was edited by hand", () => {
     const storage = new AlteredStorage();
     const made = await makeAsking({ storage, ...(hashKey === undefined ? {} : { hashKey }) });
     const { sessionId } = await made.waiting();
-    await made.engine.approve(sessionId, await made.signed(sessionId));
-    expect(await made.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    await made.engine.session(sessionId).approve(await made.signed(sessionId));
+    expect(await made.engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
     storage.alter = (commits) =>
       commits.map((commit) => {
         if (commit.version !== 3) return commit;
@@ -371,16 +384,16 @@ describe("a log that was edited by hand", () => {
   for (const [name, edit, reason] of edits) {
     it(`is refused, even with recomputed hashes: ${name}`, async () => {
       const { engine, submit, sessionId } = await rewritten(edit);
-      for (const refused of [await failure(engine.getPhase(sessionId)), await failure(submit(sessionId, 2))]) {
+      for (const refused of [await failure(engine.session(sessionId).phase()), await failure(submit(sessionId, 2))]) {
         expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason } });
       }
-      expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, distrust: reason }]);
+      expect((await engine.session(sessionId).audit()).approvals).toMatchObject([{ phase: 1, distrust: reason }]);
     });
 
     it(`is refused as tampered if the host has a hash key: ${name}`, async () => {
       const { engine, submit, sessionId } = await rewritten(edit, "of the host");
       expect((await failure(submit(sessionId, 2))).code).toBe("TAMPERED");
-      expect(await engine.audit(sessionId)).toMatchObject({ intact: false, versions: 2, approvals: [] });
+      expect(await engine.session(sessionId).audit()).toMatchObject({ intact: false, versions: 2, approvals: [] });
     });
   }
 });

@@ -14,7 +14,9 @@ async function withPasskey(storage = new MemoryStorage()) {
   const approve = async (sessionId: string) => {
     const question = await made.question(sessionId);
     const signature = await device.sign(question, { decision: "approve", by: "ann", note: "fine" });
-    return made.engine.approve(sessionId, { by: "ann", note: "fine", evidenceHash: question.evidenceHash, signature });
+    return made.engine
+      .session(sessionId)
+      .approve({ by: "ann", note: "fine", evidenceHash: question.evidenceHash, signature });
   };
   return { ...made, device, approve, storage };
 }
@@ -28,45 +30,51 @@ describe("a session with approvals by passkey", () => {
     await copySessions(storage, copy);
     for (const place of [storage, copy]) {
       const same = await makeAsking({ storage: place, approvers: { ann: device.passkey() } });
-      expect(await same.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
-      expect(await same.engine.audit(sessionId)).toMatchObject({ intact: true, approvals: [{ by: "ann" }] });
+      expect(await same.engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
+      expect(await same.engine.session(sessionId).audit()).toMatchObject({ intact: true, approvals: [{ by: "ann" }] });
       const other = await makeAsking({ storage: place, approvers: { ann: (await Authenticator.make()).passkey() } });
-      expect(await failure(other.engine.getPhase(sessionId))).toMatchObject({ details: { reason: "signature" } });
+      expect(await failure(other.engine.session(sessionId).phase())).toMatchObject({
+        details: { reason: "signature" },
+      });
       const strict: Passkey = device.passkey({ origins: ["https://other.gates.example.com"] });
       const elsewhere = await makeAsking({ storage: place, approvers: { ann: strict } });
-      expect(await failure(elsewhere.engine.getPhase(sessionId))).toMatchObject({ details: { reason: "signature" } });
+      expect(await failure(elsewhere.engine.session(sessionId).phase())).toMatchObject({
+        details: { reason: "signature" },
+      });
     }
-    expect(await engine.history(sessionId)).toBeDefined();
+    expect(await engine.session(sessionId).history()).toBeDefined();
   });
 
   it("takes a passkey's denial and its waiver, too", async () => {
     const { engine, device, waiting, submit, start } = await withPasskey();
     const { sessionId, question } = await waiting();
     const denial = { decision: "deny", by: "ann", note: "no rollback plan" } as const;
-    const denied = await engine.deny(sessionId, {
+    const denied = await engine.session(sessionId).deny({
       ...{ by: "ann", note: denial.note, evidenceHash: question.evidenceHash },
       signature: await device.sign(question, denial),
     });
     expect(denied).toMatchObject({ passed: false, by: "ann", authenticated: true });
 
     const other = await start();
-    const asked = await engine.requestWaiver(other, { phase: 1, fields: ["tests_pass"], reason: "there are none" });
+    const asked = await engine.session(other).requestWaiver(1, { fields: ["tests_pass"], reason: "there are none" });
     const grant = { decision: "approve", by: "ann" } as const;
     const word = { by: "ann", request: asked.request };
-    const unsigned = await failure(engine.waive(other, word));
+    const unsigned = await failure(engine.session(other).waive(word));
     expect(unsigned).toMatchObject({ details: { reason: "unsigned" } });
     const foreign = await (await Authenticator.make()).sign(asked, grant);
-    expect(await failure(engine.waive(other, { ...word, signature: foreign }))).toMatchObject({
+    expect(await failure(engine.session(other).waive({ ...word, signature: foreign }))).toMatchObject({
       details: { reason: "signature" },
     });
-    const waived = await engine.waive(other, { ...word, signature: await device.sign(asked, grant, { counter: 9 }) });
+    const waived = await engine
+      .session(other)
+      .waive({ ...word, signature: await device.sign(asked, grant, { counter: 9 }) });
     expect(waived).toMatchObject({ granted: true, authenticated: true });
     expect(await submit(other)).toMatchObject({ awaiting: { phase: 1 } });
-    const awaited = await engine.getApproval(other);
+    const awaited = await engine.session(other).approval();
     if (awaited === undefined) throw new Error("nothing waits");
     const signature = await device.sign(awaited, grant, { counter: 4 });
-    await engine.approve(other, { by: "ann", evidenceHash: awaited.evidenceHash, signature });
-    const { warnings, approvals } = await engine.audit(other);
+    await engine.session(other).approve({ by: "ann", evidenceHash: awaited.evidenceHash, signature });
+    const { warnings, approvals } = await engine.session(other).audit();
     expect(approvals).toMatchObject([{ on: "approval", key: { kind: "passkey", counter: 4 } }]);
     expect(warnings).toMatchObject([{ by: "ann", counter: 4, before: { counter: 9 } }]);
   });
@@ -77,7 +85,7 @@ describe("a session with approvals by passkey", () => {
     const { sessionId, question } = await made.waiting();
     const signature = await device.sign(question, { decision: "approve", by: "cat" });
     const word = { by: "cat", evidenceHash: question.evidenceHash, signature };
-    expect(await failure(made.engine.approve(sessionId, word))).toMatchObject({
+    expect(await failure(made.engine.session(sessionId).approve(word))).toMatchObject({
       details: { reason: "not_an_approver" },
     });
   });
@@ -95,18 +103,21 @@ describe("approvers that a host changes while it runs", () => {
       ...{ by: "ann", evidenceHash: question.evidenceHash },
       signature: await device.sign(question, { decision: "approve", by: "ann" }),
     });
-    expect(await failure(engine.approve(sessionId, await word()))).toMatchObject({
+    expect(await failure(engine.session(sessionId).approve(await word()))).toMatchObject({
       details: { reason: "unknown_approver" },
     });
     approvers = { ...approvers, ann: [publicKey, device.passkey()] };
-    expect(await engine.approve(sessionId, await word())).toMatchObject({ passed: true });
-    expect((await engine.getState(sessionId)).head.phase).toBe(2);
+    expect(await engine.session(sessionId).approve(await word())).toMatchObject({ passed: true });
+    expect((await engine.session(sessionId).state()).head.phase).toBe(2);
     approvers = { cat: publicKey };
-    expect(await engine.getState(sessionId)).toMatchObject({ head: { phase: 1 }, unapproved: { phase: 1, by: "ann" } });
+    expect(await engine.session(sessionId).state()).toMatchObject({
+      head: { phase: 1 },
+      unapproved: { phase: 1, by: "ann" },
+    });
     approvers = {};
-    expect((await engine.getState(sessionId)).head.phase).toBe(2);
+    expect((await engine.session(sessionId).state()).head.phase).toBe(2);
     approvers = { ann: device.passkey() };
-    expect((await engine.getState(sessionId)).unapproved).toBeUndefined();
+    expect((await engine.session(sessionId).state()).unapproved).toBeUndefined();
   });
 
   it("are checked when they change, and refused if a key is wrong", async () => {
@@ -114,7 +125,7 @@ describe("approvers that a host changes while it runs", () => {
     const made = await makeAsking({ approvers: () => approvers });
     const { sessionId } = await made.waiting();
     approvers = { ann: "nonsense" };
-    const refused = await failure(made.engine.getState(sessionId));
+    const refused = await failure(made.engine.session(sessionId).state());
     expect(refused).toMatchObject({ code: "INVALID_INPUT", details: { field: "approvers.ann" } });
     await expect(makeAsking({ approvers: () => approvers })).rejects.toMatchObject({ code: "INVALID_INPUT" });
     for (const keys of [[], Array.from({ length: 21 }, () => made.keys.ann.publicKey)]) {

@@ -33,14 +33,14 @@ async function forgedEnd() {
   const host = await makeAsking({ storage, content });
   const forger = await makeAsking({ storage, content });
   const id = await host.start();
-  await host.engine.completePhase(id, { phase: 1, evidence: {} });
+  await host.engine.session(id).completePhase(1, {});
   const commits = host.engine.watch();
   const first = commits.next();
   await host.submit(id, 2);
   await first;
   const word = await forger.signed(id);
-  await forger.engine.approve(id, { ...word, idempotencyKey: KEY });
-  expect(await forger.engine.getState(id)).toMatchObject({ status: "completed", completedPhases: [1, 2] });
+  await forger.engine.session(id).approve({ ...word, idempotencyKey: KEY });
+  expect(await forger.engine.session(id).state()).toMatchObject({ status: "completed", completedPhases: [1, 2] });
   const heard: unknown[] = [];
   host.engine.on("security", (payload) => void heard.push(payload));
   return { storage, host, forger, id, word, commits, heard };
@@ -88,42 +88,45 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   reportError: NO_READER,
   close: NO_READER,
   as: NO_READER,
-  getPhase: ({ host, id }) => [1, 2, undefined].map((phase) => host.engine.getPhase(id, phase)),
-  getTask: ({ host, id }) => [host.engine.getTask(id, 2, 1)],
-  getDocument: ({ host, id }) => [host.engine.getDocument(id, "core/guide.md")],
-  completeTask: ({ host, id }) => [host.engine.completeTask(id, { phase: 2, task: 1 })],
+  getPhase: ({ host, id }) => [1, 2, undefined].map((phase) => host.engine.session(id).phase(phase)),
+  getTask: ({ host, id }) => [host.engine.session(id).task(2, 1)],
+  getDocument: ({ host, id }) => [host.engine.session(id).document("core/guide.md")],
+  completeTask: ({ host, id }) => [host.engine.session(id).completeTask(2, 1)],
   completePhase: ({ host, id }) => [host.submit(id, 2)],
   approvals: ({ host }) => [host.engine.approvals()],
-  getApproval: ({ host, id }) => [host.engine.getApproval(id)],
-  approve: ({ host, id, word }) => [host.engine.approve(id, { ...word, idempotencyKey: KEY })],
-  deny: ({ host, id, word }) => [host.engine.deny(id, { ...word, note: "no" })],
+  getApproval: ({ host, id }) => [host.engine.session(id).approval()],
+  approve: ({ host, id, word }) => [host.engine.session(id).approve({ ...word, idempotencyKey: KEY })],
+  deny: ({ host, id, word }) => [host.engine.session(id).deny({ ...word, note: "no" })],
   requestWaiver: ({ host, id }) => [
-    host.engine.requestWaiver(id, { phase: 2, fields: ["tests_pass"], reason: "there are none" }),
+    host.engine.session(id).requestWaiver(2, { fields: ["tests_pass"], reason: "there are none" }),
   ],
-  getWaiver: ({ host, id }) => [host.engine.getWaiver(id)],
+  getWaiver: ({ host, id }) => [host.engine.session(id).waiver()],
   waivers: ({ host }) => [host.engine.waivers()],
-  waive: ({ host, id }) => [host.engine.waive(id, { by: "ann", request: "none" })],
-  denyWaiver: ({ host, id }) => [host.engine.denyWaiver(id, { by: "ann", request: "none", note: "no" })],
-  getState: ({ host, id }) => [host.engine.getState(id)],
-  getFullState: ({ host, id }) => [host.engine.getFullState(id)],
-  artifact: ({ host, id }) => [host.engine.artifact(id, 1), host.engine.artifact(id, 2)],
-  getOptions: ({ host, id }) => [host.engine.getOptions(id)],
-  commits: ({ host, id }) => [host.engine.commits(id), host.engine.commits(id, { before: 5, limit: 1 })],
-  history: ({ host, id }) => [host.engine.history(id)],
-  refusals: ({ host, id }) => [host.engine.refusals(id)],
-  errors: ({ host, id }) => [host.engine.errors(id)],
-  pause: ({ host, id }) => [host.engine.pause(id)],
-  resume: ({ host, id }) => [host.engine.resume(id)],
-  retryPhase: ({ host, id }) => [host.engine.retryPhase(id, { phase: 2 })],
-  rollback: ({ host, id }) => [host.engine.rollback(id, { to: 2 })],
-  overrideGate: ({ host, id }) => [host.engine.overrideGate(id, { phase: 2, by: "host", reason: "seen" })],
-  skipPhase: ({ host, id }) => [host.engine.skipPhase(id, { phase: 2, by: "host", reason: "seen" })],
-  migrate: ({ host, id }) => [host.engine.migrate(id, { by: "host" })],
-  assign: ({ host, id }) => [host.engine.assign(id, { name: "ann" }, { by: "host" })],
-  syncPlan: ({ host, id }) => [host.engine.syncPlan(id), host.engine.syncPlan(id, { preview: true })],
-  deleteSession: ({ host, id }) => [host.engine.deleteSession(id)],
+  waive: ({ host, id }) => [host.engine.session(id).waive({ by: "ann", request: "none" })],
+  denyWaiver: ({ host, id }) => [host.engine.session(id).denyWaiver({ by: "ann", request: "none", note: "no" })],
+  getState: ({ host, id }) => [host.engine.session(id).state()],
+  getFullState: ({ host, id }) => [host.engine.session(id).fullState()],
+  artifact: ({ host, id }) => [host.engine.session(id).artifact(1), host.engine.session(id).artifact(2)],
+  getOptions: ({ host, id }) => [host.engine.session(id).options()],
+  commits: ({ host, id }) => [
+    host.engine.session(id).commits(),
+    host.engine.session(id).commits({ before: 5, limit: 1 }),
+  ],
+  history: ({ host, id }) => [host.engine.session(id).history()],
+  refusals: ({ host, id }) => [host.engine.session(id).refusals()],
+  errors: ({ host, id }) => [host.engine.session(id).errors()],
+  pause: ({ host, id }) => [host.engine.session(id).pause()],
+  resume: ({ host, id }) => [host.engine.session(id).resume()],
+  retryPhase: ({ host, id }) => [host.engine.session(id).retryPhase(2)],
+  rollback: ({ host, id }) => [host.engine.session(id).rollback(2)],
+  overrideGate: ({ host, id }) => [host.engine.session(id).overrideGate(2, { by: "host", reason: "seen" })],
+  skipPhase: ({ host, id }) => [host.engine.session(id).skipPhase(2, { by: "host", reason: "seen" })],
+  migrate: ({ host, id }) => [host.engine.session(id).migrate({ by: "host" })],
+  assign: ({ host, id }) => [host.engine.session(id).assign({ name: "ann" }, { by: "host" })],
+  syncPlan: ({ host, id }) => [host.engine.session(id).syncPlan(), host.engine.session(id).syncPlan({ preview: true })],
+  deleteSession: ({ host, id }) => [host.engine.session(id).delete()],
   // The audit reports the content of the log: it names the approval, and why it is not accepted.
-  audit: ({ host, id }) => [host.engine.audit(id)],
+  audit: ({ host, id }) => [host.engine.session(id).audit()],
 };
 
 /** The session's methods, which call methods of the engine under other names. */
@@ -188,7 +191,7 @@ const TOOL: Record<Action, Record<string, unknown>> = {
 describe("a session that a forged approval completed", () => {
   it("is shown as before the approval, with the reason and whom to ask", async () => {
     const { host, id, heard, storage } = await forgedEnd();
-    const state = await host.engine.getState(id);
+    const state = await host.engine.session(id).state();
     expect(state).toMatchObject({
       ...{ status: "active", currentPhase: 2, completedPhases: [1], version: 3, awaitingApproval: false },
       unapproved: { phase: 2, version: 4, by: "ann", distrust: "signature" },
@@ -212,20 +215,24 @@ describe("a session that a forged approval completed", () => {
     });
     // A host without approvers cannot check, and shows the log.
     const nobody = makeEngine({ storage, content }).engine;
-    expect(await nobody.getState(id)).toMatchObject({ status: "completed" });
+    expect(await nobody.session(id).state()).toMatchObject({ status: "completed" });
     expect(await nobody.listSessions({ status: ["completed"] })).toMatchObject({ items: [{ sessionId: id }] });
   });
 
   it("can be rolled back to the gate, and approved there by an approver", async () => {
     const { host, id } = await forgedEnd();
-    expect(await host.engine.rollback(id, { to: 2, idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
-    expect(await host.engine.rollback(id, { to: 2, idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
-    expect(await host.engine.getState(id)).toMatchObject({ status: "active", currentPhase: 2, completedPhases: [1] });
+    expect(await host.engine.session(id).rollback(2, { idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
+    expect(await host.engine.session(id).rollback(2, { idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
+    expect(await host.engine.session(id).state()).toMatchObject({
+      status: "active",
+      currentPhase: 2,
+      completedPhases: [1],
+    });
     await host.submit(id, 2);
-    await host.engine.approve(id, await host.signed(id));
-    expect(await host.engine.getState(id)).toMatchObject({ status: "completed", completedPhases: [1, 2] });
-    expect((await failure(host.engine.rollback(id, { to: 2 }))).code).toBe("INVALID_TRANSITION");
-    expect((await host.engine.history(id)).map(({ phase, status }) => `${phase} ${status}`)).toEqual([
+    await host.engine.session(id).approve(await host.signed(id));
+    expect(await host.engine.session(id).state()).toMatchObject({ status: "completed", completedPhases: [1, 2] });
+    expect((await failure(host.engine.session(id).rollback(2))).code).toBe("INVALID_TRANSITION");
+    expect((await host.engine.session(id).history()).map(({ phase, status }) => `${phase} ${status}`)).toEqual([
       ...["1 completed", "2 rolled_back", "2 completed"],
     ]);
   });
@@ -235,14 +242,14 @@ describe("a session that a forged approval completed", () => {
     const host = await makeAsking({ storage });
     const forger = await makeAsking({ storage });
     const { sessionId } = await host.waiting();
-    await forger.engine.approve(sessionId, await forger.signed(sessionId));
-    await forger.engine.pause(sessionId);
-    expect(await host.engine.getState(sessionId)).toMatchObject({ status: "active", currentPhase: 1 });
-    expect((await failure(host.engine.resume(sessionId))).code).toBe("APPROVAL_REFUSED");
-    expect(await host.engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });
+    await forger.engine.session(sessionId).approve(await forger.signed(sessionId));
+    await forger.engine.session(sessionId).pause();
+    expect(await host.engine.session(sessionId).state()).toMatchObject({ status: "active", currentPhase: 1 });
+    expect((await failure(host.engine.session(sessionId).resume())).code).toBe("APPROVAL_REFUSED");
+    expect(await host.engine.session(sessionId).rollback(1)).toMatchObject({ phase: { currentPhase: 1 } });
     await host.submit(sessionId);
-    await host.engine.approve(sessionId, await host.signed(sessionId));
-    expect(await host.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    await host.engine.session(sessionId).approve(await host.signed(sessionId));
+    expect(await host.engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
   });
 
   it("asks for no approvals after the gate", async () => {
@@ -250,11 +257,11 @@ describe("a session that a forged approval completed", () => {
     const host = await makeAsking({ storage });
     const forger = await makeAsking({ storage });
     const { sessionId } = await host.waiting();
-    await forger.engine.approve(sessionId, await forger.signed(sessionId));
+    await forger.engine.session(sessionId).approve(await forger.signed(sessionId));
     await forger.submit(sessionId, 2);
     expect(await forger.engine.approvals()).toMatchObject([{ phase: 2 }]);
     expect(await host.engine.approvals()).toEqual([]);
-    expect((await failure(host.engine.getApproval(sessionId))).code).toBe("APPROVAL_REFUSED");
+    expect((await failure(host.engine.session(sessionId).approval())).code).toBe("APPROVAL_REFUSED");
   });
 
   it("is not shown as approved by a resource, nor in the list of resources", async () => {
@@ -272,21 +279,21 @@ describe("a session that a forged approval completed", () => {
     const gate = { "phases/0/gate-definition.yaml": askingFiles["phases/2/gate-definition.yaml"] };
     const host = makePlanned({ files: gate, engine: { approvers: { ann: keys.ann.publicKey } } });
     const id = await host.start();
-    await host.engine.completePhase(id, { phase: 0, evidence: { tests_pass: true } });
+    await host.engine.session(id).completePhase(0, { tests_pass: true });
     // The forger has no plans, so its ticks stay due for the host.
     const { storage, content: asked } = host;
     const forger = makeEngine({ storage, content: asked, approvers: { ann: keys.eve.publicKey } });
-    const question = await forger.engine.getApproval(id);
+    const question = await forger.engine.session(id).approval();
     if (question === undefined) throw new Error("nothing waits");
     const { evidenceHash } = question;
     const signature = await signApproval(question, { decision: "approve", by: "ann", privateKey: keys.eve.privateKey });
-    await forger.engine.approve(id, { by: "ann", evidenceHash, signature });
-    await forger.engine.completePhase(id, { phase: 1, evidence: claims[1] });
-    expect((await forger.engine.getState(id)).head.due).toBeDefined();
-    await host.engine.getState(id);
+    await forger.engine.session(id).approve({ by: "ann", evidenceHash, signature });
+    await forger.engine.session(id).completePhase(1, claims[1]);
+    expect((await forger.engine.session(id).state()).head.due).toBeDefined();
+    await host.engine.session(id).state();
     await failure(host.pass(id, 2));
     expect(tickedIn(host.text())).toEqual([]);
-    await host.engine.rollback(id, { to: 0 });
+    await host.engine.session(id).rollback(0);
     expect(tickedIn(host.text())).toEqual([]);
   });
 

@@ -43,37 +43,40 @@ async function makeRelease(options: Partial<EngineOptions> = {}) {
   const made = makeEngine({ content, verifiers, ...options });
   const { sessionId } = await made.engine.start({ workflowType: "release", target: "src" });
   const request = { phase: 1, fields: ["coverage"], reason: "no tool for this language" };
-  const submit = (evidence: Record<string, unknown>) => made.engine.completePhase(sessionId, { phase: 1, evidence });
+  const submit = (evidence: Record<string, unknown>) => made.engine.session(sessionId).completePhase(1, evidence);
   return { ...made, ran, sessionId, request, submit };
 }
 
 describe("a session whose agent can't meet a requirement", () => {
   it("continues without the field once a person has waived it, and every view shows the waiver", async () => {
     const { engine, sessionId, request, submit, ran } = await makeRelease();
-    const asked = await engine.requestWaiver(sessionId, request);
+    const asked = await engine.session(sessionId).requestWaiver(request.phase, request);
     expect(asked).toMatchObject({ phase: 1, fields: ["coverage"], reason: request.reason, replayed: false });
-    expect(await engine.getState(sessionId)).toMatchObject({
+    expect(await engine.session(sessionId).state()).toMatchObject({
       waitsForWaiver: true,
       awaitingWaiver: { request: asked.request },
     });
     expect(await engine.waivers()).toMatchObject([{ sessionId, request: asked.request }]);
-    expect(await engine.getWaiver(sessionId)).toMatchObject({
+    expect(await engine.session(sessionId).waiver()).toMatchObject({
       target: "src",
       phaseName: "Phase 1",
       unsignedAllowed: false,
     });
-    const granted = await engine.waive(sessionId, { by: "ann", request: asked.request, note: "until May" });
+    const granted = await engine.session(sessionId).waive({ by: "ann", request: asked.request, note: "until May" });
     expect(granted).toMatchObject({ granted: true, fields: ["coverage"], by: "ann", authenticated: false });
-    const { phase, waived } = await engine.getPhase(sessionId);
+    const { phase, waived } = await engine.session(sessionId).phase();
     expect(waived).toMatchObject([{ fields: ["coverage"], by: "ann", note: "until May" }]);
     expect(phase.gate).toMatchObject({ fields: [{}, { name: "coverage", required: false }, {}] });
     const passed = await submit({ built: true, licensed: true });
     expect(passed).toMatchObject({ passed: true, attempt: 1, waived: [{ by: "ann", reason: request.reason }] });
     expect(ran).toEqual(["slow"]);
-    expect(await engine.getState(sessionId)).toMatchObject({ waivedPhases: [1], waitsForWaiver: false });
-    expect((await engine.getState(sessionId)).waived).toBeUndefined();
-    expect(await engine.history(sessionId)).toMatchObject([{ phase: 1, waived: [{ by: "ann" }] }, { phase: 2 }]);
-    expect((await engine.audit(sessionId)).approvals).toMatchObject([
+    expect(await engine.session(sessionId).state()).toMatchObject({ waivedPhases: [1], waitsForWaiver: false });
+    expect((await engine.session(sessionId).state()).waived).toBeUndefined();
+    expect(await engine.session(sessionId).history()).toMatchObject([
+      { phase: 1, waived: [{ by: "ann" }] },
+      { phase: 2 },
+    ]);
+    expect((await engine.session(sessionId).audit()).approvals).toMatchObject([
       {
         on: "waiver",
         phase: 1,
@@ -86,67 +89,70 @@ describe("a session whose agent can't meet a requirement", () => {
 
   it("must meet everything else, and every field that is excluded from waivers", async () => {
     const { engine, sessionId, request, submit } = await makeRelease();
-    const { request: hash } = await engine.requestWaiver(sessionId, request);
-    await engine.waive(sessionId, { by: "ann", request: hash });
+    const { request: hash } = await engine.session(sessionId).requestWaiver(request.phase, request);
+    await engine.session(sessionId).waive({ by: "ann", request: hash });
     expect(await submit({ licensed: true })).toMatchObject({ problems: [{ field: "built", problem: "missing" }] });
-    const error = await failure(engine.requestWaiver(sessionId, { ...request, fields: ["licensed"] }));
+    const error = await failure(
+      engine.session(sessionId).requestWaiver(request.phase, { ...request, fields: ["licensed"] }),
+    );
     expect(error).toMatchObject({ code: "NOT_ALLOWED", message: 'the workflow allows no waiver of "licensed"' });
   });
 
   it.each([["coverage"], [[1]], [undefined]])("must give names: not %j", async (fields) => {
     const { engine, sessionId, request } = await makeRelease();
     // @ts-expect-error: plain JavaScript may pass anything.
-    const error = await failure(engine.requestWaiver(sessionId, { ...request, fields }));
+    const error = await failure(engine.session(sessionId).requestWaiver(request.phase, { ...request, fields }));
     expect(error).toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining("must be a list of names") });
   });
 
   it("gets no decision with a note that is not a text, which would damage its log", async () => {
     const { engine, sessionId, request } = await makeRelease();
-    const { request: hash } = await engine.requestWaiver(sessionId, request);
+    const { request: hash } = await engine.session(sessionId).requestWaiver(request.phase, request);
     // @ts-expect-error: plain JavaScript may pass anything.
-    const error = await failure(engine.waive(sessionId, { by: "ann", request: hash, note: 5 }));
+    const error = await failure(engine.session(sessionId).waive({ by: "ann", request: hash, note: 5 }));
     expect(error).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
-    expect(await engine.getState(sessionId)).toMatchObject({ waitsForWaiver: true });
+    expect(await engine.session(sessionId).state()).toMatchObject({ waitsForWaiver: true });
   });
 
   it("shows what to do instead after a denial, which is not an attempt", async () => {
     const { engine, sessionId, request, submit } = await makeRelease();
-    const { request: hash } = await engine.requestWaiver(sessionId, request);
-    await engine.denyWaiver(sessionId, { by: "ann", request: hash, note: "use c8" });
-    const state = await engine.getState(sessionId);
+    const { request: hash } = await engine.session(sessionId).requestWaiver(request.phase, request);
+    await engine.session(sessionId).denyWaiver({ by: "ann", request: hash, note: "use c8" });
+    const state = await engine.session(sessionId).state();
     expect(state).toMatchObject({ waitsForWaiver: false, head: { attempts: 0 } });
     expect(state.waiverDenied).toMatchObject({ fields: ["coverage"], by: "ann", note: "use c8" });
     expect(await submit({ built: true })).toMatchObject({ passed: false, attempt: 1, attemptsLeft: 2 });
-    expect((await engine.getState(sessionId)).waiverDenied).toBeUndefined();
+    expect((await engine.session(sessionId).state()).waiverDenied).toBeUndefined();
   });
 
   it("answers a repeated request again, with or without a key; another request replaces it", async () => {
     const { engine, sessionId, request } = await makeRelease();
-    const first = await engine.requestWaiver(sessionId, { ...request, idempotencyKey: "k" });
-    expect(await engine.requestWaiver(sessionId, request)).toEqual({ ...first, replayed: true });
-    expect(await engine.requestWaiver(sessionId, { ...request, idempotencyKey: "k" })).toEqual({
+    const first = await engine.session(sessionId).requestWaiver(request.phase, { ...request, idempotencyKey: "k" });
+    expect(await engine.session(sessionId).requestWaiver(request.phase, request)).toEqual({ ...first, replayed: true });
+    expect(await engine.session(sessionId).requestWaiver(request.phase, { ...request, idempotencyKey: "k" })).toEqual({
       ...first,
       replayed: true,
     });
-    const other = await engine.requestWaiver(sessionId, { ...request, fields: ["built"] });
+    const other = await engine.session(sessionId).requestWaiver(request.phase, { ...request, fields: ["built"] });
     expect(other.version).toBe(first.version + 1);
-    const late = await failure(engine.waive(sessionId, { by: "ann", request: first.request }));
+    const late = await failure(engine.session(sessionId).waive({ by: "ann", request: first.request }));
     expect(late).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "other_request" } });
     const answer = { by: "ann", request: other.request, idempotencyKey: "w" };
-    const granted = await engine.waive(sessionId, answer);
-    expect(await engine.waive(sessionId, answer)).toEqual({ ...granted, replayed: true });
-    expect((await failure(engine.waive(sessionId, { by: "ann", request: other.request }))).details).toMatchObject({
+    const granted = await engine.session(sessionId).waive(answer);
+    expect(await engine.session(sessionId).waive(answer)).toEqual({ ...granted, replayed: true });
+    expect(
+      (await failure(engine.session(sessionId).waive({ by: "ann", request: other.request }))).details,
+    ).toMatchObject({
       reason: "not_waiting",
     });
   });
 
   it("does not run a check of the gate as a whole that is waived", async () => {
     const { engine, sessionId, request, submit, ran } = await makeRelease();
-    const { request: hash } = await engine.requestWaiver(sessionId, {
-      ...request,
-      fields: ["coverage", "verified_by.1"],
-    });
-    await engine.waive(sessionId, { by: "ann", request: hash });
+    const { request: hash } = await engine
+      .session(sessionId)
+      .requestWaiver(request.phase, { ...request, fields: ["coverage", "verified_by.1"] });
+    await engine.session(sessionId).waive({ by: "ann", request: hash });
     expect(await submit({ built: true, licensed: true })).toMatchObject({ passed: true });
     expect(ran).toEqual([]);
   });
@@ -173,15 +179,15 @@ describe("a session whose agent can't meet a requirement", () => {
   it("keeps a waiver across a restart, and loses it with a rollback", async () => {
     const storage = new MemoryStorage();
     const { sessionId, request, engine } = await makeRelease({ storage });
-    const { request: hash } = await engine.requestWaiver(sessionId, request);
+    const { request: hash } = await engine.session(sessionId).requestWaiver(request.phase, request);
     const again = await makeRelease({ storage });
-    await again.engine.waive(sessionId, { by: "ann", request: hash });
+    await again.engine.session(sessionId).waive({ by: "ann", request: hash });
     const third = (await makeRelease({ storage })).engine;
     const evidence = { built: true, licensed: true };
-    expect(await third.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
-    await third.rollback(sessionId, { to: 1 });
-    expect(await third.getState(sessionId)).toMatchObject({ waivedPhases: [] });
-    expect(await third.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: false });
+    expect(await third.session(sessionId).completePhase(1, evidence)).toMatchObject({ passed: true });
+    await third.session(sessionId).rollback(1);
+    expect(await third.session(sessionId).state()).toMatchObject({ waivedPhases: [] });
+    expect(await third.session(sessionId).completePhase(1, evidence)).toMatchObject({ passed: false });
   });
 
   it("notifies the host of the request and of the answer", async () => {
@@ -190,10 +196,10 @@ describe("a session whose agent can't meet a requirement", () => {
     for (const name of ["waiverRequested", "waiverGranted", "waiverDenied"] satisfies (keyof EngineNotifications)[]) {
       engine.on(name, (payload) => void heard.push([name, payload]));
     }
-    const first = await engine.requestWaiver(sessionId, request);
-    await engine.denyWaiver(sessionId, { by: "ann", request: first.request, note: "try" });
-    const second = await engine.requestWaiver(sessionId, request);
-    await engine.waive(sessionId, { by: "ann", request: second.request });
+    const first = await engine.session(sessionId).requestWaiver(request.phase, request);
+    await engine.session(sessionId).denyWaiver({ by: "ann", request: first.request, note: "try" });
+    const second = await engine.session(sessionId).requestWaiver(request.phase, request);
+    await engine.session(sessionId).waive({ by: "ann", request: second.request });
     expect(heard).toMatchObject([
       ["waiverRequested", { sessionId, phase: 1, fields: ["coverage"], reason: request.reason }],
       ["waiverDenied", { by: "ann", note: "try", authenticated: false }],
@@ -214,30 +220,28 @@ describe("a session whose agent can't meet a requirement", () => {
     for (const claims of ["plain", "backed"] as const) {
       const coded = makeEngine({ claims }, [workflow]).engine;
       const { sessionId } = await coded.start({ workflowType: "coded", target: "a" });
-      const submit = (lines: number) =>
-        coded.completePhase(sessionId, { phase: 1, evidence: { tests: unclaimed, lines } });
+      const submit = (lines: number) => coded.session(sessionId).completePhase(1, { tests: unclaimed, lines });
       expect(await submit(90)).toMatchObject({
         ...{ passed: false, attemptsLeft: 3, waitsForWaiver: true },
         waiverAsked: { fields: ["tests"], reason: "no tests yet" },
       });
-      const { request = "" } = (await coded.getWaiver(sessionId)) ?? {};
-      await coded.waive(sessionId, { by: "ann", request });
+      const { request = "" } = (await coded.session(sessionId).waiver()) ?? {};
+      await coded.session(sessionId).waive({ by: "ann", request });
       expect(await submit(3)).toMatchObject({ passed: false, problems: [{ message: "too few lines" }] });
       expect(await submit(90)).toMatchObject({ passed: true });
 
       const { engine, start, pass } = makePlanned({ engine: { claims } });
       const id = await start();
-      await engine.completePhase(id, {
-        phase: 0,
-        evidence: { looked: claims === "backed" ? { claim: true, proof: "seen" } : true },
-      });
+      await engine
+        .session(id)
+        .completePhase(0, { looked: claims === "backed" ? { claim: true, proof: "seen" } : true });
       const item = claims === "backed" ? { claim: true, proof: "npm test" } : true;
       const evidence = { tasks_completed: ["1.1", "1.2", "1.3"], validation_gate: { 1: item, 2: unclaimed } };
       expect(await pass(id, 1, evidence)).toMatchObject({
         ...{ passed: false, attemptsLeft: 3, problems: [{ field: "validation_gate.2" }] },
         waiverAsked: { fields: ["validation_gate.2"] },
       });
-      await engine.waive(id, { by: "ann", request: (await engine.getWaiver(id))?.request ?? "" });
+      await engine.session(id).waive({ by: "ann", request: (await engine.session(id).waiver())?.request ?? "" });
       expect(await pass(id, 1, evidence)).toMatchObject({ passed: true, waived: [{ fields: ["validation_gate.2"] }] });
     }
   });
@@ -249,11 +253,11 @@ describe("a session whose agent can't meet a requirement", () => {
       ...{ attemptsLeft: 2, waiverAsked: { fields: ["built"] } },
       problems: [{ field: "built" }, { field: "licensed", problem: "claimed_false" }],
     });
-    const [first] = await engine.errors(sessionId);
+    const [first] = await engine.session(sessionId).errors();
     expect(first).toMatchObject({ problems: [{ field: "built" }, { field: "licensed" }] });
     // Whoever reads the log finds both in one commit, once.
     expect(await engine.waivers()).toHaveLength(1);
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true, warnings: [] });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true, warnings: [] });
   });
 
   it("works with a schema in code; the metadata of a field may exclude it from waivers", async () => {
@@ -280,17 +284,19 @@ describe("a session whose agent can't meet a requirement", () => {
     const { engine } = makeEngine({}, [workflow]);
     const { sessionId } = await engine.start({ workflowType: "coded", target: "a" });
     const evidence = { tests: true, legal: true };
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ waivable: ["lines"] });
+    expect(await engine.session(sessionId).completePhase(1, evidence)).toMatchObject({ waivable: ["lines"] });
     const request = { phase: 1, fields: ["lines"], reason: "none" };
-    expect(await failure(engine.requestWaiver(sessionId, { ...request, fields: ["legal"] }))).toMatchObject({
+    expect(
+      await failure(engine.session(sessionId).requestWaiver(request.phase, { ...request, fields: ["legal"] })),
+    ).toMatchObject({
       code: "NOT_ALLOWED",
     });
-    const { request: hash } = await engine.requestWaiver(sessionId, request);
-    await engine.waive(sessionId, { by: "ann", request: hash });
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence: { tests: true } })).toMatchObject({
+    const { request: hash } = await engine.session(sessionId).requestWaiver(request.phase, request);
+    await engine.session(sessionId).waive({ by: "ann", request: hash });
+    expect(await engine.session(sessionId).completePhase(1, { tests: true })).toMatchObject({
       passed: false,
     });
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({
+    expect(await engine.session(sessionId).completePhase(1, evidence)).toMatchObject({
       passed: true,
       nextPhase: null,
     });
@@ -301,14 +307,14 @@ describe("an agent that asks again and again", () => {
   const asking = async () => {
     const made = await makeRelease();
     const ask = (reason: string, fields = ["coverage"]) =>
-      made.engine.requestWaiver(made.sessionId, { phase: 1, fields, reason });
+      made.engine.session(made.sessionId).requestWaiver(1, { fields, reason });
     return { ...made, ask };
   };
 
   it("may ask ten times in one visit to a phase, and is told the way out", async () => {
     const { engine, sessionId, ask, submit } = await asking();
     for (let time = 1; time <= 10; time += 1) await ask(`reason ${time}`);
-    const { version } = await engine.getState(sessionId);
+    const { version } = await engine.session(sessionId).state();
     expect(await failure(ask("one more"))).toMatchObject({
       code: "NOT_ALLOWED",
       message: "10 waivers were asked for in phase 1, and none of the last was granted",
@@ -317,14 +323,14 @@ describe("an agent that asks again and again", () => {
     });
     // The open request again is no new one, and stays open.
     expect(await ask("reason 10")).toMatchObject({ reason: "reason 10" });
-    expect(await engine.getState(sessionId)).toMatchObject({ version, waitsForWaiver: true });
+    expect(await engine.session(sessionId).state()).toMatchObject({ version, waitsForWaiver: true });
     const refused = await submit({});
     expect(refused).toMatchObject({ passed: false, waivable: [] });
-    await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { by: "agent" });
     expect(await failure(ask("after a retry"))).toMatchObject({ code: "NOT_ALLOWED" });
-    await engine.migrate(sessionId, { by: "host" });
+    await engine.session(sessionId).migrate({ by: "host" });
     expect(await failure(ask("after a migration"))).toMatchObject({ code: "NOT_ALLOWED" });
-    expect(await failure(engine.resume(sessionId))).toMatchObject({
+    expect(await failure(engine.session(sessionId).resume())).toMatchObject({
       details: { allowed: expect.not.arrayContaining(["requestWaiver"]) },
     });
   });
@@ -333,15 +339,15 @@ describe("an agent that asks again and again", () => {
     const { engine, sessionId, ask, submit } = await asking();
     for (let time = 1; time < 10; time += 1) await ask(`reason ${time}`);
     const { request } = await ask("reason 10");
-    await engine.denyWaiver(sessionId, { by: "ann", request, note: "no" });
+    await engine.session(sessionId).denyWaiver({ by: "ann", request, note: "no" });
     expect(await failure(ask("after a denial"))).toMatchObject({ code: "NOT_ALLOWED" });
     const other = await asking();
     for (let time = 1; time < 10; time += 1) await other.ask(`reason ${time}`);
     const last = await other.ask("reason 10");
-    await other.engine.waive(other.sessionId, { by: "ann", request: last.request });
+    await other.engine.session(other.sessionId).waive({ by: "ann", request: last.request });
     expect(await other.ask("another field", ["built"])).toMatchObject({ fields: ["built"] });
     expect(await other.submit({ built: true, licensed: true })).toMatchObject({ passed: true });
-    await other.engine.rollback(other.sessionId, { to: 1 });
+    await other.engine.session(other.sessionId).rollback(1);
     expect(await other.ask("again")).toMatchObject({ fields: ["coverage"] });
     expect(await submit({ built: true, licensed: true })).toMatchObject({ passed: false });
   });
@@ -352,8 +358,8 @@ describe("a waiver for a host with approvers", () => {
     const made = await makeAsking(options);
     const sessionId = await made.start();
     const request = { phase: 1, fields: ["tests_pass"], reason: "there are no tests" };
-    const { request: hash } = await made.engine.requestWaiver(sessionId, request);
-    const question = await made.engine.getWaiver(sessionId);
+    const { request: hash } = await made.engine.session(sessionId).requestWaiver(request.phase, request);
+    const question = await made.engine.session(sessionId).waiver();
     if (question === undefined) throw new Error("nothing waits");
     const sign = async (by: "ann" | "cat" | "eve", name: string = by, decision: "approve" | "deny" = "approve") => {
       const { privateKey } = made.keys[by];
@@ -365,21 +371,23 @@ describe("a waiver for a host with approvers", () => {
   it("counts only with the signature of an approver whom the gate names", async () => {
     const { engine, sessionId, hash, sign, submit, signed } = await asks();
     const reason = async (word: Parameters<typeof engine.waive>[1]) => {
-      const error = await failure(engine.waive(sessionId, word));
+      const error = await failure(engine.session(sessionId).waive(word));
       return error.code === "APPROVAL_REFUSED" ? error.details.reason : error.code;
     };
     expect(await reason({ by: "ann", request: hash })).toBe("unsigned");
     expect(await reason(await sign("cat"))).toBe("not_an_approver");
     expect(await reason(await sign("eve", "ann"))).toBe("signature");
     expect(await reason(await sign("ann", "ann", "deny"))).toBe("signature");
-    expect(await engine.waive(sessionId, await sign("ann"))).toMatchObject({ authenticated: true });
-    const waiting = await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    expect(await engine.session(sessionId).waive(await sign("ann"))).toMatchObject({ authenticated: true });
+    const waiting = await engine.session(sessionId).completePhase(1, {});
     expect(waiting).toMatchObject({ passed: false, awaiting: { phase: 1 } });
-    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({
+    expect(await engine.session(sessionId).approve(await signed(sessionId))).toMatchObject({
       passed: true,
       waived: [{ by: "ann" }],
     });
-    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ on: "approval", waived: [{ by: "ann" }] }]);
+    expect((await engine.session(sessionId).audit()).approvals).toMatchObject([
+      { on: "approval", waived: [{ by: "ann" }] },
+    ]);
     expect(await submit(sessionId, 2)).toMatchObject({ awaiting: { phase: 2 } });
   });
 
@@ -387,9 +395,9 @@ describe("a waiver for a host with approvers", () => {
     const { engine, sessionId, sign, submit, question } = await asks();
     const { request: _, ...waiver } = await sign("ann");
     await submit(sessionId);
-    const approval = await engine.getApproval(sessionId);
+    const approval = await engine.session(sessionId).approval();
     const crossed = { ...waiver, evidenceHash: approval?.evidenceHash ?? "" };
-    expect((await failure(engine.approve(sessionId, crossed))).details).toMatchObject({ reason: "signature" });
+    expect((await failure(engine.session(sessionId).approve(crossed))).details).toMatchObject({ reason: "signature" });
     expect(question.request).not.toBe(approval?.request);
   });
 
@@ -397,13 +405,11 @@ describe("a waiver for a host with approvers", () => {
     const made = await makeAsking();
     const sessionId = await made.start();
     await made.submit(sessionId);
-    await made.engine.approve(sessionId, await made.signed(sessionId));
-    const { request } = await made.engine.requestWaiver(sessionId, {
-      phase: 2,
-      fields: ["tests_pass"],
-      reason: "none",
-    });
-    expect((await failure(made.engine.waive(sessionId, { by: "ann", request }))).details).toMatchObject({
+    await made.engine.session(sessionId).approve(await made.signed(sessionId));
+    const { request } = await made.engine
+      .session(sessionId)
+      .requestWaiver(2, { fields: ["tests_pass"], reason: "none" });
+    expect((await failure(made.engine.session(sessionId).waive({ by: "ann", request }))).details).toMatchObject({
       reason: "unsigned",
     });
   });
@@ -418,15 +424,15 @@ describe("a waiver for a host with approvers", () => {
     const careless = makeEngine({ storage, content, verifiers }).engine;
     const careful = (await makeAsking({ storage, content, verifiers })).engine;
     const { sessionId } = await careless.start({ workflowType: "release", target: "src" });
-    const { request } = await careless.requestWaiver(sessionId, { phase: 1, fields: ["coverage"], reason: "none" });
-    await careless.waive(sessionId, { by: "ann", request });
+    const { request } = await careless.session(sessionId).requestWaiver(1, { fields: ["coverage"], reason: "none" });
+    await careless.session(sessionId).waive({ by: "ann", request });
     const evidence = { built: true, licensed: true };
-    expect((await careful.getState(sessionId)).waived).toBeUndefined();
-    expect(await careful.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({
+    expect((await careful.session(sessionId).state()).waived).toBeUndefined();
+    expect(await careful.session(sessionId).completePhase(1, evidence)).toMatchObject({
       problems: [{ field: "coverage" }],
     });
-    expect(await careless.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
-    const state = await careful.getState(sessionId);
+    expect(await careless.session(sessionId).completePhase(1, evidence)).toMatchObject({ passed: true });
+    const state = await careful.session(sessionId).state();
     expect(state).toMatchObject({
       currentPhase: 1,
       unapproved: { phase: 1, by: "ann", on: "waiver", distrust: "unsigned" },
@@ -434,10 +440,12 @@ describe("a waiver for a host with approvers", () => {
     expect(state.unapproved?.message).toBe(
       "phase 1 was passed with a waiver by ann that this host does not accept (unsigned)",
     );
-    expect(await failure(careful.getPhase(sessionId))).toMatchObject({ code: "APPROVAL_REFUSED" });
-    expect((await careful.audit(sessionId)).approvals).toMatchObject([{ distrust: "unsigned", on: "waiver" }]);
-    await careful.rollback(sessionId, { to: 1 });
-    expect(await careful.getState(sessionId)).toMatchObject({ currentPhase: 1, waivedPhases: [] });
+    expect(await failure(careful.session(sessionId).phase())).toMatchObject({ code: "APPROVAL_REFUSED" });
+    expect((await careful.session(sessionId).audit()).approvals).toMatchObject([
+      { distrust: "unsigned", on: "waiver" },
+    ]);
+    await careful.session(sessionId).rollback(1);
+    expect(await careful.session(sessionId).state()).toMatchObject({ currentPhase: 1, waivedPhases: [] });
   });
 });
 
@@ -456,9 +464,11 @@ describe("several booleans that are said to be false", () => {
     const { engine } = makeEngine({ content: new MemoryContent({ workflows: [workflow] }) });
     const { sessionId } = await engine.start({ workflowType: "lots", target: "a" });
     const evidence = Object.fromEntries(names.map((name) => [name, { value: false, why: `no ${name}` }]));
-    const { waiverAsked } = Object(await engine.completePhase(sessionId, { phase: 1, evidence }));
+    const { waiverAsked } = Object(await engine.session(sessionId).completePhase(1, evidence));
     expect(waiverAsked).toMatchObject({ fields: names });
-    expect(await engine.getWaiver(sessionId)).toMatchObject({ reason: "claim_0: no claim_0; claim_1: no claim_1" });
+    expect(await engine.session(sessionId).waiver()).toMatchObject({
+      reason: "claim_0: no claim_0; claim_1: no claim_1",
+    });
   });
 
   it("are none if a request can't name so many", async () => {
@@ -466,7 +476,7 @@ describe("several booleans that are said to be false", () => {
     const { engine } = makeEngine({ content: new MemoryContent({ workflows: [workflow] }) });
     const { sessionId } = await engine.start({ workflowType: "lots", target: "a" });
     const evidence = Object.fromEntries(names.map((name) => [name, { value: false, why: "no" }]));
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: false });
-    expect(await engine.getWaiver(sessionId)).toBeUndefined();
+    expect(await engine.session(sessionId).completePhase(1, evidence)).toMatchObject({ passed: false });
+    expect(await engine.session(sessionId).waiver()).toBeUndefined();
   });
 });

@@ -20,7 +20,7 @@ const struck = (text: string, task: string) => text.replace(new RegExp(`(\\*\\*T
 
 /** Returns what a session shows of the tasks of its current phase. */
 async function progress({ engine }: ReturnType<typeof makePlanned>, sessionId: string) {
-  const { plan } = await engine.getPhase(sessionId);
+  const { plan } = await engine.session(sessionId).phase();
   return plan?.tasks.map(({ id, state, open, ready, closed }) => ({ id, state, open, ready, closed }));
 }
 
@@ -34,14 +34,14 @@ describe("a task that the plan has dropped", () => {
       { id: "1.3", state: "pending", open: [], ready: true, closed: undefined },
       { id: "1.4", state: "pending", open: ["1.3"], ready: false, closed: undefined },
     ]);
-    expect((await made.engine.getPhase(sessionId)).tasks[1]).toMatchObject({ done: false, closed: "dropped" });
-    await made.engine.getTask(sessionId, 1, 3);
+    expect((await made.engine.session(sessionId).phase()).tasks[1]).toMatchObject({ done: false, closed: "dropped" });
+    await made.engine.session(sessionId).task(1, 3);
   });
 
   it("is not required by the gate, and stays as it is in the plan, claimed or not", async () => {
     const made = makePlanned({ plan: PLAN });
     const sessionId = await made.start(1);
-    expect((await made.engine.getPhase(sessionId)).phase.gate).toMatchObject({
+    expect((await made.engine.session(sessionId).phase()).phase.gate).toMatchObject({
       tasks: ["1.1", "1.3", "1.4"].map((id) => ({ id, optional: false })),
     });
     expect(await made.pass(sessionId, 1, { tasks_completed: ["1.1", "1.3"] })).toMatchObject({
@@ -62,7 +62,7 @@ describe("a task that the plan has dropped", () => {
   it("is done if it is noted as done all the same", async () => {
     const made = makePlanned({ plan: PLAN });
     const sessionId = await made.start(1);
-    await made.engine.completeTask(sessionId, { phase: 1, task: 2 });
+    await made.engine.session(sessionId).completeTask(1, 2);
     expect((await progress(made, sessionId))?.[1]).toMatchObject({ state: "done", closed: undefined });
   });
 
@@ -71,12 +71,12 @@ describe("a task that the plan has dropped", () => {
     const sessionId = await made.start(1);
     made.edit((text) => struck(text, "1.4"));
     expect((await progress(made, sessionId))?.[3]).toMatchObject({ state: "pending", closed: undefined });
-    expect((await made.engine.getPhase(sessionId)).plan?.changed).toBe("1 changed otherwise");
-    await expect(made.engine.syncPlan(sessionId, { by: "agent" })).rejects.toMatchObject({
+    expect((await made.engine.session(sessionId).phase()).plan?.changed).toBe("1 changed otherwise");
+    await expect(made.engine.session(sessionId).syncPlan({ by: "agent" })).rejects.toMatchObject({
       code: "NOT_ALLOWED",
       message: expect.stringContaining("1.4 Write the docs"),
     });
-    const { changes } = await made.engine.syncPlan(sessionId);
+    const { changes } = await made.engine.session(sessionId).syncPlan();
     expect(changes.other).toEqual([{ phase: 1, id: "1.4", name: "Write the docs", to: "dropped" }]);
     expect((await progress(made, sessionId))?.[3]).toMatchObject({ state: "dropped", closed: "dropped" });
     expect(await made.pass(sessionId, 1, { tasks_completed: ["1.1", "1.3"] })).toMatchObject({ passed: true });
@@ -87,7 +87,7 @@ describe("a task that the plan has dropped", () => {
     const sessionId = await made.start(1);
     made.edit(() => PLAN);
     expect((await progress(made, sessionId))?.[3]).toMatchObject({ state: "dropped" });
-    await made.engine.syncPlan(sessionId, { by: "agent" });
+    await made.engine.session(sessionId).syncPlan({ by: "agent" });
     expect(await made.pass(sessionId, 1, { tasks_completed: ["1.1", "1.3"] })).toMatchObject({ passed: false });
   });
 });

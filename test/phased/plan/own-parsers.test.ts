@@ -66,7 +66,7 @@ describe("a custom source parser", () => {
   it("is used if it returns a plan", async () => {
     const parsers = { spec_tasks_parser: parserOf(() => planOf(phase)) };
     const { engine, start } = makePlanned({ engine: { parsers } });
-    expect((await engine.getPhase(await start(1))).plan?.tasks).toMatchObject([{ id: "1.1" }]);
+    expect((await engine.session(await start(1)).phase()).plan?.tasks).toMatchObject([{ id: "1.1" }]);
   });
 
   it.each<readonly [string, () => unknown, RegExp]>([
@@ -97,7 +97,7 @@ describe("a custom source parser whose tick throws", () => {
 describe("the pinned structure of a session", () => {
   it("matches the schema that its log is read with", async () => {
     const { engine, start } = makePlanned();
-    const { structure } = await engine.getState(await start(0));
+    const { structure } = await engine.session(await start(0)).state();
     expect(() => checkPinned(structure, "a.md")).not.toThrow();
     const [first] = structure.phases;
     const broken = { ...structure, phases: [{ ...first, name: "x", skippable: false, tasks: [], number: -1 }] };

@@ -14,7 +14,7 @@ const finding = (...diagnostics: PlanReading["diagnostics"]): SourceParser => ({
 describe("a session on a plan", () => {
   it("has the static phases and those of the plan, pinned with their source", async () => {
     const { engine, start } = makePlanned();
-    const { structure } = await engine.getState(await start());
+    const { structure } = await engine.session(await start()).state();
     expect(structure.phases.map(({ number, name }) => [number, name])).toEqual([
       [0, "Static 0"],
       [1, "Parse"],
@@ -38,7 +38,9 @@ describe("a session on a plan", () => {
   it("has the same structure after it is read from the log", async () => {
     const { engine, start, again } = makePlanned();
     const sessionId = await start();
-    expect((await again().engine.getState(sessionId)).structure).toEqual((await engine.getState(sessionId)).structure);
+    expect((await again().engine.session(sessionId).state()).structure).toEqual(
+      (await engine.session(sessionId).state()).structure,
+    );
   });
 
   it("reads the plan that its option names, a file or a folder, before that of the target", async () => {
@@ -46,7 +48,7 @@ describe("a session on a plan", () => {
     memory.set("other/plan.md", PLAN.replace("Print", "Paint"));
     const started = await engine.start({ ...request, options: { spec_path: "other/plan.md" } });
     expect(started.plan).toEqual({ path: "other/plan.md", dialect: "praxis-os", shift: 0, warnings: [] });
-    const state = await engine.getState(started.sessionId);
+    const state = await engine.session(started.sessionId).state();
     expect(state.structure.phases.at(-1)?.name).toBe("Paint");
   });
 
@@ -54,7 +56,7 @@ describe("a session on a plan", () => {
     const shifted = async (phases: readonly number[], plan: string) => {
       const { engine } = makePlanned({ phases, plan });
       const { plan: pin, sessionId } = await engine.start(request);
-      const { structure } = await engine.getState(sessionId);
+      const { structure } = await engine.session(sessionId).state();
       return [pin?.shift, structure.startPhase, structure.phases.map(({ number }) => number)];
     };
     const fromZero = PLAN.replace("Phase 1", "Phase 0").replace("Phase 2", "Phase 1");

@@ -106,27 +106,27 @@ describe("an edited plan", () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(0);
     edit(change);
-    expect((await engine.getPhase(sessionId)).plan?.changed).toBe(summary);
-    expect((await engine.getState(sessionId)).plan?.changed).toBe(summary);
-    const { version, structure } = await engine.getState(sessionId);
-    const preview = await engine.syncPlan(sessionId, { preview: true });
+    expect((await engine.session(sessionId).phase()).plan?.changed).toBe(summary);
+    expect((await engine.session(sessionId).state()).plan?.changed).toBe(summary);
+    const { version, structure } = await engine.session(sessionId).state();
+    const preview = await engine.session(sessionId).syncPlan({ preview: true });
     expect(preview).toMatchObject({ preview: true, changed: true, path: PLAN_PATH, changes });
-    expect(await engine.getState(sessionId)).toMatchObject({ version, structure });
-    const synced = await engine.syncPlan(sessionId);
+    expect(await engine.session(sessionId).state()).toMatchObject({ version, structure });
+    const synced = await engine.session(sessionId).syncPlan();
     expect(synced).toEqual({ ...preview, preview: false, totalPhases: synced.totalPhases });
-    const after = await engine.getState(sessionId);
+    const after = await engine.session(sessionId).state();
     expect(after.version).toBe(version + 1);
     expect(after.plan).toEqual({ path: PLAN_PATH });
-    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false, changes: { count: 0 } });
-    expect((await engine.getState(sessionId)).version).toBe(version + 1);
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({ changed: false, changes: { count: 0 } });
+    expect((await engine.session(sessionId).state()).version).toBe(version + 1);
   });
 
   it("does not count as changed by ticks and blank lines", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(2);
     edit((text) => text.replaceAll("[ ]", "[x]").replace("### Phase 2", "\n\n### Phase 2"));
-    expect((await engine.getPhase(sessionId)).plan).not.toHaveProperty("changed");
-    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false });
+    expect((await engine.session(sessionId).phase()).plan).not.toHaveProperty("changed");
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({ changed: false });
   });
 
   it("changes the gate of the current phase after the sync, which keeps its attempts", async () => {
@@ -135,9 +135,9 @@ describe("an edited plan", () => {
     await pass(sessionId, 1, {});
     edit((text) => text.replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: Write more\n- [ ] **Task 1.3**"));
     expect(await pass(sessionId, 1, {})).toMatchObject({ attempt: 2, problems: { length: 5 } });
-    await engine.syncPlan(sessionId, { by: "agent" });
-    expect((await engine.getState(sessionId)).head).toMatchObject({ attempts: 2, phase: 1, total: 3 });
-    expect((await engine.getPhase(sessionId)).plan?.tasks.map(({ number, id }) => `${number}: ${id}`)).toEqual([
+    await engine.session(sessionId).syncPlan({ by: "agent" });
+    expect((await engine.session(sessionId).state()).head).toMatchObject({ attempts: 2, phase: 1, total: 3 });
+    expect((await engine.session(sessionId).phase()).plan?.tasks.map(({ number, id }) => `${number}: ${id}`)).toEqual([
       "1: 1.1",
       "2: 1.2",
       "3: 1.4",
@@ -156,21 +156,27 @@ describe("an edited plan", () => {
     engine.on("planSynced", (payload) => told.push(payload));
     const sessionId = await start(2);
     edit((now) => now.replace("- [x] **Task 1.3**", "- [ ] **Task 1.4**: Late\n- [x] **Task 1.3**"));
-    expect((await engine.getPhase(sessionId)).plan).not.toHaveProperty("changed");
+    expect((await engine.session(sessionId).phase()).plan).not.toHaveProperty("changed");
     const late = { phase: 1, id: "1.4", name: "Late", behind: true };
-    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false, changes: { added: [late], count: 1 } });
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({
+      changed: false,
+      changes: { added: [late], count: 1 },
+    });
     edit((now) => now.replace("Write the printer", "Write a printer"));
-    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: true, changes: { added: [late], count: 2 } });
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({
+      changed: true,
+      changes: { added: [late], count: 2 },
+    });
     expect(told).toMatchObject([{ sessionId, changes: 2, by: "host" }]);
-    const { structure, completedPhases } = await again().engine.getState(sessionId);
+    const { structure, completedPhases } = await again().engine.session(sessionId).state();
     expect(completedPhases).toEqual([0, 1]);
     expect(structure.phases[1]?.tasks.map(({ plan }) => plan?.id)).toEqual(["1.1", "1.2", "1.3"]);
     expect(structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
     await pass(sessionId, 2);
     expect(tickedIn(text())).not.toContain("Task 1.4: Late");
-    expect((await failure(engine.syncPlan(sessionId))).code).toBe("INVALID_TRANSITION");
-    expect((await failure(engine.syncPlan(sessionId, { preview: true }))).code).toBe("INVALID_TRANSITION");
-    expect((await engine.getState(sessionId)).plan).toEqual({ path: PLAN_PATH });
+    expect((await failure(engine.session(sessionId).syncPlan())).code).toBe("INVALID_TRANSITION");
+    expect((await failure(engine.session(sessionId).syncPlan({ preview: true }))).code).toBe("INVALID_TRANSITION");
+    expect((await engine.session(sessionId).state()).plan).toEqual({ path: PLAN_PATH });
   });
 
   it("with a new phase before the current one continues in the new phase", async () => {
@@ -179,9 +185,9 @@ describe("an edited plan", () => {
     edit((text) =>
       text.replace("### Phase 2: Print", "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print"),
     );
-    const synced = await engine.syncPlan(sessionId);
+    const synced = await engine.session(sessionId).syncPlan();
     expect(synced).toMatchObject({ currentPhase: 2, totalPhases: 4, shift: 0 });
-    const { structure } = await engine.getState(sessionId);
+    const { structure } = await engine.session(sessionId).state();
     expect(structure.phases.map(({ number, name }) => `${number} ${name}`)).toEqual([
       "0 Static 0",
       "1 Parse",
@@ -199,7 +205,7 @@ describe("an edited plan", () => {
         .replace("### Phase 1: Parse", "### Phase 1: Plan\n\n- [ ] **Task 9.1**: Plan it\n\n### Phase 2: Parse")
         .replace("Write the printer", "Write a printer"),
     );
-    const synced = await engine.syncPlan(sessionId);
+    const synced = await engine.session(sessionId).syncPlan();
     expect(synced).toMatchObject({ currentPhase: 2, totalPhases: 3, shift: -1 });
     expect(synced.changes.added).toEqual([
       { phase: 1, name: "Plan", behind: true },
@@ -213,13 +219,13 @@ describe("an edited plan", () => {
     const { engine, start, edit, pass, memory } = makePlanned();
     const sessionId = await start(2);
     edit((text) => text.replace(/### Phase 2.*/s, ""));
-    expect((await engine.getPhase(sessionId)).plan?.changed).toMatch(/current phase is not in it/);
-    expect(await failure(engine.syncPlan(sessionId, { preview: true }))).toMatchObject({
+    expect((await engine.session(sessionId).phase()).plan?.changed).toMatch(/current phase is not in it/);
+    expect(await failure(engine.session(sessionId).syncPlan({ preview: true }))).toMatchObject({
       code: "NOT_ALLOWED",
       message: expect.stringContaining("'Print'"),
     });
     memory.set(PLAN_PATH, "Nothing.\n");
-    expect((await failure(engine.syncPlan(sessionId))).code).toBe("PLAN_PARSE");
+    expect((await failure(engine.session(sessionId).syncPlan())).code).toBe("PLAN_PARSE");
     expect(await pass(sessionId, 2)).toMatchObject({ passed: true, ticks: { pending: expect.any(String) } });
   });
 
@@ -227,18 +233,20 @@ describe("an edited plan", () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(0);
     edit((text) => text.replace("Write the printer", "Write a printer"));
-    const first = await engine.syncPlan(sessionId, { idempotencyKey: "k" });
+    const first = await engine.session(sessionId).syncPlan({ idempotencyKey: "k" });
     edit((text) => text.replace("Write a printer", "Write two printers"));
-    expect(await engine.syncPlan(sessionId, { idempotencyKey: "k" })).toEqual({ ...first, replayed: true });
-    expect((await engine.getState(sessionId)).structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
+    expect(await engine.session(sessionId).syncPlan({ idempotencyKey: "k" })).toEqual({ ...first, replayed: true });
+    expect((await engine.session(sessionId).state()).structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
     const plain = makeEngine();
     const { sessionId: other } = await plain.engine.start({ workflowType: "two_phases", target: "a" });
-    expect(await failure(plain.engine.syncPlan(other))).toMatchObject({
+    expect(await failure(plain.engine.session(other).syncPlan())).toMatchObject({
       code: "NOT_ALLOWED",
       details: { operation: "syncPlan" },
     });
-    expect((await failure(engine.syncPlan("no_such_session"))).code).toBe("SESSION_NOT_FOUND");
-    expect((await failure(engine.syncPlan("no_such_session", { preview: true }))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session("no_such_session").syncPlan())).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.session("no_such_session").syncPlan({ preview: true }))).code).toBe(
+      "SESSION_NOT_FOUND",
+    );
   });
 
   it("writes due ticks first", async () => {
@@ -250,7 +258,7 @@ describe("an edited plan", () => {
     await pass(sessionId, 1);
     plans.fault = () => {};
     edit((now) => now.replace("Write the printer", "Write a printer"));
-    const preview = await engine.syncPlan(sessionId, { preview: true });
+    const preview = await engine.session(sessionId).syncPlan({ preview: true });
     expect(preview.ticks).toMatchObject({ ticked: ["1.1", "1.2", "1.3"] });
     expect(tickedIn(text())).toHaveLength(5);
   });
@@ -263,7 +271,10 @@ describe("an edited plan", () => {
     };
     await pass(sessionId, 1);
     edit((now) => now.replace("Write the printer", "Write a printer"));
-    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: true, ticks: { pending: expect.any(String) } });
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({
+      changed: true,
+      ticks: { pending: expect.any(String) },
+    });
   });
 });
 
@@ -385,10 +396,10 @@ describe("a sync by an agent", () => {
     engine.on("planSynced", (payload) => told.push(payload));
     const sessionId = await start(1);
     edit(change);
-    const preview = await engine.syncPlan(sessionId, { preview: true, by: "agent" });
+    const preview = await engine.session(sessionId).syncPlan({ preview: true, by: "agent" });
     expect(preview).toMatchObject({ needsHost: true, changes: { takenAway } });
-    const { version } = await engine.getState(sessionId);
-    const refused = await failure(engine.syncPlan(sessionId, { by: "agent" }));
+    const { version } = await engine.session(sessionId).state();
+    const refused = await failure(engine.session(sessionId).syncPlan({ by: "agent" }));
     expect(refused).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringContaining("engine.syncPlan(") });
     // Changes of later phases are counted, not named.
     for (const { phase, name } of takenAway) {
@@ -396,10 +407,10 @@ describe("a sync by an agent", () => {
       else expect(refused.message).toMatch(/\d changes? of that kind in phases ahead/);
     }
     expect(refused.message).not.toMatch(/printer|colours|Round trips/);
-    expect((await engine.getState(sessionId)).version).toBe(version);
+    expect((await engine.session(sessionId).state()).version).toBe(version);
     expect(told).toEqual([]);
-    expect(await engine.syncPlan(sessionId, { preview: true })).toMatchObject({ needsHost: false });
-    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: true, needsHost: false });
+    expect(await engine.session(sessionId).syncPlan({ preview: true })).toMatchObject({ needsHost: false });
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({ changed: true, needsHost: false });
     expect(told).toMatchObject([{ by: "host", differences: { takenAway } }]);
   });
 
@@ -407,8 +418,10 @@ describe("a sync by an agent", () => {
     const { engine, start, edit } = makePlanned({ plan: TOLD });
     const sessionId = await start(1);
     edit(change);
-    expect(await engine.syncPlan(sessionId, { preview: true, by: "agent" })).toMatchObject({ needsHost: false });
-    expect(await engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({
+    expect(await engine.session(sessionId).syncPlan({ preview: true, by: "agent" })).toMatchObject({
+      needsHost: false,
+    });
+    expect(await engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({
       changed: true,
       changes: { takenAway: [] },
     });
@@ -418,13 +431,13 @@ describe("a sync by an agent", () => {
     const behind = makePlanned();
     const late = await behind.start(2);
     behind.edit((text) => text.replace(/- \[x\] \*\*Task 1\.3.*\n.*\n/, "").concat("- [ ] Is fast\n"));
-    expect(await behind.engine.syncPlan(late, { by: "agent" })).toMatchObject({
+    expect(await behind.engine.session(late).syncPlan({ by: "agent" })).toMatchObject({
       changes: { removed: [{ id: "1.3" }], takenAway: [] },
     });
     const free = makePlanned({ engine: { agentSync: "any" } });
     const sessionId = await free.start(1);
     free.edit((text) => text.replace("- [ ] All tests pass\n", ""));
-    expect(await free.engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({
+    expect(await free.engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({
       changes: { takenAway: [{ phase: 1, name: "All tests pass" }] },
     });
   });
@@ -436,13 +449,15 @@ describe("a sync by an agent", () => {
     const { engine, start, edit } = makePlanned({ plan: twice });
     const sessionId = await start(1);
     edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}${check("1.2", "by hand")}`);
-    expect(await engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({ changes: { takenAway: [] } });
+    expect(await engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({ changes: { takenAway: [] } });
     edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}${check("1.2", "by a script")}`);
-    expect((await failure(engine.syncPlan(sessionId, { by: "agent" }))).message).toContain(
+    expect((await failure(engine.session(sessionId).syncPlan({ by: "agent" }))).message).toContain(
       "lacks the criterion 'by hand'",
     );
     edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}`);
-    expect((await failure(engine.syncPlan(sessionId, { by: "agent" }))).message).toContain("'1.2 Check' is gone");
+    expect((await failure(engine.session(sessionId).syncPlan({ by: "agent" }))).message).toContain(
+      "'1.2 Check' is gone",
+    );
   });
 
   it("names ten of many removed things, and counts the others", async () => {
@@ -450,7 +465,7 @@ describe("a sync by an agent", () => {
     const { engine, start, edit } = makePlanned({ plan: PLAN.replace("- [ ] All tests pass\n", items) });
     const sessionId = await start(1);
     edit((text) => text.replace(items, "").replace("- [ ] Round trips\n", ""));
-    const { message } = await failure(engine.syncPlan(sessionId, { by: "agent" }));
+    const { message } = await failure(engine.session(sessionId).syncPlan({ by: "agent" }));
     expect(message).toMatch(/'Thing 10' is gone; 4 more in this phase; 1 change of that kind in phases ahead$/);
   });
 });
@@ -468,7 +483,7 @@ describe("changes of a plan", () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(0);
     edit(inFront);
-    const { changes } = await engine.syncPlan(sessionId, { preview: true });
+    const { changes } = await engine.session(sessionId).syncPlan({ preview: true });
     expect(changes).toMatchObject({
       added: [{ name: "Setup" }, { id: "1.1", name: "Install" }],
       moved: [
@@ -483,7 +498,7 @@ describe("changes of a plan", () => {
     const { engine, start, edit, pass } = makePlanned();
     const sessionId = await start(1);
     edit((text) => text.replace("**Task 1.3**", "**Task 1.9**"));
-    const { changes, changed } = await engine.syncPlan(sessionId);
+    const { changes, changed } = await engine.session(sessionId).syncPlan();
     expect(changed).toBe(true);
     expect(changes.other).toEqual([{ phase: 1, id: "1.9", name: "Write the docs", from: "task 1.3", to: "task 1.9" }]);
     expect(await pass(sessionId, 1)).toMatchObject({ passed: false, problems: [{ example: "1.9" }] });
@@ -494,11 +509,14 @@ describe("changes of a plan", () => {
     const sessionId = await start(2);
     const task = "- [ ] **Task 2.2**: Write the colours\n  - **Dependencies**: Task 2.1\n";
     edit((text) => text.replace(task, "").replace("- [x] **Task 1.1**", `${task}- [x] **Task 1.1**`));
-    expect((await engine.getPhase(sessionId)).plan?.changed).toBe("1 moved");
-    const { changed, changes } = await engine.syncPlan(sessionId);
+    expect((await engine.session(sessionId).phase()).plan?.changed).toBe("1 moved");
+    const { changed, changes } = await engine.session(sessionId).syncPlan();
     expect(changed).toBe(true);
     expect(changes.moved).toEqual([{ phase: 1, id: "2.2", name: "Write the colours", from: "phase 2", to: "here" }]);
-    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false, changes: { added: [{ behind: true }] } });
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({
+      changed: false,
+      changes: { added: [{ behind: true }] },
+    });
     expect(await pass(sessionId, 2, { ...claims[2], tasks_completed: ["2.1"] })).toMatchObject({ passed: true });
   });
 });
@@ -510,7 +528,7 @@ describe("attempts at a gate", () => {
     const sessionId = await made.start(2);
     await made.pass(sessionId, 2, {});
     await made.pass(sessionId, 2, {});
-    await made.engine.rollback(sessionId, { to: 1 });
+    await made.engine.session(sessionId).rollback(1);
     return { ...made, sessionId };
   }
   const CHECK = "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print";
@@ -522,23 +540,23 @@ describe("attempts at a gate", () => {
   ])("are not restored by an edit and a sync: %s", async (_, change, place) => {
     const { engine, sessionId, edit, again } = await exhausted();
     edit(change);
-    expect(await engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({ changed: true });
-    expect((await engine.getState(sessionId)).head.spent).toEqual([[place, 2]]);
+    expect(await engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({ changed: true });
+    expect((await engine.session(sessionId).state()).head.spent).toEqual([[place, 2]]);
     for (let phase = 1; phase < place; phase += 1) {
-      const { structure } = await engine.getState(sessionId);
+      const { structure } = await engine.session(sessionId).state();
       const ids = structure.phases[phase]?.tasks.map(({ plan }) => plan?.id);
-      await engine.completePhase(sessionId, { phase, evidence: { ...claims[1], tasks_completed: ids } });
+      await engine.session(sessionId).completePhase(phase, { ...claims[1], tasks_completed: ids });
     }
-    const refused = await failure(again().engine.completePhase(sessionId, { phase: place, evidence: {} }));
+    const refused = await failure(again().engine.session(sessionId).completePhase(place, {}));
     expect(refused.code).toBe("ATTEMPTS_EXHAUSTED");
-    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 
   it("are reset for a phase that is replaced by another one", async () => {
     const { engine, sessionId, edit } = await exhausted();
     edit((text) => text.replace(/### Phase 2.*/s, "### Phase 7: Other\n\n- [ ] **Task 7.1**: Something\n"));
-    await engine.syncPlan(sessionId);
-    expect((await engine.getState(sessionId)).head.spent).toEqual([]);
+    await engine.session(sessionId).syncPlan();
+    expect((await engine.session(sessionId).state()).head.spent).toEqual([]);
   });
 
   it("at the current phase move with it, and count for the phase in its place, too", async () => {
@@ -546,8 +564,8 @@ describe("attempts at a gate", () => {
     const sessionId = await start(2);
     await pass(sessionId, 2, {});
     edit((text) => text.replace("### Phase 2: Print", CHECK));
-    await engine.syncPlan(sessionId, { by: "agent" });
-    expect((await engine.getState(sessionId)).head.spent).toEqual([
+    await engine.session(sessionId).syncPlan({ by: "agent" });
+    expect((await engine.session(sessionId).state()).head.spent).toEqual([
       [2, 1],
       [3, 1],
     ]);
@@ -561,7 +579,10 @@ describe("phases with the same name", () => {
     const sessionId = await start(1);
     await pass(sessionId, 1, { tasks_completed: ["1.1"] });
     edit((text) => text.replace("Phase 2: Work", "Phase 2: Rest").replace(": Two", ": Two and more"));
-    expect((await engine.syncPlan(sessionId)).changes.renamed.map(({ to }) => to)).toEqual(["Rest", "Two and more"]);
+    expect((await engine.session(sessionId).syncPlan()).changes.renamed.map(({ to }) => to)).toEqual([
+      "Rest",
+      "Two and more",
+    ]);
   });
 });
 
@@ -571,7 +592,7 @@ describe("a migration of a session with a plan", () => {
     const sessionId = await start(2);
     edit((text) => text.replace("Write the printer", "Write a printer"));
     const newer = makePlanned({ engine: { storage, plans }, config: { tick_criteria: true } });
-    const state = await newer.engine.migrate(sessionId, { by: "ann" });
+    const state = await newer.engine.session(sessionId).migrate({ by: "ann" });
     expect(state.structure).toMatchObject({ dynamic: { tickCriteria: true }, plan: { path: PLAN_PATH } });
     expect(state.structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
     expect(state.completedPhases).toEqual([0, 1]);
@@ -581,16 +602,16 @@ describe("a migration of a session with a plan", () => {
     const { engine, start, storage, plans, pass } = makePlanned();
     const sessionId = await start(2);
     const other = makePlanned({ engine: { storage, plans }, phases: [0, 5] });
-    expect((await failure(other.engine.migrate(sessionId, { by: "ann" }))).code).toBe("NOT_ALLOWED");
+    expect((await failure(other.engine.session(sessionId).migrate({ by: "ann" }))).code).toBe("NOT_ALLOWED");
     const spec = defineWorkflow({
       ...{ type: "spec", revision: "1", name: "Spec", description: "Without a plan" },
       phases: [{ number: 0, name: "Only", content: "# Only" }],
     });
     const plain = makeEngine({ storage, plans }, [spec]);
-    const refused = await failure(plain.engine.migrate(sessionId, { by: "ann" }));
+    const refused = await failure(plain.engine.session(sessionId).migrate({ by: "ann" }));
     expect(refused).toMatchObject({ code: "NOT_ALLOWED", message: expect.stringContaining("reads no plans any more") });
     await pass(sessionId, 2);
-    expect((await failure(engine.migrate(sessionId, { by: "ann" }))).code).toBe("INVALID_TRANSITION");
+    expect((await failure(engine.session(sessionId).migrate({ by: "ann" }))).code).toBe("INVALID_TRANSITION");
   });
 });
 
@@ -609,9 +630,9 @@ describe("a plan with many changes", () => {
     const { engine, start, edit } = makePlanned({ engine: { parsers: { spec_tasks_parser: many } } });
     const sessionId = await start(0);
     edit((text) => text.replace("# Tasks", "# MANY tasks"));
-    const preview = await engine.syncPlan(sessionId, { preview: true });
+    const preview = await engine.session(sessionId).syncPlan({ preview: true });
     expect([preview.changes.added.length, preview.changes.count]).toEqual([150, 150]);
-    const { changes } = await engine.syncPlan(sessionId);
+    const { changes } = await engine.session(sessionId).syncPlan();
     expect([changes.added.length, changes.count, changes.counts.added]).toEqual([100, 150, 150]);
   });
 });

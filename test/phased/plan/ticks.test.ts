@@ -56,10 +56,10 @@ describe("a passed gate of a phase of a plan", () => {
     expect(answer).toMatchObject({ passed: true, ticks: { ticked: ["1.1", "1.2", "1.3"], unticked: [], missing: [] } });
     expect(tickedIn(text())).toEqual(ONE);
     expect(text().replaceAll("- [x]", "- [ ]")).toBe(PLAN);
-    expect((await engine.getState(sessionId)).head.due).toBeUndefined();
+    expect((await engine.session(sessionId).state()).head.due).toBeUndefined();
     await pass(sessionId, 2);
     expect(tickedIn(text())).toEqual([...ONE, ...TWO]);
-    expect((await engine.getState(sessionId)).head).toMatchObject({ status: "completed" });
+    expect((await engine.session(sessionId).state()).head).toMatchObject({ status: "completed" });
   });
 
   it("parses each version of the text once, and after a foreign edit anew", async () => {
@@ -68,7 +68,7 @@ describe("a passed gate of a phase of a plan", () => {
     const sessionId = await start(1);
     const parse = vi.spyOn(builtInParsers.spec_tasks_parser ?? expect.fail(), "parse");
     await pass(sessionId, 1, { tasks_completed: ["1.1"] });
-    await engine.getPhase(sessionId);
+    await engine.session(sessionId).phase();
     expect(parse.mock.calls.map(([read]) => read)).toEqual([plan.replace("[ ] **Task 1.1", "[x] **Task 1.1")]);
     parse.mockRestore();
     edit((now) => now.replace("### Phase 2: B\n", "### Phase 2: B\n\nWords.\n"));
@@ -85,19 +85,18 @@ describe("a passed gate of a phase of a plan", () => {
     const sessionId = await some.start(1);
     await some.pass(sessionId, 1, { tasks_completed: ["1.1"] });
     expect(tickedIn(some.text())).toEqual(["Good", "Better"]);
-    await some.again().engine.getState(sessionId);
+    await some.again().engine.session(sessionId).state();
   });
 
   it("does not tick optional tasks that were not claimed, nor those of other phases", async () => {
     const plan = "# Implementation Plan\n\n- [ ] 1. First\n\n- [ ]* 2. Second\n\n- [ ] 3. Third\n";
     const { engine, start, text } = makePlanned({ plan, config: { parser: "kiro" } });
     const sessionId = await start(1);
-    const { structure } = await engine.getState(sessionId);
+    const { structure } = await engine.session(sessionId).state();
     expect(structure.phases[1]?.gate).toMatchObject({ tasks: expect.arrayContaining([{ id: "2", optional: true }]) });
-    await engine.completePhase(sessionId, {
-      phase: structure.phases[1]?.number ?? 0,
-      evidence: { tasks_completed: ["1", "3", "9", ["2"], 2] },
-    });
+    await engine
+      .session(sessionId)
+      .completePhase(structure.phases[1]?.number ?? 0, { tasks_completed: ["1", "3", "9", ["2"], 2] });
     expect(text()).toBe("# Implementation Plan\n\n- [x] 1. First\n\n- [ ]* 2. Second\n\n- [x] 3. Third\n");
   });
 
@@ -207,7 +206,7 @@ describe("a passed gate of a phase of a plan", () => {
     edit(change);
     expect(await pass(sessionId, 1)).toMatchObject({ ticks });
     expect(tickedIn(text())).toEqual(lines);
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     expect(tickedIn(text())).toEqual([]);
   });
 
@@ -226,7 +225,7 @@ describe("a passed gate of a phase of a plan", () => {
     await pass(sessionId, 1);
     const parser: SourceParser = { parse: (text, file) => parsePlan(text, { file }) };
     const later = makeEngine({ content, storage, plans, parsers: { spec_tasks_parser: parser } });
-    expect((await later.engine.getState(sessionId)).head.due).toBeUndefined();
+    expect((await later.engine.session(sessionId).state()).head.due).toBeUndefined();
   });
 
   it("writes again if the file changed meanwhile, and keeps the other edit", async () => {
@@ -284,15 +283,17 @@ describe("a tick that cannot be written", () => {
       ticks: { ticked: [], pending: "the host could not read or write it" },
     });
     expect(told).toMatchObject([{ sessionId, path: PLAN_PATH, error: new Error("EROFS: read-only file system") }]);
-    const state = await engine.getState(sessionId);
+    const state = await engine.session(sessionId).state();
     expect(state).toMatchObject({
       head: { due: { tick: [[1, 1]] } },
       plan: { ticks: { pending: expect.any(String) } },
     });
     plans.fault = () => {};
-    expect((await again().engine.getPhase(sessionId)).plan?.ticks).toMatchObject({ ticked: ["1.1", "1.2", "1.3"] });
+    expect((await again().engine.session(sessionId).phase()).plan?.ticks).toMatchObject({
+      ticked: ["1.1", "1.2", "1.3"],
+    });
     expect(tickedIn(text())).toEqual(ONE);
-    expect((await engine.getState(sessionId)).plan).not.toHaveProperty("ticks");
+    expect((await engine.session(sessionId).state()).plan).not.toHaveProperty("ticks");
   });
 
   it.each([
@@ -305,7 +306,7 @@ describe("a tick that cannot be written", () => {
     memory.set(PLAN_PATH, left());
     if (inFolder !== "") memory.set(inFolder, PLAN);
     expect(await pass(sessionId, 1)).toMatchObject({ passed: true, ticks: { pending: expect.stringMatching(reason) } });
-    expect((await engine.getPhase(sessionId)).plan?.unreadable).toMatch(reason);
+    expect((await engine.session(sessionId).phase()).plan?.unreadable).toMatch(reason);
     if (inFolder !== "") expect(memory.get(inFolder)).toBe(PLAN);
   });
 
@@ -326,7 +327,11 @@ describe("a tick that cannot be written", () => {
     plans.fault = () => {};
     expect((await failure(pass(sessionId, 1))).code).toBe("PHASE_ALREADY_COMPLETED");
     expect(tickedIn(text())).toEqual(ONE);
-    expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual(["completed", "completed", "active"]);
+    expect((await engine.session(sessionId).history()).map(({ status }) => status)).toEqual([
+      "completed",
+      "completed",
+      "active",
+    ]);
   });
 
   it("is no longer due if the session is deleted", async () => {
@@ -335,7 +340,7 @@ describe("a tick that cannot be written", () => {
     plans.fault = offline;
     await pass(sessionId, 1);
     plans.fault = () => {};
-    await engine.deleteSession(sessionId);
+    await engine.session(sessionId).delete();
     expect(text()).toBe(PLAN);
   });
 
@@ -357,9 +362,9 @@ describe("a crash between the commit and the write of the file", () => {
     // The process ends after the commit: nothing of the plan is read or written.
     const dying = makeEngine({ storage, content });
     const request = { phase: 1, evidence: claims[1], idempotencyKey: "once" };
-    await dying.engine.completePhase(sessionId, request);
+    await dying.engine.session(sessionId).completePhase(request.phase, request.evidence);
     expect(text()).toBe(PLAN);
-    const answer = await again().engine.completePhase(sessionId, request);
+    const answer = await again().engine.session(sessionId).completePhase(request.phase, request.evidence);
     expect(answer).toMatchObject({ passed: true, replayed: true, ticks: { ticked: ["1.1", "1.2", "1.3"] } });
     expect(tickedIn(text())).toEqual(ONE);
     expect(plans.reads).toBeGreaterThan(0);
@@ -380,7 +385,7 @@ describe("a crash between the commit and the write of the file", () => {
     const written = text();
     expect(tickedIn(written)).toEqual(ONE);
     plans.replace = () => Promise.reject(new Error("written twice"));
-    expect((await engine.getState(sessionId)).head.due).toBeUndefined();
+    expect((await engine.session(sessionId).state()).head.due).toBeUndefined();
     expect(text()).toBe(written);
   });
 
@@ -391,7 +396,7 @@ describe("a crash between the commit and the write of the file", () => {
     await pass(sessionId, 1);
     await pass(sessionId, 2);
     plans.fault = () => {};
-    expect((await engine.getState(sessionId)).plan?.ticks?.ticked).toEqual(["1.1", "1.2", "1.3", "2.1", "2.2"]);
+    expect((await engine.session(sessionId).state()).plan?.ticks?.ticked).toEqual(["1.1", "1.2", "1.3", "2.1", "2.2"]);
     expect(tickedIn(text())).toEqual([...ONE, ...TWO]);
   });
 });
@@ -401,7 +406,7 @@ describe("a rollback", () => {
     const { engine, start, edit, text, pass } = makePlanned();
     const sessionId = await start(2);
     edit((now) => now.replace("- [ ] **Task 2.2**", "- [x] **Task 2.2**"));
-    const back = await engine.rollback(sessionId, { to: 1 });
+    const back = await engine.session(sessionId).rollback(1);
     expect(back.phase.plan?.ticks).toMatchObject({ unticked: ["1.1", "1.2", "1.3"], ticked: [] });
     expect(tickedIn(text())).toEqual([TWO[1]]);
     await pass(sessionId, 1);
@@ -415,16 +420,16 @@ describe("a rollback", () => {
     edit((now) => now.replace("- [ ] **Task 1.1**", "- [X] **Task 1.1**"));
     await pass(other, 1);
     await pass(sessionId, 1);
-    expect((await engine.rollback(sessionId, { to: 1 })).phase.plan?.ticks).toMatchObject({ unticked: [] });
+    expect((await engine.session(sessionId).rollback(1)).phase.plan?.ticks).toMatchObject({ unticked: [] });
     expect(tickedIn(text())).toEqual(ONE);
-    await engine.rollback(other, { to: 1 });
+    await engine.session(other).rollback(1);
     expect(tickedIn(text())).toEqual([ONE[0]]);
     // A removed tick has no owner: whoever ticks the task next keeps the tick.
     edit((now) => now.replace("- [ ] **Task 1.2**", "- [x] **Task 1.2**"));
     await pass(other, 1);
-    await engine.rollback(other, { to: 1 });
+    await engine.session(other).rollback(1);
     expect(tickedIn(text())).toEqual(ONE.slice(0, 2));
-    expect(await engine.audit(other)).toMatchObject({ intact: true });
+    expect(await engine.session(other).audit()).toMatchObject({ intact: true });
   });
 
   it("keeps the boxes of the validation gate that were ticked before, also where the gate was edited", async () => {
@@ -434,7 +439,7 @@ describe("a rollback", () => {
     await pass(sessionId, 1);
     edit((now) => now.replace("- [x] All tests pass\n", "- [ ] Nobody waits\n- [x] All tests pass\n"));
     expect(tickedIn(text())).toEqual(ONE);
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     expect(tickedIn(text())).toEqual([GATE[1]]);
     edit((now) => now.replace("- [ ] All tests pass\n", ""));
     await pass(sessionId, 1);
@@ -446,9 +451,9 @@ describe("a rollback", () => {
     const { engine, start, text } = makePlanned({ plan: twice });
     const claimed = { ...claims[1], validation_gate: { 1: true, 2: true, 3: true } };
     const sessionId = await start(1);
-    expect(await engine.completePhase(sessionId, { phase: 1, evidence: claimed })).toMatchObject({ passed: true });
+    expect(await engine.session(sessionId).completePhase(1, claimed)).toMatchObject({ passed: true });
     expect(tickedIn(text())).toEqual([...ONE.slice(0, 3), "All tests pass", "All tests pass"]);
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     expect(tickedIn(text())).toEqual([]);
   });
 
@@ -458,10 +463,10 @@ describe("a rollback", () => {
     await pass(sessionId, 1, { tasks_completed: ["1.1", "1.2"] });
     expect(tickedIn(text())).toEqual(["Task 1.1: One", "Task 1.2: Two"]);
     plans.fault = offline;
-    await engine.rollback(sessionId, { to: 1 });
+    await engine.session(sessionId).rollback(1);
     await pass(sessionId, 1, { tasks_completed: ["1.1"] });
     plans.fault = () => {};
-    expect((await engine.getState(sessionId)).plan?.ticks).toMatchObject({ ticked: ["1.1"], unticked: ["1.2"] });
+    expect((await engine.session(sessionId).state()).plan?.ticks).toMatchObject({ ticked: ["1.1"], unticked: ["1.2"] });
     expect(tickedIn(text())).toEqual(["Task 1.1: One"]);
   });
 });
@@ -470,7 +475,7 @@ it("shows the state of the task itself, not of another task that now has its id"
   const { engine, start, edit } = makePlanned();
   const sessionId = await start(1);
   edit((now) => inFront(now, "x"));
-  const { plan } = await engine.getPhase(sessionId);
+  const { plan } = await engine.session(sessionId).phase();
   expect(plan?.tasks.map(({ id, state, ready }) => [id, state, ready])).toEqual([
     ["1.1", "pending", true],
     ["1.2", "pending", false],
@@ -482,8 +487,8 @@ it("removes no tick of another task after numbers have moved and a sync", async 
   const { engine, start, edit, text } = makePlanned();
   const sessionId = await start(2);
   edit((now) => inFront(now, "x"));
-  await engine.syncPlan(sessionId);
-  await engine.rollback(sessionId, { to: 1 });
+  await engine.session(sessionId).syncPlan();
+  await engine.session(sessionId).rollback(1);
   expect(tickedIn(text())).toEqual(["Task 1.1: Install", "Task 1.2: Configure"]);
 });
 
@@ -495,7 +500,7 @@ describe("two engines on one storage", () => {
     await pass(sessionId, 1);
     plans.fault = () => {};
     const engines = [engine, again().engine, again().engine];
-    await Promise.all(engines.map((one) => one.getPhase(sessionId)));
+    await Promise.all(engines.map((one) => one.session(sessionId).phase()));
     expect(tickedIn(text())).toEqual(ONE);
     const events: string[] = [];
     for await (const { body } of storage.log(sessionId)) events.push(...(body.match(/plan_ticked/g) ?? []));
@@ -509,14 +514,14 @@ describe("two engines on one storage", () => {
     plans.replace = async (path, hash, next) => {
       plans.replace = (...args) => memory.replace(...args);
       // Between reading and writing, the other engine rolls back, and has nothing to remove yet.
-      late = again().engine.rollback(sessionId, { to: 1 });
+      late = again().engine.session(sessionId).rollback(1);
       await late;
       return memory.replace(path, hash, next);
     };
     await pass(sessionId, 1);
     expect(late).toBeDefined();
     expect(tickedIn(text())).toEqual([]);
-    expect((await engine.getState(sessionId)).head).toMatchObject({ phase: 1, due: undefined });
+    expect((await engine.session(sessionId).state()).head).toMatchObject({ phase: 1, due: undefined });
   });
 
   it("agree if one rolls back and passes again with fewer tasks while the other writes", async () => {
@@ -526,14 +531,14 @@ describe("two engines on one storage", () => {
     const other = makeEngine({ storage, content, parsers: withOptional.engine.parsers }).engine;
     plans.replace = async (path, hash, next) => {
       plans.replace = (...args) => memory.replace(...args);
-      await other.rollback(sessionId, { to: 1 });
-      await other.completePhase(sessionId, { phase: 1, evidence: { tasks_completed: ["1.1"] } });
+      await other.session(sessionId).rollback(1);
+      await other.session(sessionId).completePhase(1, { tasks_completed: ["1.1"] });
       return memory.replace(path, hash, next);
     };
     const answer = await pass(sessionId, 1, { tasks_completed: ["1.1", "1.2"] });
     expect(answer).toMatchObject({ ticks: { ticked: ["1.1"], unticked: ["1.2"] } });
     expect(tickedIn(text())).toEqual(["Task 1.1: One"]);
-    expect((await engine.getState(sessionId)).head).toMatchObject({ phase: 2, due: undefined });
+    expect((await engine.session(sessionId).state()).head).toMatchObject({ phase: 2, due: undefined });
   });
 
   it("lose no tick in many rounds", async () => {
@@ -542,8 +547,12 @@ describe("two engines on one storage", () => {
     const other = again().engine;
     for (let round = 0; round < 5; round += 1) {
       await pass(sessionId, 1);
-      await Promise.all([other.rollback(sessionId, { to: 1 }), engine.getState(sessionId), other.getPhase(sessionId)]);
-      await other.getState(sessionId);
+      await Promise.all([
+        other.session(sessionId).rollback(1),
+        engine.session(sessionId).state(),
+        other.session(sessionId).phase(),
+      ]);
+      await other.session(sessionId).state();
       expect(tickedIn(text())).toEqual([]);
     }
   });

@@ -20,7 +20,7 @@ export const garden: RoutedDefinition = {
 export function request(parts: Partial<DecisionRequest> = {}): DecisionRequest {
   return {
     operation: "advance",
-    instanceId: "garden-1",
+    sessionId: "garden-1",
     workflow: garden,
     allowed: ["Dig", "Sow", "Water", "FINISH"],
     currentStep: "Dig",

@@ -10,8 +10,8 @@ import { DONE, routed, Script } from "./garden.js";
 async function started(...moves: ConstructorParameters<typeof Script>) {
   const decider = new Script(...moves);
   const made = routed(decider);
-  const { instanceId } = await made.engine.start({ workflow: "GARDEN", context: { bed: "north" } });
-  return { ...made, decider, id: instanceId };
+  const { sessionId } = await made.engine.start({ workflow: "GARDEN", context: { bed: "north" } });
+  return { ...made, decider, id: sessionId };
 }
 
 describe("a routed workflow", () => {
@@ -30,33 +30,33 @@ describe("a routed workflow", () => {
 
   it("follows the decider, and completes at the end", async () => {
     const { engine, id } = await started("Water", "Sow", "FINISH");
-    expect((await engine.advance(id, DONE)).nextStep).toEqual({ name: "Water", instructions: "Water them." });
-    expect((await engine.advance(id, DONE)).nextStep.name).toBe("Sow");
-    const end = await engine.advance(id, DONE);
+    expect((await engine.session(id).advance(DONE)).nextStep).toEqual({ name: "Water", instructions: "Water them." });
+    expect((await engine.session(id).advance(DONE)).nextStep.name).toBe("Sow");
+    const end = await engine.session(id).advance(DONE);
     expect(end).toMatchObject({ status: "COMPLETED", currentStep: "FINISH", nextStep: { name: "FINISH" } });
     expect(end.completedAt).toBeDefined();
-    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true });
   });
 
   it("does not read again what this process has written", async () => {
     const storage = new MemoryStorage();
     const log = vi.spyOn(storage, "log");
     const { engine } = routed(new Script("Water", "Sow"), { storage });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE);
-    expect(await engine.advance(instanceId, DONE)).toMatchObject({ currentStep: "Sow" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance(DONE);
+    expect(await engine.session(sessionId).advance(DONE)).toMatchObject({ currentStep: "Sow" });
     expect(log).not.toHaveBeenCalled();
   });
 
   it("refuses a step that is no text, whatever its keys", async () => {
     const { engine, id } = await started();
     const report = { status: "success", step_id: { toString: "Dig" } };
-    await expect(engine.advance(id, { report })).rejects.toMatchObject({ code: "STEP_NOT_CURRENT" });
+    await expect(engine.session(id).advance({ report })).rejects.toMatchObject({ code: "STEP_NOT_CURRENT" });
   });
 
   it("merges the client's updates before the decider runs, and the decider's updates after", async () => {
     const { engine, id, decider } = await started({ nextStep: "Sow", contextUpdates: { depth: 30, soil: "clay" } });
-    const next = await engine.advance(id, { ...DONE, contextUpdates: { depth: 20 } });
+    const next = await engine.session(id).advance({ ...DONE, contextUpdates: { depth: 20 } });
     expect(decider.requests[0]?.context).toEqual({ bed: "north", depth: 20 });
     expect(next.context).toEqual({ bed: "north", depth: 30, soil: "clay" });
   });
@@ -64,7 +64,7 @@ describe("a routed workflow", () => {
   it("passes report, allowed steps and the last entries to the decider, newest last", async () => {
     const { engine, id, decider } = await started("Sow", "Water", "Sow", "Sow", "Sow", "Sow", "FINISH");
     for (let turn = 0; turn < 7; turn += 1)
-      await engine.advance(id, { report: { status: `turn ${turn}`, extra: turn } });
+      await engine.session(id).advance({ report: { status: `turn ${turn}`, extra: turn } });
     const last = decider.requests[6];
     expect(last).toMatchObject({
       operation: "advance",
@@ -90,15 +90,15 @@ describe("a routed workflow", () => {
       ],
     });
     const { engine } = routed(decider, { workflows: routedWorkflows(twice) });
-    const { instanceId } = await engine.start({ workflow: "TWICE" });
-    await engine.advance(instanceId, DONE);
+    const { sessionId } = await engine.start({ workflow: "TWICE" });
+    await engine.session(sessionId).advance(DONE);
     expect(decider.requests[0]?.allowed).toEqual(["b", "FINISH"]);
   });
 
   it("accepts a name that differs in case and punctuation, and records it", async () => {
     const { engine, id } = await started("  wa_TER ");
-    expect((await engine.advance(id, DONE)).nextStep.name).toBe("Water");
-    expect((await engine.history(id))[0]?.decision?.notes).toEqual(['"  wa_TER " was taken for Water']);
+    expect((await engine.session(id).advance(DONE)).nextStep.name).toBe("Water");
+    expect((await engine.session(id).history())[0]?.decision?.notes).toEqual(['"  wa_TER " was taken for Water']);
   });
 
   describe("whose steps have similar names", () => {
@@ -115,7 +115,7 @@ describe("a routed workflow", () => {
     async function reading(...moves: ConstructorParameters<typeof Script>) {
       const decider = new Script(...moves);
       const { engine } = routed(decider, { workflows: routedWorkflows(workflow) });
-      const { instanceId: id } = await engine.start({ workflow: "CHECKS" });
+      const { sessionId: id } = await engine.start({ workflow: "CHECKS" });
       return { engine, decider, id };
     }
 
@@ -123,7 +123,7 @@ describe("a routed workflow", () => {
       const { engine, id } = await reading("C++", "C#", "Finish", "FINISH");
       const found: unknown[] = [];
       for (let turn = 0; turn < 4; turn += 1) {
-        const { currentStep, status } = await engine.advance(id, DONE);
+        const { currentStep, status } = await engine.session(id).advance(DONE);
         found.push([currentStep, status]);
       }
       expect(found).toEqual([
@@ -141,19 +141,19 @@ describe("a routed workflow", () => {
       ["C#", '"C#" is no step that may follow'],
     ])("asks again after %s", async (answer, problem) => {
       const { engine, id, decider } = await reading(answer, "C++");
-      expect((await engine.advance(id, DONE)).currentStep).toBe("C++");
+      expect((await engine.session(id).advance(DONE)).currentStep).toBe("C++");
       expect(decider.requests[1]?.problem).toContain(problem);
     });
 
     it("takes no report on another of them", async () => {
       const { engine, id } = await reading("C++", "C#");
-      await engine.advance(id, DONE);
+      await engine.session(id).advance(DONE);
       for (const wrong of ["C#", "c"]) {
         const report = { status: "success", step_id: wrong };
-        await expect(engine.advance(id, { report })).rejects.toMatchObject({ code: "STEP_NOT_CURRENT" });
+        await expect(engine.session(id).advance({ report })).rejects.toMatchObject({ code: "STEP_NOT_CURRENT" });
       }
       const report = { status: "success", step_id: "C++" };
-      expect((await engine.advance(id, { report })).currentStep).toBe("C#");
+      expect((await engine.session(id).advance({ report })).currentStep).toBe("C#");
     });
   });
 
@@ -162,10 +162,10 @@ describe("a routed workflow", () => {
     const index = texts["GARDEN/index.md"]?.replace("[Water]", "[Give Them Water]") ?? "";
     const workflows = new RoutedFolders({ source: new FolderOfTexts({ ...texts, "GARDEN/index.md": index }) });
     const { engine } = routed(new Script("water", "steps/sow.md"), { workflows });
-    const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
-    expect((await engine.advance(id, DONE)).currentStep).toBe("Give Them Water");
-    expect((await engine.advance(id, DONE)).currentStep).toBe("Sow");
-    expect((await engine.history(id))[0]?.decision?.notes).toEqual(['"water" was taken for Give Them Water']);
+    const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
+    expect((await engine.session(id).advance(DONE)).currentStep).toBe("Give Them Water");
+    expect((await engine.session(id).advance(DONE)).currentStep).toBe("Sow");
+    expect((await engine.session(id).history())[0]?.decision?.notes).toEqual(['"water" was taken for Give Them Water']);
   });
 
   it.each([
@@ -179,17 +179,17 @@ describe("a routed workflow", () => {
     ["updates that are not plain JSON", { nextStep: "Sow", contextUpdates: { depth: Number.NaN } }, "updated_context"],
   ] as const)("asks again after %s, with the problem", async (_, wrong, problem) => {
     const { engine, id, decider } = await started(wrong, "Sow");
-    expect((await engine.advance(id, DONE)).nextStep.name).toBe("Sow");
+    expect((await engine.session(id).advance(DONE)).nextStep.name).toBe("Sow");
     expect(decider.requests[1]?.problem).toContain(problem);
   });
 
   it("fails after two unusable answers; report and context are kept, and retry continues", async () => {
     const { engine, id, decider } = await started("Weed", "Weed", "Sow");
-    await expect(engine.advance(id, { ...DONE, contextUpdates: { depth: 20 } })).rejects.toMatchObject({
+    await expect(engine.session(id).advance({ ...DONE, contextUpdates: { depth: 20 } })).rejects.toMatchObject({
       code: "DECIDER_FAILED",
       details: { reason: "invalid_response" },
     });
-    const failed = await engine.status(id);
+    const failed = await engine.session(id).state();
     expect(failed).toMatchObject({
       status: "FAILED",
       currentStep: "Dig",
@@ -197,18 +197,21 @@ describe("a routed workflow", () => {
       allowed: ["retry", "delete"],
     });
     expect(failed.completedAt).toBeDefined();
-    const answered = await engine.advance(id, DONE);
+    const answered = await engine.session(id).advance(DONE);
     expect(answered).toMatchObject({ status: "FAILED", version: failed.version });
-    const next = await engine.retry(id);
+    const next = await engine.session(id).retry();
     expect(next).toMatchObject({ status: "RUNNING", nextStep: { name: "Sow" } });
     expect(decider.requests[2]).toMatchObject({ report: { status: "success" }, context: { depth: 20 } });
   });
 
   it("treats an error of the decider as a failure, and hides the error from agents", async () => {
     const { engine, id } = await started(new Error("key AIza-secret"));
-    const error = await engine.advance(id, DONE).catch((thrown: unknown) => thrown);
+    const error = await engine
+      .session(id)
+      .advance(DONE)
+      .catch((thrown: unknown) => thrown);
     expect(isPhasegateError(error, "DECIDER_FAILED") && error.message).toBe("the decider failed");
-    expect(JSON.stringify(await engine.history(id))).not.toContain("secret");
+    expect(JSON.stringify(await engine.session(id).history())).not.toContain("secret");
   });
 
   it("keeps the reason of a decider's own error", async () => {
@@ -217,8 +220,8 @@ describe("a routed workflow", () => {
       details: { reason: "timeout", retryable: true },
     });
     const { engine, id } = await started(timeout);
-    await expect(engine.advance(id, DONE)).rejects.toMatchObject({ details: { reason: "timeout" } });
-    expect((await engine.status(id)).reason).toBe("no answer after 1 s");
+    await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({ details: { reason: "timeout" } });
+    expect((await engine.session(id).state()).reason).toBe("no answer after 1 s");
   });
 
   it("aborts a decider at the deadline", async () => {
@@ -230,8 +233,8 @@ describe("a routed workflow", () => {
       return new Promise(() => {});
     });
     const { engine } = routed(decider, { limits: { deciderDeadlineMs: 30 } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ details: { reason: "timeout" } });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await expect(engine.session(sessionId).advance(DONE)).rejects.toMatchObject({ details: { reason: "timeout" } });
     expect(aborted).toBe(true);
   });
 
@@ -244,7 +247,7 @@ describe("a routed workflow", () => {
     ["running", "Sow", "RUNNING", "Sow"],
   ])("follows the suggestion %s with %s", async (statusSuggestion, nextStep, status, current) => {
     const { engine, id } = await started({ nextStep, statusSuggestion, reasoning: "why not" });
-    const answer = await engine.advance(id, DONE);
+    const answer = await engine.session(id).advance(DONE);
     expect(answer).toMatchObject({ status, currentStep: current, reasoning: "why not" });
     // What is over has no next step.
     if (status === "COMPLETED") expect(answer.nextStep).toEqual({ name: "FINISH", instructions: "Workflow complete." });
@@ -255,12 +258,14 @@ describe("a repeated call", () => {
   it("with the same key returns the first answer, without asking the decider", async () => {
     const { engine, id, decider } = await started("Sow", "Water");
     const keyed = { ...DONE, idempotencyKey: "k1" };
-    const first = await engine.advance(id, keyed);
-    await engine.advance(id, DONE);
-    const again = await engine.advance(id, keyed);
+    const first = await engine.session(id).advance(keyed);
+    await engine.session(id).advance(DONE);
+    const again = await engine.session(id).advance(keyed);
     expect(again).toMatchObject({ replayed: true, nextStep: first.nextStep, version: first.version });
     expect(decider.requests).toHaveLength(2);
-    await expect(engine.advance(id, { report: { status: "failure" }, idempotencyKey: "k1" })).rejects.toMatchObject({
+    await expect(
+      engine.session(id).advance({ report: { status: "failure" }, idempotencyKey: "k1" }),
+    ).rejects.toMatchObject({
       code: "IDEMPOTENCY_KEY_REUSED",
     });
   });
@@ -269,7 +274,7 @@ describe("a repeated call", () => {
     const { engine } = await started();
     const request = { workflow: "GARDEN", idempotencyKey: "s1" };
     const [one, other] = [await engine.start(request), await engine.start(request)];
-    expect(other).toMatchObject({ instanceId: one.instanceId, replayed: true });
+    expect(other).toMatchObject({ sessionId: one.sessionId, replayed: true });
   });
 });
 
@@ -277,8 +282,8 @@ describe("two concurrent callers", () => {
   it("with different reports: one is accepted, the other gets a conflict with the current step", async () => {
     const { engine, id, decider } = await started("Sow");
     const [one, other] = await Promise.allSettled([
-      engine.advance(id, DONE),
-      engine.advance(id, { report: { status: "failure" } }),
+      engine.session(id).advance(DONE),
+      engine.session(id).advance({ report: { status: "failure" } }),
     ]);
     expect(one).toMatchObject({ status: "fulfilled", value: { nextStep: { name: "Sow" } } });
     expect(other).toMatchObject({ status: "rejected", reason: { code: "CONFLICT" } });
@@ -289,30 +294,30 @@ describe("two concurrent callers", () => {
   it("with the same report and a key each are remembered both", async () => {
     const { engine, id, decider } = await started("Sow", "Water");
     const calls = ["k1", "k2"].map((idempotencyKey) => ({ ...DONE, idempotencyKey }));
-    const answers = await Promise.all(calls.map((call) => engine.advance(id, call)));
+    const answers = await Promise.all(calls.map((call) => engine.session(id).advance(call)));
     expect(answers.map(({ currentStep }) => currentStep)).toEqual(["Sow", "Sow"]);
     for (const call of calls) {
-      expect(await engine.advance(id, call)).toMatchObject({ currentStep: "Sow", replayed: true });
+      expect(await engine.session(id).advance(call)).toMatchObject({ currentStep: "Sow", replayed: true });
     }
     expect(decider.requests).toHaveLength(1);
-    expect((await engine.history(id)).map(({ determinedNextStep }) => determinedNextStep)).toEqual(["Sow"]);
-    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    expect((await engine.session(id).history()).map(({ determinedNextStep }) => determinedNextStep)).toEqual(["Sow"]);
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true });
     // Without a key it is a report on the next step.
-    expect((await engine.advance(id, DONE)).currentStep).toBe("Water");
+    expect((await engine.session(id).advance(DONE)).currentStep).toBe("Water");
   });
 
   it("with the same report are remembered both if the decider has failed", async () => {
     const { engine, id } = await started(new Error("down"), "Sow", "Water");
     const calls = ["k1", "k2"].map((idempotencyKey) => ({ ...DONE, idempotencyKey }));
-    await expect(engine.advance(id, calls[0] ?? DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
-    expect(await engine.advance(id, calls[1] ?? DONE)).toMatchObject({ status: "FAILED", replayed: true });
-    expect((await engine.retry(id)).currentStep).toBe("Sow");
-    for (const call of calls) expect((await engine.advance(id, call)).currentStep).toBe("Sow");
+    await expect(engine.session(id).advance(calls[0] ?? DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
+    expect(await engine.session(id).advance(calls[1] ?? DONE)).toMatchObject({ status: "FAILED", replayed: true });
+    expect((await engine.session(id).retry()).currentStep).toBe("Sow");
+    for (const call of calls) expect((await engine.session(id).advance(call)).currentStep).toBe("Sow");
   });
 
   it("with the same report get the same answer", async () => {
     const { engine, id, decider } = await started("Sow");
-    const both = await Promise.all([engine.advance(id, DONE), engine.advance(id, DONE)]);
+    const both = await Promise.all([engine.session(id).advance(DONE), engine.session(id).advance(DONE)]);
     expect(both.map(({ nextStep }) => nextStep.name)).toEqual(["Sow", "Sow"]);
     expect(decider.requests).toHaveLength(1);
   });
@@ -321,15 +326,18 @@ describe("two concurrent callers", () => {
 describe("a crash between report and decision", () => {
   async function crashed() {
     const { storage, id, engine } = await started(() => new Promise(() => {}));
-    abandon(engine.advance(id, { report: { status: "success", message: "dug" }, contextUpdates: { depth: 20 } }));
-    while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+    abandon(
+      engine.session(id).advance({ report: { status: "success", message: "dug" }, contextUpdates: { depth: 20 } }),
+    );
+    while ((await engine.session(id).state()).pending === undefined)
+      await new Promise((resolve) => setTimeout(resolve, 1));
     const decider = new Script("Sow");
     return { ...routed(decider, { storage }), decider, id };
   }
 
   it("is followed by the same report, which continues", async () => {
     const { engine, decider, id } = await crashed();
-    const next = await engine.advance(id, {
+    const next = await engine.session(id).advance({
       report: { status: "success", message: "dug" },
       contextUpdates: { depth: 20 },
     });
@@ -339,18 +347,18 @@ describe("a crash between report and decision", () => {
 
   it("is followed by another report, which continues the first and is refused", async () => {
     const { engine, decider, id } = await crashed();
-    await expect(engine.advance(id, DONE)).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(decider.requests[0]?.report).toMatchObject({ message: "dug" });
-    expect((await engine.status(id)).currentStep).toBe("Sow");
+    expect((await engine.session(id).state()).currentStep).toBe("Sow");
   });
 
   it("is followed by a resuming client, whose report is a separate entry", async () => {
     const { engine, decider, id } = await crashed();
-    const next = await engine.resume(id, { assumedStep: "Dig", report: { status: "resuming" } });
+    const next = await engine.session(id).resume({ assumedStep: "Dig", report: { status: "resuming" } });
     expect(next.nextStep.name).toBe("Sow");
     expect(decider.requests[0]).toMatchObject({ operation: "resume", assumedStep: "Dig", currentStep: "Dig" });
     expect(decider.requests[0]?.history).toMatchObject([{ report: { message: "dug" } }]);
-    const entries = await engine.history(id);
+    const entries = await engine.session(id).history();
     expect(entries.map(({ outcomeStatus }) => outcomeStatus)).toEqual(["success", "RESUMING"]);
   });
 });

@@ -12,7 +12,7 @@ const DUG = { report: { status: "success", details: { depth: 20 } } } as const;
 async function started(moves: readonly Move[], options: Partial<RoutedEngineOptions> = {}) {
   const decider = new Script(...moves);
   const made = routed(decider, options);
-  const { instanceId: id } = await made.engine.start({ workflow: "GARDEN" });
+  const { sessionId: id } = await made.engine.start({ workflow: "GARDEN" });
   return { ...made, decider, id };
 }
 
@@ -70,7 +70,7 @@ describe("a report that its caller follows", () => {
         return new Promise(() => {});
       },
     ]);
-    expect(await failure(engine.advance(id, { ...DONE, signal: controller.signal }))).toMatchObject({
+    expect(await failure(engine.session(id).advance({ ...DONE, signal: controller.signal }))).toMatchObject({
       code: "CANCELLED",
     });
   });
@@ -82,7 +82,7 @@ describe("a report that its caller follows", () => {
   it("tells when each check begins and ends, and when the decider is asked", async () => {
     const { engine, id } = await started(["Sow"], { workflows, verifiers: { bed: quick } });
     const seen: unknown[] = [];
-    await engine.advance(id, { ...DUG, onCheck: (check) => seen.push(check), onAsk: () => seen.push("asked") });
+    await engine.session(id).advance({ ...DUG, onCheck: (check) => seen.push(check), onAsk: () => seen.push("asked") });
     expect(seen).toEqual([
       { verifier: "bed", field: undefined, done: 0, total: 1 },
       { verifier: "bed", field: undefined, ok: true, done: 1, total: 1 },
@@ -99,18 +99,18 @@ describe("a report that its caller follows", () => {
     const call = { ...DUG, assumedStep: "Dig", idempotencyKey: "once", signal: client.signal };
     expect(await failure(engine[operation](id, call))).toMatchObject({ code: "CANCELLED", details: { operation } });
     expect({ ...seen, errors, asked: decider.requests }).toEqual({ begun: 1, stopped: 1, errors: [], asked: [] });
-    expect(await engine.status(id)).toMatchObject({ status: "RUNNING", version: 1 });
+    expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", version: 1 });
   });
 
   it("writes nothing if its caller has ended it before, and can be made again with the same key", async () => {
     const { engine, id } = await started(["Sow"], { workflows, verifiers: { bed: quick } });
     const call = { ...DUG, idempotencyKey: "once" };
     const signal = AbortSignal.abort();
-    expect(await failure(engine.advance(id, { ...call, signal }))).toMatchObject({ code: "CANCELLED" });
-    expect(await engine.status(id)).toMatchObject({ version: 1 });
-    expect(await engine.advance(id, call)).toMatchObject({ currentStep: "Sow", replayed: false });
+    expect(await failure(engine.session(id).advance({ ...call, signal }))).toMatchObject({ code: "CANCELLED" });
+    expect(await engine.session(id).state()).toMatchObject({ version: 1 });
+    expect(await engine.session(id).advance(call)).toMatchObject({ currentStep: "Sow", replayed: false });
     // Once the decision is written, the signal has no effect.
-    expect(await engine.advance(id, { ...call, signal })).toMatchObject({ currentStep: "Sow", replayed: true });
+    expect(await engine.session(id).advance({ ...call, signal })).toMatchObject({ currentStep: "Sow", replayed: true });
   });
 });
 
@@ -122,18 +122,18 @@ describe("a call that waits for the decider", () => {
     engine.on("internalError", (error) => errors.push(error));
     const client = caller();
     const call = { ...DONE, contextUpdates: { depth: 20 }, idempotencyKey: "once" };
-    const ended = failure(engine.advance(id, { ...call, ...followed(client) }));
+    const ended = failure(engine.session(id).advance({ ...call, ...followed(client) }));
     await until(() => seen.begun === 1);
     client.abort();
     expect(await ended).toMatchObject({ code: "CANCELLED", details: { operation: "advance", sessionId: id } });
     expect(seen.stopped).toBe(1);
     expect(errors).toEqual([]);
     const pending = { status: "RUNNING", currentStep: "Dig", version: 2, pending: { operation: "advance" } };
-    expect(await engine.status(id)).toMatchObject({ ...pending, context: { depth: 20 } });
-    expect(await engine.advance(id, call)).toMatchObject({ currentStep: "Sow", replayed: true });
+    expect(await engine.session(id).state()).toMatchObject({ ...pending, context: { depth: 20 } });
+    expect(await engine.session(id).advance(call)).toMatchObject({ currentStep: "Sow", replayed: true });
     expect(decider.requests.at(-1)).toMatchObject({ report: { status: "success" }, context: { depth: 20 } });
-    expect((await engine.history(id)).map(({ outcomeStatus }) => outcomeStatus)).toEqual(["success"]);
-    expect(await engine.audit(id)).toMatchObject({ intact: true, versions: 3 });
+    expect((await engine.session(id).history()).map(({ outcomeStatus }) => outcomeStatus)).toEqual(["success"]);
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true, versions: 3 });
   });
 
   it("is ended while a decider works that ignores its signal, or answers to it", async () => {
@@ -144,11 +144,11 @@ describe("a call that waits for the decider", () => {
     ]) {
       const { engine, id, decider } = await started([move]);
       const { signal, abort } = caller();
-      const ended = failure(engine.advance(id, { ...DONE, signal }));
+      const ended = failure(engine.session(id).advance({ ...DONE, signal }));
       await until(() => decider.requests.length === 1);
       abort();
       expect(await ended).toMatchObject({ code: "CANCELLED" });
-      expect(await engine.status(id)).toMatchObject({ status: "RUNNING", version: 2 });
+      expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", version: 2 });
     }
   });
 
@@ -161,7 +161,9 @@ describe("a call that waits for the decider", () => {
       },
       "Sow",
     ]);
-    expect(await failure(engine.advance(id, { ...DONE, ...followed(client) }))).toMatchObject({ code: "CANCELLED" });
+    expect(await failure(engine.session(id).advance({ ...DONE, ...followed(client) }))).toMatchObject({
+      code: "CANCELLED",
+    });
     expect(decider.requests).toHaveLength(1);
   });
 
@@ -181,21 +183,25 @@ describe("a call that waits for the decider", () => {
     const key = { idempotencyKey: "k" };
     const first = await leaving((client) => engine.start({ workflow: "GARDEN", ...key, ...followed(client) }));
     expect(first).toMatchObject({ code: "CANCELLED", details: { operation: "start" } });
-    const { instanceId: id } = await engine.start({ workflow: "GARDEN", ...key });
+    const { sessionId: id } = await engine.start({ workflow: "GARDEN", ...key });
     expect(first).toMatchObject({ details: { sessionId: id } });
-    expect(await failure(engine.advance(id, DONE))).toMatchObject({ code: "DECIDER_FAILED" });
-    expect(await failure(engine.retry(id, { signal: AbortSignal.abort() }))).toMatchObject({ code: "CANCELLED" });
-    expect(await engine.status(id)).toMatchObject({ status: "FAILED" });
-    const retried = await leaving((client) => engine.retry(id, { idempotencyKey: "again", ...followed(client) }));
+    expect(await failure(engine.session(id).advance(DONE))).toMatchObject({ code: "DECIDER_FAILED" });
+    expect(await failure(engine.session(id).retry({ signal: AbortSignal.abort() }))).toMatchObject({
+      code: "CANCELLED",
+    });
+    expect(await engine.session(id).state()).toMatchObject({ status: "FAILED" });
+    const retried = await leaving((client) =>
+      engine.session(id).retry({ idempotencyKey: "again", ...followed(client) }),
+    );
     expect(retried).toMatchObject({ code: "CANCELLED", details: { operation: "retry" } });
-    expect(await engine.retry(id, { idempotencyKey: "again" })).toMatchObject({
+    expect(await engine.session(id).retry({ idempotencyKey: "again" })).toMatchObject({
       status: "RUNNING",
       currentStep: "Sow",
     });
     const back = { assumedStep: "Sow", report: { status: "resuming" } };
-    const resumed = await leaving((client) => engine.resume(id, { ...back, ...followed(client) }));
+    const resumed = await leaving((client) => engine.session(id).resume({ ...back, ...followed(client) }));
     expect(resumed).toMatchObject({ code: "CANCELLED", details: { operation: "resume" } });
-    expect(await engine.resume(id, back)).toMatchObject({ currentStep: "Water" });
+    expect(await engine.session(id).resume(back)).toMatchObject({ currentStep: "Water" });
   });
 
   it("starts nothing if its caller has ended it before", async () => {
@@ -203,15 +209,15 @@ describe("a call that waits for the decider", () => {
     const start = { workflow: "GARDEN", idempotencyKey: "k" };
     const signal = AbortSignal.abort();
     expect(await failure(engine.start({ ...start, signal }))).toMatchObject({ code: "CANCELLED" });
-    expect((await engine.listInstances()).items).toEqual([]);
-    const { instanceId } = await engine.start(start);
-    expect(await engine.start({ ...start, signal })).toMatchObject({ instanceId, replayed: true });
+    expect((await engine.listSessions()).items).toEqual([]);
+    const { sessionId } = await engine.start(start);
+    expect(await engine.start({ ...start, signal })).toMatchObject({ sessionId, replayed: true });
   });
 
   it("gets the answer that the decider has given just before", async () => {
     const client = caller();
     const { engine, id } = await started(["Sow"], { storage: new Ending(3, client.abort) });
-    expect(await engine.advance(id, { ...DONE, signal: client.signal })).toMatchObject({ currentStep: "Sow" });
+    expect(await engine.session(id).advance({ ...DONE, signal: client.signal })).toMatchObject({ currentStep: "Sow" });
     expect(client.signal.aborted).toBe(true);
   });
 
@@ -220,12 +226,15 @@ describe("a call that waits for the decider", () => {
     const { engine, id, decider } = await started(["Sow"], { storage: new Ending(2, client.abort) });
     let isAsked = false;
     const call = { ...DONE, signal: client.signal, onAsk: () => (isAsked = true) };
-    expect(await failure(engine.advance(id, call))).toMatchObject({ code: "CANCELLED", details: { sessionId: id } });
+    expect(await failure(engine.session(id).advance(call))).toMatchObject({
+      code: "CANCELLED",
+      details: { sessionId: id },
+    });
     const other = caller();
-    const again = engine.advance(id, { ...DONE, signal: other.signal, onAsk: other.abort });
+    const again = engine.session(id).advance({ ...DONE, signal: other.signal, onAsk: other.abort });
     expect(await failure(again)).toMatchObject({ code: "CANCELLED", details: { sessionId: id } });
     expect({ isAsked, asked: decider.requests }).toEqual({ isAsked: false, asked: [] });
-    expect(await engine.status(id)).toMatchObject({ status: "RUNNING", version: 2 });
+    expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", version: 2 });
   });
 });
 
@@ -235,8 +244,8 @@ describe("calls that wait for one answer", () => {
     const made = await started([move, ...moves]);
     const [one, other] = [caller(), caller()];
     const answers = {
-      one: made.engine.advance(made.id, { ...DONE, ...followed(one) }),
-      other: made.engine.advance(made.id, { ...DONE, ...followed(other) }),
+      one: made.engine.session(made.id).advance({ ...DONE, ...followed(one) }),
+      other: made.engine.session(made.id).advance({ ...DONE, ...followed(other) }),
     };
     await Promise.all([one.asked, other.asked, until(() => seen.begun === 1)]);
     return { ...made, one, other, answers, seen, answer };
@@ -259,7 +268,7 @@ describe("calls that wait for one answer", () => {
   it("go on for a call without a signal", async () => {
     const { engine, id, one, other, answers, answer, decider } = await waiting();
     let isAsked = false;
-    const third = engine.advance(id, { ...DONE, onAsk: () => (isAsked = true) });
+    const third = engine.session(id).advance({ ...DONE, onAsk: () => (isAsked = true) });
     await until(() => isAsked);
     const ended = [failure(answers.one), failure(answers.other)];
     one.abort();
@@ -275,7 +284,7 @@ describe("calls that wait for one answer", () => {
     const ended = [failure(answers.one), failure(answers.other)];
     one.abort();
     other.abort();
-    const next = engine.advance(id, DONE);
+    const next = engine.session(id).advance(DONE);
     for (const end of ended) expect(await end).toMatchObject({ code: "CANCELLED" });
     expect(seen.stopped).toBe(1);
     expect(await next).toMatchObject({ currentStep: "Water" });

@@ -198,11 +198,11 @@ describe("texts of clients", () => {
         },
       ),
     );
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     const report = { status: "resuming" };
-    await engine.resume(instanceId, { assumedStep: "Harvest\nthe peas", report });
-    await engine.resume(instanceId, { assumedStep: " sow\u2028", report });
-    const entries = await engine.history(instanceId);
+    await engine.session(sessionId).resume({ assumedStep: "Harvest\nthe peas", report });
+    await engine.session(sessionId).resume({ assumedStep: " sow\u2028", report });
+    const entries = await engine.session(sessionId).history();
     expect(entries.map(({ assumedStep }) => assumedStep)).toEqual(["Harvest the peas", "sow"]);
   });
 });

@@ -31,7 +31,7 @@ async function started(moves: readonly Move[], gate?: FieldGate, options: Partia
   });
   const decider = new Script(...moves);
   const made = routed(decider, { workflows: routedWorkflows(garden), ...options });
-  const { instanceId: id } = await made.engine.start({ workflow: "GARDEN" });
+  const { sessionId: id } = await made.engine.start({ workflow: "GARDEN" });
   return { ...made, decider, id };
 }
 
@@ -66,18 +66,19 @@ describe("a resuming client", () => {
   it("may stay on its step, for any `next`, without entering it again", async () => {
     const { engine, id, decider } = await started(["Dig", "Dig", "Sow"]);
     for (const _ of [1, 2]) {
-      expect(await engine.resume(id, BACK)).toMatchObject({ currentStep: "Dig", status: "RUNNING" });
+      expect(await engine.session(id).resume(BACK)).toMatchObject({ currentStep: "Dig", status: "RUNNING" });
     }
-    expect(await engine.advance(id, DONE)).toMatchObject({ currentStep: "Sow" });
+    expect(await engine.session(id).advance(DONE)).toMatchObject({ currentStep: "Sow" });
     expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Sow", "Dig"], ["Sow", "Dig"], ["Sow"]]);
   });
 
   it("continues a suspended instance with the report that it has given before", async () => {
     const { engine, id } = await started([never, "Sow"]);
-    abandon(engine.resume(id, { ...BACK, idempotencyKey: "first" }));
-    while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setImmediate(resolve));
-    await engine.suspend(id);
-    expect(await engine.resume(id, { ...BACK, idempotencyKey: "second" })).toMatchObject({
+    abandon(engine.session(id).resume({ ...BACK, idempotencyKey: "first" }));
+    while ((await engine.session(id).state()).pending === undefined)
+      await new Promise((resolve) => setImmediate(resolve));
+    await engine.session(id).suspend();
+    expect(await engine.session(id).resume({ ...BACK, idempotencyKey: "second" })).toMatchObject({
       status: "RUNNING",
       currentStep: "Sow",
     });
@@ -85,46 +86,46 @@ describe("a resuming client", () => {
 
   it("without evidence makes no attempt at the gate", async () => {
     const { engine, id, decider } = await started(["Sow"], GATE, { limits: { maxAttempts: 1 } });
-    await engine.suspend(id);
+    await engine.session(id).suspend();
     for (const _ of [1, 2, 3]) {
-      expect(await engine.resume(id, BACK)).toMatchObject({
+      expect(await engine.session(id).resume(BACK)).toMatchObject({
         status: "RUNNING",
         currentStep: "Dig",
         gate: { attempt: 1, problems: [{ field: "depth" }] },
       });
     }
     expect(decider.requests).toEqual([]);
-    expect((await engine.advance(id, DUG)).currentStep).toBe("Sow");
-    expect((await engine.history(id)).map(({ outcomeStatus }) => outcomeStatus)).toEqual([
+    expect((await engine.session(id).advance(DUG)).currentStep).toBe("Sow");
+    expect((await engine.session(id).history()).map(({ outcomeStatus }) => outcomeStatus)).toEqual([
       "SUSPENDED",
       "RESUMING",
       "RESUMING",
       "RESUMING",
       "success",
     ]);
-    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true });
   });
 
   it("with insufficient evidence makes an attempt at the gate", async () => {
     const { engine, id } = await started([], GATE, { limits: { maxAttempts: 1 } });
     const shown = { ...BACK, report: { status: "resuming", details: {} } };
-    expect(await engine.resume(id, shown)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
+    expect(await engine.session(id).resume(shown)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
   });
 
   it("makes an attempt if verifiers were run", async () => {
     const refusing: Verifier = { verify: async () => ({ ok: false, message: "not dug" }) };
     const gate = { ...GATE, fields: [], verify: [{ verifier: "bed", params: {} }] };
     const { engine, id } = await started([], gate, { verifiers: { bed: refusing }, limits: { maxAttempts: 1 } });
-    expect(await engine.resume(id, BACK)).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(id).resume(BACK)).toMatchObject({ status: "FAILED" });
   });
 
   it("needs no new evidence if the gate was passed before a crash", async () => {
     const { engine, storage, id, decider } = await started([never, "Sow"], GATE);
-    abandon(engine.advance(id, DUG));
+    abandon(engine.session(id).advance(DUG));
     while (decider.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const { engine: other } = routed(decider, { storage });
-    expect((await other.status(id)).pending).toEqual({ operation: "advance" });
-    expect(await other.resume(id, BACK)).toMatchObject({ currentStep: "Sow" });
+    expect((await other.session(id).state()).pending).toEqual({ operation: "advance" });
+    expect(await other.session(id).resume(BACK)).toMatchObject({ currentStep: "Sow" });
     expect(decider.requests[1]).toMatchObject({ operation: "resume", history: [{ report: DUG.report }] });
   });
 
@@ -138,8 +139,8 @@ describe("a resuming client", () => {
     const { engine, id } = await started(["Dig", "Sow"], gate, { verifiers: { bed } });
     state.depth = 20;
     const back = { ...BACK, report: { ...DUG.report, status: "resuming" } };
-    expect(await engine.resume(id, back)).toMatchObject({ currentStep: "Dig" });
-    expect((await engine.advance(id, DUG)).currentStep).toBe("Sow");
+    expect(await engine.session(id).resume(back)).toMatchObject({ currentStep: "Dig" });
+    expect((await engine.session(id).advance(DUG)).currentStep).toBe("Sow");
   });
 
   it("before the first step lets the decider choose it, even if the instance was suspended", async () => {
@@ -148,15 +149,18 @@ describe("a resuming client", () => {
     const begin = async (asked: number) => {
       abandon(engine.start({ workflow: "GARDEN", idempotencyKey: `k${asked}` }));
       while (decider.requests.length < asked) await new Promise((resolve) => setImmediate(resolve));
-      return { next: routed(decider, { storage }).engine, id: decider.requests[asked - 1]?.instanceId ?? "" };
+      return { next: routed(decider, { storage }).engine, id: decider.requests[asked - 1]?.sessionId ?? "" };
     };
     const one = await begin(1);
-    expect(await one.next.resume(one.id, BACK)).toMatchObject({ status: "RUNNING", nextStep: { name: "Sow" } });
+    expect(await one.next.session(one.id).resume(BACK)).toMatchObject({ status: "RUNNING", nextStep: { name: "Sow" } });
     const two = await begin(3);
-    await two.next.suspend(two.id);
+    await two.next.session(two.id).suspend();
     const keyed = { ...BACK, idempotencyKey: "back" };
-    expect(await two.next.resume(two.id, keyed)).toMatchObject({ status: "RUNNING", nextStep: { name: "Dig" } });
-    expect(await two.next.resume(two.id, keyed)).toMatchObject({ replayed: true, nextStep: { name: "Dig" } });
+    expect(await two.next.session(two.id).resume(keyed)).toMatchObject({
+      status: "RUNNING",
+      nextStep: { name: "Dig" },
+    });
+    expect(await two.next.session(two.id).resume(keyed)).toMatchObject({ replayed: true, nextStep: { name: "Dig" } });
     expect(decider.requests).toHaveLength(4);
   });
 
@@ -166,11 +170,11 @@ describe("a resuming client", () => {
     const { engine } = routed(decider, { storage, firstStep: "decider" });
     abandon(engine.start({ workflow: "GARDEN", idempotencyKey: "begin" }));
     while (decider.requests.length < 1) await new Promise((resolve) => setImmediate(resolve));
-    const [{ instanceId: id = "" } = {}] = decider.requests;
-    await engine.suspend(id);
+    const [{ sessionId: id = "" } = {}] = decider.requests;
+    await engine.session(id).suspend();
     const other = routed(decider, { storage }).engine;
-    storage.beforeNext = () => other.resume(id, { ...BACK, idempotencyKey: "fast" });
-    const slow = await engine.resume(id, { ...BACK, report: { status: "back", n: 2 }, idempotencyKey: "slow" });
+    storage.beforeNext = () => other.session(id).resume({ ...BACK, idempotencyKey: "fast" });
+    const slow = await engine.session(id).resume({ ...BACK, report: { status: "back", n: 2 }, idempotencyKey: "slow" });
     expect(slow).toMatchObject({ status: "RUNNING", nextStep: { name: "Dig" } });
     expect(slow.replayed).not.toBe(true);
   });
@@ -191,10 +195,13 @@ class Delayed extends MemoryStorage {
 describe("a repeated call", () => {
   it("of a retry returns its answer, without asking the decider", async () => {
     const { engine, id, decider } = await started([new Error("no"), "Sow", "FINISH"]);
-    await engine.advance(id, DONE).catch(() => undefined);
-    const first = await engine.retry(id, { idempotencyKey: "r" });
-    await engine.advance(id, DONE);
-    const again = await engine.retry(id, { idempotencyKey: "r" });
+    await engine
+      .session(id)
+      .advance(DONE)
+      .catch(() => undefined);
+    const first = await engine.session(id).retry({ idempotencyKey: "r" });
+    await engine.session(id).advance(DONE);
+    const again = await engine.session(id).retry({ idempotencyKey: "r" });
     expect(again).toMatchObject({ replayed: true, currentStep: "Sow", version: first.version });
     expect(decider.requests).toHaveLength(3);
   });
@@ -202,11 +209,11 @@ describe("a repeated call", () => {
   it("of a report that a resume replaced returns the decision on the resume", async () => {
     const { engine, storage, id, decider } = await started([never, "Dig"]);
     const keyed = { ...DONE, idempotencyKey: "k" };
-    abandon(engine.advance(id, keyed));
+    abandon(engine.session(id).advance(keyed));
     while (decider.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const { engine: next } = routed(decider, { storage });
-    await next.resume(id, BACK);
-    const again = await next.advance(id, keyed);
+    await next.session(id).resume(BACK);
+    const again = await next.session(id).advance(keyed);
     expect(again).toMatchObject({ replayed: true, status: "RUNNING", currentStep: "Dig" });
     expect(again.pending).toBeUndefined();
   });
@@ -215,10 +222,13 @@ describe("a repeated call", () => {
 describe("a history", () => {
   it("has a decision at its report, even if a retry came in between", async () => {
     const { engine, id, decider } = await started([new Error("no"), "Sow", "FINISH"]);
-    await engine.advance(id, DONE).catch(() => undefined);
-    await engine.retry(id);
-    await engine.advance(id, DONE);
-    const entries = await engine.history(id);
+    await engine
+      .session(id)
+      .advance(DONE)
+      .catch(() => undefined);
+    await engine.session(id).retry();
+    await engine.session(id).advance(DONE);
+    const entries = await engine.session(id).history();
     expect(entries.map(({ outcomeStatus, determinedNextStep }) => [outcomeStatus, determinedNextStep])).toEqual([
       ["success", "Sow"],
       ["RETRIED", undefined],
@@ -229,10 +239,10 @@ describe("a history", () => {
 
   it("has a suspension at the current step", async () => {
     const { engine, id } = await started(["Sow"]);
-    await engine.suspend(id);
-    await engine.resume(id, BACK);
-    await engine.suspend(id);
-    const entries = await engine.history(id);
+    await engine.session(id).suspend();
+    await engine.session(id).resume(BACK);
+    await engine.session(id).suspend();
+    const entries = await engine.session(id).history();
     expect(entries.map(({ stepName, outcomeStatus }) => [stepName, outcomeStatus])).toEqual([
       ["Dig", "SUSPENDED"],
       ["Dig", "RESUMING"],
@@ -245,15 +255,15 @@ describe("the answer of a decider", () => {
   it("with invalid usage figures is recorded without them", async () => {
     const usage = { model: 5, inputTokens: Number.NaN, outputTokens: 7, requests: "2" };
     const { engine, storage, id } = await started([{ nextStep: "Sow", usage: usage as never }]);
-    await engine.advance(id, DONE);
-    expect(await routed(new Script(), { storage }).engine.audit(id)).toMatchObject({ intact: true });
-    expect((await engine.history(id))[0]?.decision?.usage).toEqual({ outputTokens: 7 });
+    await engine.session(id).advance(DONE);
+    expect(await routed(new Script(), { storage }).engine.session(id).audit()).toMatchObject({ intact: true });
+    expect((await engine.session(id).history())[0]?.decision?.usage).toEqual({ outputTokens: 7 });
   });
 
   it("may have a null status; another type is asked for again", async () => {
     const answer = (statusSuggestion: unknown) => ({ nextStep: "Sow", statusSuggestion }) as never;
     const { engine, id, decider } = await started([answer(3), answer(null)]);
-    expect((await engine.advance(id, DONE)).status).toBe("RUNNING");
+    expect((await engine.session(id).advance(DONE)).status).toBe("RUNNING");
     expect(decider.requests[1]?.problem).toContain("status_suggestion");
   });
 
@@ -263,12 +273,12 @@ describe("the answer of a decider", () => {
       details: { sessionId: "x" },
     });
     const { engine, id } = await started([error]);
-    await expect(engine.advance(id, DONE)).rejects.toMatchObject({
+    await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({
       code: "DECIDER_FAILED",
       message: "the decider failed",
       details: { reason: "unavailable" },
     });
-    expect((await engine.status(id)).status).toBe("FAILED");
+    expect((await engine.session(id).state()).status).toBe("FAILED");
   });
 });
 
@@ -283,14 +293,14 @@ describe("a failure outside of the instance", () => {
     });
     const log = storage.log.bind(storage);
     // The pinned definition is cached by now; the history is read after the report is written.
-    await other.step(id);
+    await other.session(id).step();
     storage.log = () => {
       throw unread;
     };
-    await expect(other.advance(id, DONE)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    await expect(other.session(id).advance(DONE)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
     storage.log = log;
-    expect(await engine.status(id)).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
-    expect((await engine.advance(id, DONE)).currentStep).toBe("Sow");
+    expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
+    expect((await engine.session(id).advance(DONE)).currentStep).toBe("Sow");
   });
 
   it("fails the instance if workflows cannot be read, and only the host gets the cause", async () => {
@@ -304,11 +314,11 @@ describe("a failure outside of the instance", () => {
     };
     const { engine } = routed(new Script("Sow"), { storage, workflows });
     engine.on("internalError", ({ error }) => errors.push(error));
-    await expect(engine.advance(id, DONE)).rejects.toMatchObject({
+    await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({
       code: "DEFINITION_UNAVAILABLE",
       message: "the workflow GARDEN could not be loaded: its texts can't be read",
     });
-    expect(await engine.status(id)).toMatchObject({ status: "FAILED", allowed: ["retry", "delete"] });
+    expect(await engine.session(id).state()).toMatchObject({ status: "FAILED", allowed: ["retry", "delete"] });
     expect(String(errors[0])).toContain("EACCES");
   });
 });
@@ -341,7 +351,7 @@ describe("a retry", () => {
     storage.held = ending.opened;
     stale.open("Dig");
     await turns();
-    const retried = engine.retry(id, {});
+    const retried = engine.session(id).retry({});
     await turns();
     storage.held = Promise.resolve();
     ending.open();

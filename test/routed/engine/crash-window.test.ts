@@ -25,7 +25,7 @@ async function killed(place: string, ...moves: ConstructorParameters<typeof Scri
   const { engine } = routed(decider, { storage });
   const ids: string[] = [];
   for (let index = 0; index < INSTANCES; index += 1) {
-    ids.push((await engine.start({ workflow: "GARDEN", context: { bed: "north" } })).instanceId);
+    ids.push((await engine.start({ workflow: "GARDEN", context: { bed: "north" } })).sessionId);
   }
   const worker = startWorker(place, ...ids);
   let output = "";
@@ -47,7 +47,7 @@ describe.each(Object.entries(PLACES))("a process that is killed between report a
   it("loses nothing: the repeated call continues with its report", { timeout: 120_000 }, async () => {
     const { engine, decider, id, others } = await killed(await newPlace(), "Sow");
     for (const one of [id, ...others]) {
-      expect(await engine.status(one)).toMatchObject({
+      expect(await engine.session(one).state()).toMatchObject({
         status: "RUNNING",
         pending: { operation: "advance" },
         context: { bed: "north", depth: 20 },
@@ -58,19 +58,19 @@ describe.each(Object.entries(PLACES))("a process that is killed between report a
       contextUpdates: { depth: 20 },
       idempotencyKey: "dig",
     };
-    expect(await engine.advance(id, request)).toMatchObject({
+    expect(await engine.session(id).advance(request)).toMatchObject({
       currentStep: "Sow",
       context: { bed: "north", depth: 20 },
     });
     expect(decider.requests).toMatchObject([{ report: { message: "dug" } }]);
-    expect(await engine.history(id)).toHaveLength(1);
-    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    expect(await engine.session(id).history()).toHaveLength(1);
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true });
     await engine.close();
   });
 
   it("leaves an instance that a client can resume", { timeout: 120_000 }, async () => {
     const { engine, decider, id } = await killed(await newPlace(), "Water");
-    const next = await engine.resume(id, { assumedStep: "Sow", report: { status: "resuming" } });
+    const next = await engine.session(id).resume({ assumedStep: "Sow", report: { status: "resuming" } });
     expect(next).toMatchObject({ currentStep: "Water", nextStep: { instructions: "Water them." } });
     expect(decider.requests).toMatchObject([{ operation: "resume", history: [{ report: { message: "dug" } }] }]);
     await engine.close();

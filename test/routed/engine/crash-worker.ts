@@ -28,4 +28,4 @@ const engine = createRoutedEngine({
 // The timer keeps the process alive while the decider does not answer.
 setInterval(() => {}, 1000);
 const dug = { report: { status: "success", message: "dug" }, contextUpdates: { depth: 20 }, idempotencyKey: "dig" };
-await Promise.all(instanceIds.map((instanceId) => engine.advance(instanceId, dug)));
+await Promise.all(instanceIds.map((sessionId) => engine.session(sessionId).advance(dug)));

@@ -45,23 +45,23 @@ function bed(state: { depth: number }): Verifier {
 describe("a step with a gate", () => {
   it("asks no decider until its gate passes", async () => {
     const { engine, decider } = gated(GATE, ["Sow"]);
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    const missing = await engine.advance(instanceId, DONE);
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    const missing = await engine.session(sessionId).advance(DONE);
     expect(missing).toMatchObject({
       status: "RUNNING",
       currentStep: "Dig",
       nextStep: { name: "Dig" },
       gate: { attempt: 1, maxAttempts: 3, problems: [{ field: "depth", problem: "missing" }] },
     });
-    expect((await engine.advance(instanceId, dug(0))).gate?.problems).toMatchObject([
+    expect((await engine.session(sessionId).advance(dug(0))).gate?.problems).toMatchObject([
       { field: "depth", problem: "invalid" },
     ]);
     expect(decider.requests).toEqual([]);
-    const passed = await engine.advance(instanceId, dug(20));
+    const passed = await engine.session(sessionId).advance(dug(20));
     expect(passed).toMatchObject({ nextStep: { name: "Sow" } });
     expect(passed.gate).toBeUndefined();
     expect(decider.requests[0]?.allowed).toEqual(["Sow"]);
-    const entries = await engine.history(instanceId);
+    const entries = await engine.session(sessionId).history();
     expect(entries.map(({ problems, determinedNextStep }) => [problems?.length, determinedNextStep])).toEqual([
       [1, undefined],
       [1, undefined],
@@ -72,28 +72,28 @@ describe("a step with a gate", () => {
   it("keeps the gate that it was started with, even if the host changes its own objects", async () => {
     const gate = structuredClone(GATE);
     const { engine } = gated(gate, ["Sow", "Sow"]);
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     Object.assign(gate, { fields: [] });
-    expect((await engine.advance(instanceId, DONE)).gate?.problems).toMatchObject([{ field: "depth" }]);
+    expect((await engine.session(sessionId).advance(DONE)).gate?.problems).toMatchObject([{ field: "depth" }]);
   });
 
   it("fails after too many attempts; a retry restores them, up to the total limit", async () => {
     const { engine } = gated(GATE, [], { limits: { maxAttempts: 2, maxAttemptsTotal: 3 } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE);
-    expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance(DONE);
+    expect(await engine.session(sessionId).advance({ ...DONE, idempotencyKey: "k" })).toMatchObject({
       status: "FAILED",
       gate: { attempt: 2 },
       reason: "the gate of Dig was not passed in 2 attempts in a row",
     });
-    expect(await engine.retry(instanceId)).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
-    expect(await engine.advance(instanceId, DONE)).toMatchObject({
+    expect(await engine.session(sessionId).retry()).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
+    expect(await engine.session(sessionId).advance(DONE)).toMatchObject({
       status: "FAILED",
       gate: { attempt: 1 },
       reason: "the gate of Dig was not passed in 3 attempts in total",
     });
-    await expect(engine.retry(instanceId)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
-    expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
+    await expect(engine.session(sessionId).retry()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    expect(await engine.session(sessionId).advance({ ...DONE, idempotencyKey: "k" })).toMatchObject({
       replayed: true,
       gate: { attempt: 2 },
     });
@@ -103,15 +103,17 @@ describe("a step with a gate", () => {
     const state = { depth: 0 };
     const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
     const { engine } = gated(gate, ["Sow"], { verifiers: { bed: bed(state) } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    const refused = await engine.advance(instanceId, dug(20));
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    const refused = await engine.session(sessionId).advance(dug(20));
     expect(refused.gate).toMatchObject({
       problems: [{ problem: "unverified", message: expect.stringContaining("nothing was dug") }],
       verification: [{ verifier: "bed", ok: false }],
     });
     state.depth = 20;
-    expect((await engine.advance(instanceId, dug(20))).nextStep.name).toBe("Sow");
-    expect((await engine.history(instanceId))[1]?.verification).toMatchObject([{ ok: true, message: "dug to 20" }]);
+    expect((await engine.session(sessionId).advance(dug(20))).nextStep.name).toBe("Sow");
+    expect((await engine.session(sessionId).history())[1]?.verification).toMatchObject([
+      { ok: true, message: "dug to 20" },
+    ]);
   });
 
   it("takes a failed snapshot again on a retry", async () => {
@@ -125,11 +127,13 @@ describe("a step with a gate", () => {
     };
     const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
     const { engine } = gated(gate, ["Sow"], { verifiers: { bed: verifier }, limits: { maxAttempts: 1 } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    expect((await engine.advance(instanceId, dug(1))).gate?.problems[0]?.message).toContain("could not be recorded");
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    expect((await engine.session(sessionId).advance(dug(1))).gate?.problems[0]?.message).toContain(
+      "could not be recorded",
+    );
     failing = false;
-    await engine.retry(instanceId);
-    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
+    await engine.session(sessionId).retry();
+    expect((await engine.session(sessionId).advance(dug(1))).nextStep.name).toBe("Sow");
   });
 
   it("is compared with all earlier snapshots of the step", async () => {
@@ -144,9 +148,9 @@ describe("a step with a gate", () => {
     };
     const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
     const { engine } = gated(gate, ["Sow", "Dig", "Sow"], { verifiers: { bed: verifier } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     for (const _ of ["Dig", "Sow", "Dig"]) {
-      expect(await engine.advance(instanceId, dug(1))).toMatchObject({ status: "RUNNING" });
+      expect(await engine.session(sessionId).advance(dug(1))).toMatchObject({ status: "RUNNING" });
       state.depth += 10;
     }
     expect(seen).toEqual([
@@ -164,11 +168,11 @@ describe("a step with a gate", () => {
     };
     const gate = { ...GATE, verify: [{ verifier: "same", params: {} }] };
     const { engine } = gated(gate, ["Sow", "Dig", "Sow"], { verifiers: { same } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    expect((await engine.session(sessionId).advance(dug(1))).nextStep.name).toBe("Sow");
     state.depth = 20;
-    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Dig");
-    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
+    expect((await engine.session(sessionId).advance(dug(1))).nextStep.name).toBe("Dig");
+    expect((await engine.session(sessionId).advance(dug(1))).nextStep.name).toBe("Sow");
   });
 
   it("cannot be started without its verifier", async () => {
@@ -185,34 +189,34 @@ describe("a step that requires an approval", () => {
   async function waiting(passkey?: Passkey) {
     const keys = await createApproverKeys();
     const made = gated(gate, ["Sow"], { approvers: { ann: passkey ?? keys.publicKey } }, passkey && [gate]);
-    const { instanceId } = await made.engine.start({ workflow: "GARDEN" });
-    const asked = await made.engine.advance(instanceId, dug(20));
+    const { sessionId } = await made.engine.start({ workflow: "GARDEN" });
+    const asked = await made.engine.session(sessionId).advance(dug(20));
     const word = async (decision: "approve" | "deny", note?: string) => {
-      const question = (await made.engine.status(instanceId)).awaiting;
+      const question = (await made.engine.session(sessionId).state()).awaiting;
       if (question === undefined) throw new Error("nobody is waited for");
       const noted = note === undefined ? {} : { note };
       const { privateKey } = keys;
       const signature = await signApproval(question, { decision, by: "ann", privateKey, ...noted });
       return { by: "ann", evidenceHash: question.evidenceHash, signature, ...noted };
     };
-    return { ...made, id: instanceId, asked, word };
+    return { ...made, id: sessionId, asked, word };
   }
 
   it("takes the approval of a passkey, and warns in an audit of one that counts back", async () => {
     const [device, other] = [await Authenticator.make(), await Authenticator.make()];
     const { engine, id } = await waiting(device.passkey());
     const approve = async (by: Authenticator, counter: number) => {
-      const question = (await engine.status(id)).awaiting;
+      const question = (await engine.session(id).state()).awaiting;
       if (question === undefined) throw new Error("nobody is waited for");
       const signature = await by.sign(question, { decision: "approve", by: "ann" }, { counter });
-      return engine.approve(id, { by: "ann", evidenceHash: question.evidenceHash, signature });
+      return engine.session(id).approve({ by: "ann", evidenceHash: question.evidenceHash, signature });
     };
     expect(await failure(approve(other, 1))).toMatchObject({ details: { reason: "signature" } });
     await approve(device, 5);
-    await engine.advance(id, dug(20));
-    await engine.advance(id, dug(30));
+    await engine.session(id).advance(dug(20));
+    await engine.session(id).advance(dug(30));
     await approve(device, 2);
-    expect(await engine.audit(id)).toMatchObject({
+    expect(await engine.session(id).audit()).toMatchObject({
       approvals: [
         { step: "Dig", key: { kind: "passkey", counter: 5 } },
         { step: "Sow", key: { kind: "passkey", counter: 2 } },
@@ -230,28 +234,28 @@ describe("a step that requires an approval", () => {
       approvers: ["ann"],
     });
     expect(asked.nextStep.name).toBe("Dig");
-    expect(await engine.advance(id, dug(20))).toMatchObject({ version: asked.version });
+    expect(await engine.session(id).advance(dug(20))).toMatchObject({ version: asked.version });
     expect(decider.requests).toEqual([]);
-    const approved = await engine.approve(id, await word("approve"));
+    const approved = await engine.session(id).approve(await word("approve"));
     expect(approved).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
     expect(approved.awaiting).toBeUndefined();
-    expect((await engine.advance(id, dug(20))).nextStep.name).toBe("Sow");
-    expect((await engine.history(id))[0]?.reason).toBe("approved by ann");
-    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    expect((await engine.session(id).advance(dug(20))).nextStep.name).toBe("Sow");
+    expect((await engine.session(id).history())[0]?.reason).toBe("approved by ann");
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true });
   });
 
   it("keeps the key of the report, however often its client asks with other keys", async () => {
     const { engine, id, word } = await waiting();
     const report = { report: { status: "success", details: { depth: 21 } } };
     const first = { ...report, idempotencyKey: "first" };
-    const { version } = await engine.advance(id, first);
+    const { version } = await engine.session(id).advance(first);
     for (let ask = 1; ask <= 20; ask += 1) {
-      expect(await engine.advance(id, { ...report, idempotencyKey: `ask ${ask}` })).toMatchObject({ version });
+      expect(await engine.session(id).advance({ ...report, idempotencyKey: `ask ${ask}` })).toMatchObject({ version });
     }
-    await engine.approve(id, await word("approve"));
-    expect((await engine.advance(id, { ...report, idempotencyKey: "other" })).currentStep).toBe("Sow");
+    await engine.session(id).approve(await word("approve"));
+    expect((await engine.session(id).advance({ ...report, idempotencyKey: "other" })).currentStep).toBe("Sow");
     for (const idempotencyKey of ["first", "other"]) {
-      expect(await engine.advance(id, { ...report, idempotencyKey })).toMatchObject({
+      expect(await engine.session(id).advance({ ...report, idempotencyKey })).toMatchObject({
         currentStep: "Sow",
         replayed: true,
       });
@@ -261,27 +265,27 @@ describe("a step that requires an approval", () => {
   it("keeps an approval while the instance is suspended", async () => {
     const { engine, id, word, decider } = await waiting();
     const back = { assumedStep: "Dig", report: { status: "success", details: { depth: 21 } } };
-    await engine.resume(id, back);
-    await engine.approve(id, await word("approve"));
-    await engine.suspend(id);
-    expect(await engine.resume(id, back)).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
+    await engine.session(id).resume(back);
+    await engine.session(id).approve(await word("approve"));
+    await engine.session(id).suspend();
+    expect(await engine.session(id).resume(back)).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
     expect(decider.requests).toHaveLength(1);
   });
 
   it("counts a denial as a failed attempt", async () => {
     const { engine, id, word } = await waiting();
-    const denied = await engine.deny(id, { ...(await word("deny", "deeper")), note: "deeper" });
+    const denied = await engine.session(id).deny({ ...(await word("deny", "deeper")), note: "deeper" });
     expect(denied).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
     expect(denied.pending).toBeUndefined();
-    expect((await engine.history(id))[0]?.reason).toBe("denied by ann: deeper");
-    expect((await engine.advance(id, dug(30))).awaiting).toMatchObject({ attempt: 2, evidence: { depth: 30 } });
+    expect((await engine.session(id).history())[0]?.reason).toBe("denied by ann: deeper");
+    expect((await engine.session(id).advance(dug(30))).awaiting).toMatchObject({ attempt: 2, evidence: { depth: 30 } });
   });
 
   it("asks again for other evidence, and refuses an approval of the earlier evidence", async () => {
     const { engine, id, word } = await waiting();
     const before = await word("approve");
-    expect((await engine.advance(id, dug(30))).awaiting?.evidence).toEqual({ depth: 30 });
-    await expect(engine.approve(id, before)).rejects.toMatchObject({ details: { reason: "other_evidence" } });
+    expect((await engine.session(id).advance(dug(30))).awaiting?.evidence).toEqual({ depth: 30 });
+    await expect(engine.session(id).approve(before)).rejects.toMatchObject({ details: { reason: "other_evidence" } });
   });
 
   it("refuses unsigned approvals, and those of others", async () => {
@@ -289,8 +293,8 @@ describe("a step that requires an approval", () => {
     const security: string[] = [];
     engine.on("security", ({ code }) => security.push(code));
     const { signature, ...unsigned } = await word("approve");
-    await expect(engine.approve(id, unsigned)).rejects.toMatchObject({ details: { reason: "unsigned" } });
-    const other = engine.approve(id, { ...unsigned, signature, by: "eve" });
+    await expect(engine.session(id).approve(unsigned)).rejects.toMatchObject({ details: { reason: "unsigned" } });
+    const other = engine.session(id).approve({ ...unsigned, signature, by: "eve" });
     await expect(other).rejects.toMatchObject({ details: { reason: "not_an_approver" } });
     expect(security).toEqual(["APPROVAL_REFUSED", "APPROVAL_REFUSED"]);
   });
@@ -298,10 +302,10 @@ describe("a step that requires an approval", () => {
   it("refuses an approval if it does not wait, and decisions without a name or a note", async () => {
     const { engine, id, word } = await waiting();
     const yes = await word("approve");
-    await expect(engine.approve(id, { ...yes, by: " " })).rejects.toMatchObject({ code: "INVALID_INPUT" });
-    await expect(engine.deny(id, { ...yes, note: "" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
-    await engine.approve(id, { ...yes, idempotencyKey: "a" });
-    expect(await engine.approve(id, { ...yes, idempotencyKey: "a" })).toMatchObject({ status: "RUNNING" });
-    await expect(engine.approve(id, yes)).rejects.toMatchObject({ details: { reason: "not_waiting" } });
+    await expect(engine.session(id).approve({ ...yes, by: " " })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(engine.session(id).deny({ ...yes, note: "" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await engine.session(id).approve({ ...yes, idempotencyKey: "a" });
+    expect(await engine.session(id).approve({ ...yes, idempotencyKey: "a" })).toMatchObject({ status: "RUNNING" });
+    await expect(engine.session(id).approve(yes)).rejects.toMatchObject({ details: { reason: "not_waiting" } });
   });
 });

@@ -8,10 +8,10 @@ import { DONE, routed, Script } from "./garden.js";
 
 async function worked(storage = new MemoryStorage()) {
   const { engine } = routed(new Script("Sow", "FINISH"), { storage, hashKey: "a key" });
-  const { instanceId } = await engine.start({ workflow: "GARDEN" });
-  await engine.advance(instanceId, DONE);
-  await engine.advance(instanceId, DONE);
-  return { engine, storage, id: instanceId };
+  const { sessionId } = await engine.start({ workflow: "GARDEN" });
+  await engine.session(sessionId).advance(DONE);
+  await engine.session(sessionId).advance(DONE);
+  return { engine, storage, id: sessionId };
 }
 
 describe("logs of routed sessions", () => {
@@ -20,11 +20,11 @@ describe("logs of routed sessions", () => {
     const { engine } = routed(new Script("Sow"), { storage });
     const end = new AbortController();
     const commits = engine.watch({}, { signal: end.signal });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE);
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance(DONE);
     const seen: string[][] = [];
     for await (const { sessionId, events } of commits) {
-      expect(sessionId).toBe(instanceId);
+      expect(sessionId).toBe(sessionId);
       seen.push(events.map(({ type }) => type));
       if (seen.length === 3) end.abort();
     }
@@ -39,8 +39,8 @@ describe("logs of routed sessions", () => {
     const copied = await copySessions(storage, house, { hashKey: "a key", kinds: [ROUTED_SESSIONS] });
     expect(copied).toMatchObject({ sessions: 1, commits: 5, refused: [], caughtUp: true });
     const there = routed(new Script(), { storage: house, hashKey: "a key" }).engine;
-    expect(await there.audit(id)).toMatchObject({ intact: true });
-    expect(await there.status(id)).toMatchObject({ status: "COMPLETED" });
+    expect(await there.session(id).audit()).toMatchObject({ intact: true });
+    expect(await there.session(id).state()).toMatchObject({ status: "COMPLETED" });
   });
 
   it("that were changed are refused", async () => {
@@ -48,8 +48,8 @@ describe("logs of routed sessions", () => {
     const security: string[] = [];
     const other = routed(new Script(), { storage, hashKey: "another key" }).engine;
     other.on("security", ({ code }) => security.push(code));
-    await expect(other.status(id)).rejects.toMatchObject({ code: "TAMPERED" });
-    await expect(other.advance(id, DONE)).rejects.toMatchObject({ code: "TAMPERED" });
+    await expect(other.session(id).state()).rejects.toMatchObject({ code: "TAMPERED" });
+    await expect(other.session(id).advance(DONE)).rejects.toMatchObject({ code: "TAMPERED" });
     expect(security).toEqual(["TAMPERED", "TAMPERED"]);
   });
 });

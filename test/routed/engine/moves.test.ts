@@ -9,7 +9,7 @@ import { DONE, GARDEN, routed, Script } from "./garden.js";
 async function started(...moves: ConstructorParameters<typeof Script>) {
   const decider = new Script(...moves);
   const made = routed(decider);
-  const { instanceId: id } = await made.engine.start({ workflow: "GARDEN", context: { bed: "north" } });
+  const { sessionId: id } = await made.engine.start({ workflow: "GARDEN", context: { bed: "north" } });
   return { ...made, decider, id };
 }
 
@@ -18,10 +18,10 @@ describe("a reason or a note", () => {
     const { engine, id, storage } = await started("Sow");
     const reason = given as string;
     const calls = [
-      () => engine.suspend(id, { reason }),
-      () => engine.cancel(id, { reason }),
-      () => engine.delete(id, { reason }),
-      () => engine.approve(id, { by: "ann", note: reason, evidenceHash: "h" }),
+      () => engine.session(id).suspend({ reason }),
+      () => engine.session(id).cancel({ reason }),
+      () => engine.session(id).delete({ reason }),
+      () => engine.session(id).approve({ by: "ann", note: reason, evidenceHash: "h" }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT" });
     expect((await storage.read(id as never))?.version).toBe(1);
@@ -29,7 +29,7 @@ describe("a reason or a note", () => {
 
   it("may be empty", async () => {
     const { engine, id } = await started("Sow");
-    expect(await engine.suspend(id, { reason: "" })).toMatchObject({ status: "SUSPENDED" });
+    expect(await engine.session(id).suspend({ reason: "" })).toMatchObject({ status: "SUSPENDED" });
   });
 });
 
@@ -42,13 +42,13 @@ describe("start", () => {
     expect(decider.requests[0]).toMatchObject({ operation: "start", allowed: ["Dig", "Sow", "Water"], history: [] });
     expect(decider.requests[0]?.report).toBeUndefined();
     const again = await engine.start({ workflow: "GARDEN", idempotencyKey: "k" });
-    expect(again).toMatchObject({ instanceId: first.instanceId, currentStep: "Sow", replayed: true });
+    expect(again).toMatchObject({ sessionId: first.sessionId, currentStep: "Sow", replayed: true });
   });
 
   it("continues after a crash before the first step", async () => {
     const { engine, storage } = routed(new Script(() => new Promise(() => {})), { firstStep: "decider" });
     abandon(engine.start({ workflow: "GARDEN", idempotencyKey: "k" }));
-    const waiting = async () => (await engine.listInstances()).items.length === 0;
+    const waiting = async () => (await engine.listSessions()).items.length === 0;
     while (await waiting()) await new Promise((resolve) => setTimeout(resolve, 1));
     const other = routed(new Script("Water"), { storage, firstStep: "decider" }).engine;
     expect(await other.start({ workflow: "GARDEN", idempotencyKey: "k" })).toMatchObject({ currentStep: "Water" });
@@ -59,12 +59,15 @@ describe("start", () => {
     const refused = await engine.start({ workflow: "GARDEN" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "DECIDER_FAILED", remedy: expect.stringContaining("Retry the instance") });
     // The error names the instance that waits.
-    const { items } = await engine.listInstances();
+    const { items } = await engine.listSessions();
     expect(refused).toMatchObject({ details: { sessionId: items[0]?.sessionId } });
-    const [failed] = (await engine.listInstances()).items;
+    const [failed] = (await engine.listSessions()).items;
     expect(failed).toMatchObject({ status: "failed", current: "" });
-    expect(await engine.status(failed?.sessionId ?? "")).toMatchObject({ status: "FAILED" });
-    expect(await engine.retry(failed?.sessionId ?? "")).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
+    expect(await engine.session(failed?.sessionId ?? "").state()).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(failed?.sessionId ?? "").retry()).toMatchObject({
+      status: "RUNNING",
+      currentStep: "Dig",
+    });
   });
 
   it("names the nearest workflow, and creates nothing, if the workflow is unknown", async () => {
@@ -78,7 +81,7 @@ describe("start", () => {
     });
     const named = engine.start({ workflow: "GARDEN", context: { evidence: Number.NaN } });
     await expect(named).rejects.toThrow("the context is refused: context.evidence: NaN is not a JSON number");
-    expect((await engine.listInstances()).items).toEqual([]);
+    expect((await engine.listSessions()).items).toEqual([]);
   });
 
   it("is limited by the number of active instances, except for a repeated start", async () => {
@@ -96,51 +99,56 @@ describe("start", () => {
 describe("an instance", () => {
   it("that is suspended refuses reports until it is resumed", async () => {
     const { engine, id, decider } = await started("Sow");
-    expect(await engine.suspend(id, { reason: "rain" })).toMatchObject({ status: "SUSPENDED", reason: "rain" });
-    await expect(engine.advance(id, DONE)).rejects.toMatchObject({
+    expect(await engine.session(id).suspend({ reason: "rain" })).toMatchObject({ status: "SUSPENDED", reason: "rain" });
+    await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
       details: { allowed: ["resume", "cancel", "delete"] },
     });
-    await expect(engine.suspend(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
-    const next = await engine.resume(id, { assumedStep: "Water", report: { status: "resuming" } });
+    await expect(engine.session(id).suspend()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    const next = await engine.session(id).resume({ assumedStep: "Water", report: { status: "resuming" } });
     expect(next).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
     expect(decider.requests[0]).toMatchObject({ operation: "resume", assumedStep: "Water", currentStep: "Dig" });
-    expect((await engine.history(id)).map(({ outcomeStatus }) => outcomeStatus)).toEqual(["SUSPENDED", "RESUMING"]);
+    expect((await engine.session(id).history()).map(({ outcomeStatus }) => outcomeStatus)).toEqual([
+      "SUSPENDED",
+      "RESUMING",
+    ]);
   });
 
   it("that is cancelled cannot continue", async () => {
     const { engine, id } = await started();
-    const cancelled = await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" });
+    const cancelled = await engine.session(id).cancel({ reason: "no garden", idempotencyKey: "c" });
     expect(cancelled).toMatchObject({ status: "FAILED", reason: "cancelled: no garden", allowed: ["delete"] });
     expect(cancelled.completedAt).toBeDefined();
-    expect(await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" })).toEqual({
+    expect(await engine.session(id).cancel({ reason: "no garden", idempotencyKey: "c" })).toEqual({
       ...cancelled,
       replayed: true,
     });
-    await expect(engine.retry(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
-    await expect(engine.resume(id, { assumedStep: "Dig", ...DONE })).resolves.toMatchObject({
+    await expect(engine.session(id).retry()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    await expect(engine.session(id).resume({ assumedStep: "Dig", ...DONE })).resolves.toMatchObject({
       status: "FAILED",
       version: cancelled.version,
     });
-    await expect(engine.cancel(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    await expect(engine.session(id).cancel()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
   });
 
   it("that is deleted is not found, and its id is never used again", async () => {
     const { engine, id } = await started();
-    await engine.delete(id, { reason: "done with" });
-    await expect(engine.status(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
-    await expect(engine.delete(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
-    await expect(engine.advance("no-such-one", DONE)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
-    await expect(engine.status("No Id")).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await engine.session(id).delete({ reason: "done with" });
+    await expect(engine.session(id).state()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(engine.session(id).delete()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(engine.session("no-such-one").advance(DONE)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(engine.session("No Id").state()).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
 
   it("accepts a report only for its current step", async () => {
     const { engine, id } = await started("Sow");
-    await expect(engine.advance(id, { report: { status: "success", step_id: "Water" } })).rejects.toMatchObject({
-      code: "STEP_NOT_CURRENT",
-      details: { requested: "Water", current: "Dig" },
-    });
-    expect(await engine.advance(id, { report: { status: "success", step_id: "dig" } })).toMatchObject({
+    await expect(engine.session(id).advance({ report: { status: "success", step_id: "Water" } })).rejects.toMatchObject(
+      {
+        code: "STEP_NOT_CURRENT",
+        details: { requested: "Water", current: "Dig" },
+      },
+    );
+    expect(await engine.session(id).advance({ report: { status: "success", step_id: "dig" } })).toMatchObject({
       currentStep: "Sow",
     });
   });
@@ -158,17 +166,19 @@ describe("an instance", () => {
   ])("refuses an invalid report: %#", async (request, field) => {
     const { engine, id } = await started();
     // Requests over the wire have no types.
-    const call = engine.advance(id, request as never);
+    const call = engine.session(id).advance(request as never);
     await expect(call).rejects.toMatchObject({ code: "INVALID_INPUT", details: { field } });
-    await expect(engine.resume(id, { ...DONE, assumedStep: "" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
-    expect((await engine.status(id)).version).toBe(1);
+    await expect(engine.session(id).resume({ ...DONE, assumedStep: "" })).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+    });
+    expect((await engine.session(id).state()).version).toBe(1);
   });
 
   it("treats null in a report as missing, and keeps other keys", async () => {
     const { engine, id } = await started("Sow");
     const report = { status: "success", details: null, message: null, error: null, mood: ["fine"] };
-    await engine.advance(id, { report } as never);
-    expect((await engine.history(id))[0]?.report).toEqual({ status: "success", error: null, mood: ["fine"] });
+    await engine.session(id).advance({ report } as never);
+    expect((await engine.session(id).history())[0]?.report).toEqual({ status: "success", error: null, mood: ["fine"] });
   });
 
   it("notifies its host of all events", async () => {
@@ -186,12 +196,12 @@ describe("an instance", () => {
     ] as const) {
       engine.on(name, () => told.push(name));
     }
-    await engine.advance(id, DONE);
-    await engine.advance(id, DONE);
-    await engine.retry(id);
-    await engine.suspend(id);
-    await engine.cancel(id);
-    await engine.delete(id);
+    await engine.session(id).advance(DONE);
+    await engine.session(id).advance(DONE);
+    await engine.session(id).retry();
+    await engine.session(id).suspend();
+    await engine.session(id).cancel();
+    await engine.session(id).delete();
     expect(told).toEqual([
       "reported",
       "decided",
@@ -214,10 +224,10 @@ describe("a workflow edit", () => {
     );
     const decider = new Script("Sow");
     const { engine } = routed(decider, { workflows: new RoutedFolders({ source }) });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     source.texts["GARDEN/steps/dig.md"] = `---\nnext: [Water]\n---\n${stepText('Go to "Water".')}`;
     source.texts["GARDEN/steps/sow.md"] = stepText('Proceed to "Water".', "Sow beans.");
-    const next = await engine.advance(instanceId, DONE);
+    const next = await engine.session(sessionId).advance(DONE);
     expect(decider.requests[0]?.allowed).toEqual(["Sow"]);
     expect(next.nextStep).toEqual({ name: "Sow", instructions: "Sow beans." });
   });
@@ -233,21 +243,24 @@ describe("a workflow edit", () => {
       definition: (name) => (gone ? definition() : whole.definition(name)),
     };
     const { engine } = routed(new Script("Sow"), { workflows });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     gone = true;
-    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
-    expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED", pending: { operation: "advance" } });
+    await expect(engine.session(sessionId).advance(DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
+    expect(await engine.session(sessionId).state()).toMatchObject({
+      status: "FAILED",
+      pending: { operation: "advance" },
+    });
     gone = false;
-    expect(await engine.retry(instanceId)).toMatchObject({ currentStep: "Sow" });
+    expect(await engine.session(sessionId).retry()).toMatchObject({ currentStep: "Sow" });
   });
 
   it("can be retried once more with the same key after the host has changed its limits", async () => {
     const { engine, storage } = routed(new Script(new Error("busy"), "Sow"));
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
-    expect(await engine.retry(instanceId, { idempotencyKey: "k" })).toMatchObject({ currentStep: "Sow" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await expect(engine.session(sessionId).advance(DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
+    expect(await engine.session(sessionId).retry({ idempotencyKey: "k" })).toMatchObject({ currentStep: "Sow" });
     const later = routed(new Script(), { storage, limits: { maxAttemptsTotal: 5 } }).engine;
-    expect(await later.retry(instanceId, { idempotencyKey: "k" })).toMatchObject({
+    expect(await later.session(sessionId).retry({ idempotencyKey: "k" })).toMatchObject({
       currentStep: "Sow",
       replayed: true,
     });
@@ -258,7 +271,7 @@ describe("a workflow edit", () => {
     const source: RoutedSource = { list: () => workflows.list(), definition: (name) => workflows.definition(name) };
     const decider = new Script("Water");
     const { engine } = routed(decider, { workflows: source });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     const [dig, , water] = GARDEN.steps;
     if (water === undefined) throw new Error("no water");
     workflows = routedWorkflows(
@@ -267,7 +280,7 @@ describe("a workflow edit", () => {
         steps: [dig, water].map(({ next: _, content: __, ...step }) => step) as never,
       }),
     );
-    await engine.advance(instanceId, DONE);
+    await engine.session(sessionId).advance(DONE);
     expect(decider.requests[0]?.allowed).toEqual(["Dig", "Water", "FINISH"]);
   });
 
@@ -275,22 +288,25 @@ describe("a workflow edit", () => {
     let workflows = routedWorkflows(GARDEN);
     const source: RoutedSource = { list: () => workflows.list(), definition: (name) => workflows.definition(name) };
     const { engine } = routed(new Script(new Error("no")), { workflows: source });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE).catch(() => undefined);
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine
+      .session(sessionId)
+      .advance(DONE)
+      .catch(() => undefined);
     workflows = routedWorkflows(
       defineRoutedWorkflow({ name: "GARDEN", steps: [{ name: "Water", guidance: "g", instructions: "i" }] }),
     );
-    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
-    expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED" });
+    await expect(engine.session(sessionId).advance(DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
+    expect(await engine.session(sessionId).state()).toMatchObject({ status: "FAILED" });
   });
 });
 
 describe("audit", () => {
   it("names an instance that does not exist, unless a receipt proves that it did", async () => {
     const { engine } = routed(new Script());
-    await expect(engine.audit("nothing_here")).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(engine.session("nothing_here").audit()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     const receipt = { version: 1, hash: "0".repeat(64) };
-    expect(await engine.audit("nothing_here", receipt)).toMatchObject({ intact: false });
+    expect(await engine.session("nothing_here").audit(receipt)).toMatchObject({ intact: false });
   });
 });
 
@@ -305,12 +321,12 @@ describe("visits", () => {
     });
     const decider = new Script("Dig", "Sow", "Sow");
     const { engine } = routed(decider, { workflows: routedWorkflows(bounded) });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE);
-    await engine.advance(instanceId, DONE);
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance(DONE);
+    await engine.session(sessionId).advance(DONE);
     expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Dig", "Sow"], ["Sow"]]);
-    await expect(engine.advance(instanceId, DONE)).rejects.toThrow("nothing may follow Sow any more");
-    expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED" });
+    await expect(engine.session(sessionId).advance(DONE)).rejects.toThrow("nothing may follow Sow any more");
+    expect(await engine.session(sessionId).state()).toMatchObject({ status: "FAILED" });
   });
 
   it.each(["toString", "valueOf"])("are counted for a step called %s", async (name) => {
@@ -322,14 +338,14 @@ describe("visits", () => {
     const decider = new Script(name, "Dig");
     const workflows = routedWorkflows(defineRoutedWorkflow({ name: "GARDEN", steps }));
     const { engine } = routed(decider, { workflows });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE);
-    await engine.advance(instanceId, DONE);
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance(DONE);
+    await engine.session(sessionId).advance(DONE);
     expect(decider.requests.map(({ allowed }) => allowed)).toEqual([
       ["Dig", name, "FINISH"],
       ["Dig", "FINISH"],
     ]);
-    expect(await engine.audit(instanceId)).toMatchObject({ intact: true });
+    expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   });
 });
 
@@ -345,18 +361,18 @@ describe("options", () => {
   it.each([Number.POSITIVE_INFINITY, 2 ** 31])("can give the decider %d ms", async (deciderDeadlineMs) => {
     const slow = () => new Promise((resolve) => setTimeout(resolve, 20, "Sow"));
     const { engine } = routed(new Script(slow), { limits: { deciderDeadlineMs } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    expect(await engine.advance(instanceId, DONE)).toMatchObject({ currentStep: "Sow" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    expect(await engine.session(sessionId).advance(DONE)).toMatchObject({ currentStep: "Sow" });
   });
 
   it("can hide the history from the decider, and limit concurrent operations", async () => {
     const decider = new Script("Sow", "Sow");
     const { engine } = routed(decider, { historyShown: 0, limits: { maxConcurrent: 1 } });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, DONE);
-    await engine.advance(instanceId, DONE);
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance(DONE);
+    await engine.session(sessionId).advance(DONE);
     expect(decider.requests[1]?.history).toEqual([]);
-    const [, busy] = await Promise.allSettled([engine.status(instanceId), engine.status(instanceId)]);
+    const [, busy] = await Promise.allSettled([engine.session(sessionId).state(), engine.session(sessionId).state()]);
     expect(busy).toMatchObject({ status: "rejected", reason: { code: "BUSY" } });
   });
 });

@@ -13,7 +13,7 @@ describe("an instance of an actor", () => {
     const { engine } = routed(new Script("Dig", "Dig", "Dig"));
     const ann = engine.as(ANN);
     const started = await Promise.all([1, 2].map(() => ann.start({ workflow: "GARDEN", idempotencyKey: "same" })));
-    expect(new Set(started.map(({ instanceId }) => instanceId)).size).toBe(1);
+    expect(new Set(started.map(({ sessionId }) => sessionId)).size).toBe(1);
   });
 
   it("keeps what a decider answers while it is handed over, for its new owner alone", async () => {
@@ -27,16 +27,16 @@ describe("an instance of an actor", () => {
     }, "Water");
     const { engine } = routed(script);
     const [ann, bob] = [engine.as(ANN), engine.as(BOB)];
-    const { instanceId } = await ann.start({ workflow: "GARDEN" });
-    const former = failure(ann.advance(instanceId, DONE));
+    const { sessionId } = await ann.start({ workflow: "GARDEN" });
+    const former = failure(ann.session(sessionId).advance(DONE));
     while (script.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-    await engine.assign(instanceId, BOB, { by: "otto" });
-    const latter = bob.advance(instanceId, DONE);
+    await engine.session(sessionId).assign(BOB, { by: "otto" });
+    const latter = bob.session(sessionId).advance(DONE);
     answer();
     expect((await former).code).toBe("SESSION_NOT_FOUND");
     expect(await latter).toMatchObject({ currentStep: "Sow" });
     expect(script.requests).toHaveLength(1);
-    expect(await bob.status(instanceId)).toMatchObject({ currentStep: "Sow" });
+    expect(await bob.session(sessionId).state()).toMatchObject({ currentStep: "Sow" });
   });
 });
 
@@ -44,43 +44,45 @@ describe("an instance", () => {
   it("that is damaged can be deleted", async () => {
     const storage = new MemoryStorage();
     const { engine } = routed(new Script("Dig"), { storage });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
     const { read } = storage;
     storage.read = async (id) => {
       const commit = await read.call(storage, id);
       return commit && { ...commit, body: commit.body.replace("Dig", "Dog") };
     };
     const { engine: other } = routed(new Script("Dig"), { storage });
-    expect((await failure(other.status(instanceId))).code).toBe("TAMPERED");
-    await other.delete(instanceId);
-    expect((await failure(other.status(instanceId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(other.session(sessionId).state())).code).toBe("TAMPERED");
+    await other.session(sessionId).delete();
+    expect((await failure(other.session(sessionId).state())).code).toBe("SESSION_NOT_FOUND");
   });
 
   it("of another kind is not deleted", async () => {
     const { engine: phased, storage } = makeEngine();
     const id = await startTwoPhases(phased);
     const { engine } = routed(new Script("Dig"), { storage });
-    await expect(engine.delete(id)).rejects.toThrow();
-    expect(await phased.getState(id)).toMatchObject({ sessionId: id });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await expect(phased.deleteSession(instanceId)).rejects.toThrow();
-    expect(await engine.status(instanceId)).toMatchObject({ instanceId });
+    await expect(engine.session(id).delete()).rejects.toThrow();
+    expect(await phased.session(id).state()).toMatchObject({ sessionId: id });
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await expect(phased.session(sessionId).delete()).rejects.toThrow();
+    expect(await engine.session(sessionId).state()).toMatchObject({ sessionId });
   });
 
   it("tells a repeated approval what it is now", async () => {
     const workflows = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Is it deep enough?" } });
     const { engine } = routed(new Script("Sow", "FINISH"), { workflows, allowUnsignedApprovals: true });
-    const { instanceId } = await engine.start({ workflow: "GARDEN" });
-    await engine.advance(instanceId, { report: { status: "success", details: { depth: 30 } } });
-    const { evidenceHash = "" } = (await engine.status(instanceId)).awaiting ?? {};
+    const { sessionId } = await engine.start({ workflow: "GARDEN" });
+    await engine.session(sessionId).advance({ report: { status: "success", details: { depth: 30 } } });
+    const { evidenceHash = "" } = (await engine.session(sessionId).state()).awaiting ?? {};
     const word = { by: "ann", evidenceHash, idempotencyKey: "once" };
-    expect((await engine.approve(instanceId, word)).replayed).toBeUndefined();
-    const { version, currentStep } = await engine.resume(instanceId, {
+    expect((await engine.session(sessionId).approve(word)).replayed).toBeUndefined();
+    const { version, currentStep } = await engine.session(sessionId).resume({
       assumedStep: "Dig",
       report: { status: "success" },
     });
-    expect(await engine.approve(instanceId, word)).toMatchObject({ replayed: true, version, currentStep });
-    const long = await failure(engine.deny(instanceId, { ...word, note: "x".repeat(5000), idempotencyKey: "two" }));
+    expect(await engine.session(sessionId).approve(word)).toMatchObject({ replayed: true, version, currentStep });
+    const long = await failure(
+      engine.session(sessionId).deny({ ...word, note: "x".repeat(5000), idempotencyKey: "two" }),
+    );
     expect([long.code, long.message]).toEqual(["INVALID_INPUT", expect.stringContaining("1 to 4,000 characters")]);
   });
 });

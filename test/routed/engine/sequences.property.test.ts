@@ -145,7 +145,7 @@ async function play(acts: readonly Act[]): Promise<void> {
   const make = () =>
     routed(decider, { storage, workflows: routedWorkflows(GARDEN), limits: { maxAttempts: 1000 } }).engine;
   let engine = make();
-  const { instanceId } = await engine.start({ workflow: "GARDEN" });
+  const { sessionId } = await engine.start({ workflow: "GARDEN" });
   const model: Model = {
     status: "RUNNING",
     step: "Dig",
@@ -156,8 +156,8 @@ async function play(acts: readonly Act[]): Promise<void> {
     reports: 0,
   };
   for (const [index, one] of acts.entries()) {
-    engine = (await perform(engine, instanceId, one, index, { model, decider, make })) ?? engine;
-    const seen = await engine.status(instanceId);
+    engine = (await perform(engine, sessionId, one, index, { model, decider, make })) ?? engine;
+    const seen = await engine.session(sessionId).state();
     expect({
       status: seen.status,
       step: seen.currentStep,
@@ -171,8 +171,8 @@ async function play(acts: readonly Act[]): Promise<void> {
     });
     expect("completedAt" in seen).toBe(model.status === "COMPLETED" || model.status === "FAILED");
   }
-  expect(await engine.audit(instanceId)).toMatchObject({ intact: true });
-  const entries = await engine.history(instanceId);
+  expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
+  const entries = await engine.session(sessionId).history();
   expect(entries.filter(({ report }) => report !== undefined)).toHaveLength(model.reports);
 }
 
@@ -196,8 +196,9 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
       // The report is written, and the process ends before the decision.
       if (model.status !== "RUNNING" || model.pending) return;
       moves.push(() => new Promise(() => {}));
-      abandon(engine.advance(id, { report: { status: `report ${index}` } }));
-      while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setImmediate(resolve));
+      abandon(engine.session(id).advance({ report: { status: `report ${index}` } }));
+      while ((await engine.session(id).state()).pending === undefined)
+        await new Promise((resolve) => setImmediate(resolve));
       model.pending = true;
       model.asked = "advance";
       model.reports += 1;
@@ -208,7 +209,9 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
       const report = { status: `report ${index}` };
       const request = { report, idempotencyKey: `k${index}` };
       const call = () =>
-        type === "advance" ? engine.advance(id, request) : engine.resume(id, { ...request, assumedStep: "Dig" });
+        type === "advance"
+          ? engine.session(id).advance(request)
+          : engine.session(id).resume({ ...request, assumedStep: "Dig" });
       if (model.status === "COMPLETED" || model.status === "FAILED") {
         expect(await call()).toMatchObject({ status: model.status });
         return;

@@ -19,11 +19,11 @@ async function withAnn(options: Partial<RoutedEngineOptions>) {
   const { publicKey, privateKey } = await createApproverKeys();
   const made = routed(new Script("Sow", "FINISH"), { workflows: WORKFLOWS, approvers: { ann: publicKey }, ...options });
   const approve = async (id: string) => {
-    const question = (await made.engine.status(id)).awaiting;
+    const question = (await made.engine.session(id).state()).awaiting;
     if (question === undefined) throw new Error("nobody is waited for");
     const signature = await signApproval(question, { decision: "approve", by: "ann", privateKey });
     const word = { by: "ann", evidenceHash: question.evidenceHash, signature, idempotencyKey: KEY };
-    return { word, view: await made.engine.approve(id, word) };
+    return { word, view: await made.engine.session(id).approve(word) };
   };
   return { ...made, approve };
 }
@@ -33,14 +33,14 @@ async function forged(upTo: "approved" | "finished" = "finished") {
   const storage = new MemoryStorage();
   const host = await withAnn({ storage });
   const forger = await withAnn({ storage });
-  const { instanceId: id } = await host.engine.start({ workflow: "GARDEN" });
-  await host.engine.advance(id, dug);
+  const { sessionId: id } = await host.engine.start({ workflow: "GARDEN" });
+  await host.engine.session(id).advance(dug);
   const commits = host.engine.watch();
   const { word } = await forger.approve(id);
   if (upTo === "finished") {
-    await forger.engine.advance(id, dug);
-    await forger.engine.advance(id, { report: { status: "success" } });
-    expect(await forger.engine.status(id)).toMatchObject({ status: "COMPLETED" });
+    await forger.engine.session(id).advance(dug);
+    await forger.engine.session(id).advance({ report: { status: "success" } });
+    expect(await forger.engine.session(id).state()).toMatchObject({ status: "COMPLETED" });
   }
   return { storage, host, forger, id, commits, word };
 }
@@ -62,7 +62,7 @@ function claimsIn(answer: unknown): string[] {
 it("an instance that a forged approval let pass asks the person again if its client resumes with the same details", async () => {
   const { host, id } = await forged("approved");
   const back = { ...details, report: dug.report };
-  const asked = await host.engine.resume(id, { ...back, idempotencyKey: "back" });
+  const asked = await host.engine.session(id).resume({ ...back, idempotencyKey: "back" });
   expect(asked).toMatchObject({ currentStep: "Dig", awaiting: { evidence: { depth: 20 } } });
   expect(asked.unapproved).toBeUndefined();
 });
@@ -77,22 +77,28 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   on: NO_READER,
   listWorkflows: NO_READER,
   start: ({ host }) => [host.engine.start({ workflow: "GARDEN" })],
-  advance: ({ host, id }) => [host.engine.advance(id, dug), host.engine.advance(id, { report: { status: "success" } })],
-  resume: ({ host, id }) => [host.engine.resume(id, details), host.engine.resume(id, { ...dug, ...details })],
-  status: ({ host, id }) => [host.engine.status(id)],
-  history: ({ host, id }) => [host.engine.history(id)],
-  step: ({ host, id }) => [host.engine.step(id)],
-  suspend: ({ host, id }) => [host.engine.suspend(id)],
-  cancel: ({ host, id }) => [host.engine.cancel(id)],
-  retry: ({ host, id }) => [host.engine.retry(id)],
-  release: ({ host, id }) => [host.engine.release(id, { operator: "ann" })],
-  approve: ({ host, id, word }) => [host.engine.approve(id, word)],
-  deny: ({ host, id, word }) => [host.engine.deny(id, { ...word, note: "no" })],
-  listInstances: ({ host }) => [host.engine.listInstances(), host.engine.listInstances({ status: ["completed"] })],
+  advance: ({ host, id }) => [
+    host.engine.session(id).advance(dug),
+    host.engine.session(id).advance({ report: { status: "success" } }),
+  ],
+  resume: ({ host, id }) => [
+    host.engine.session(id).resume(details),
+    host.engine.session(id).resume({ ...dug, ...details }),
+  ],
+  status: ({ host, id }) => [host.engine.session(id).state()],
+  history: ({ host, id }) => [host.engine.session(id).history()],
+  step: ({ host, id }) => [host.engine.session(id).step()],
+  suspend: ({ host, id }) => [host.engine.session(id).suspend()],
+  cancel: ({ host, id }) => [host.engine.session(id).cancel()],
+  retry: ({ host, id }) => [host.engine.session(id).retry()],
+  release: ({ host, id }) => [host.engine.session(id).release({ operator: "ann" })],
+  approve: ({ host, id, word }) => [host.engine.session(id).approve(word)],
+  deny: ({ host, id, word }) => [host.engine.session(id).deny({ ...word, note: "no" })],
+  listInstances: ({ host }) => [host.engine.listSessions(), host.engine.listSessions({ status: ["completed"] })],
   as: NO_READER,
-  assign: ({ host, id }) => [host.engine.assign(id, { name: "ann" }, { by: "host" })],
-  delete: ({ host, id }) => [host.engine.delete(id)],
-  audit: ({ host, id }) => [host.engine.audit(id)],
+  assign: ({ host, id }) => [host.engine.session(id).assign({ name: "ann" }, { by: "host" })],
+  delete: ({ host, id }) => [host.engine.session(id).delete()],
+  audit: ({ host, id }) => [host.engine.session(id).audit()],
   watch: ({ host, commits }) => [host.engine.start({ workflow: "GARDEN" }).then(() => commits.next())],
   metrics: ({ host }) => [host.engine.metrics()],
   reportError: NO_READER,

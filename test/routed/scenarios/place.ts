@@ -12,7 +12,7 @@ export interface Place {
   readonly name: string;
   open(): Promise<StorageAdapter>;
   /** Returns what the tables have of an instance: its row, and the number of its history entries. */
-  tables(instanceId: string): Promise<{ readonly instance: Record<string, unknown>; readonly entries: number }>;
+  tables(sessionId: string): Promise<{ readonly instance: Record<string, unknown>; readonly entries: number }>;
   /** Deletes the log while others have it open. */
   destroy(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { isPhasegateError } from "phasegate";
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { openPlace } from "../engine/open-place.js";
 
-const [place = "", instanceId = "", status = "", release = ""] = process.argv.slice(2);
+const [place = "", sessionId = "", status = "", release = ""] = process.argv.slice(2);
 const isThere = () =>
   access(release).then(
     () => true,
@@ -32,7 +32,7 @@ const engine = createRoutedEngine({
   },
 });
 try {
-  const { currentStep } = await engine.advance(instanceId, { report: { status, step_id: "Build" } });
+  const { currentStep } = await engine.session(sessionId).advance({ report: { status, step_id: "Build" } });
   console.log(JSON.stringify({ currentStep }));
 } catch (error) {
   if (!isPhasegateError(error)) throw error;

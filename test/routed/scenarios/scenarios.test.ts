@@ -38,11 +38,11 @@ describe.each(Object.entries(PLACES))("on %s", (_, newPlace) => {
     expect(told.filter(({ currentStep }) => currentStep === "Test")).toHaveLength(1);
     const [other] = told.filter(({ code }) => code === "CONFLICT");
     expect(other?.message).toContain("the current step is Test");
-    const entries = await engine.history(id);
+    const entries = await engine.session(id).history();
     expect(entries).toHaveLength(1);
     expect(entries[0]).toMatchObject({ stepName: "Build", determinedNextStep: "Test" });
     expect(entries[0]?.report?.status).toBe(told[0]?.code === "CONFLICT" ? "failure" : "success");
     expect((await place.tables(id)).instance).toMatchObject({ current_step_name: "Test", status: "RUNNING" });
-    expect(await engine.audit(id)).toMatchObject({ intact: true, versions: 3 });
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true, versions: 3 });
   });
 });

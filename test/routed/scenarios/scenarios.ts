@@ -44,7 +44,7 @@ export const SCENARIOS: Readonly<Record<string, (place: Place) => Promise<void>>
       status: "RUNNING",
       completed_at: null,
     });
-    expect((await engine.history(id)).map(({ report }) => report)).toEqual([undefined]);
+    expect((await engine.session(id).history()).map(({ report }) => report)).toEqual([undefined]);
   },
 
   "advance: report, context and history are stored, and branches are followed": async (place) => {
@@ -116,7 +116,7 @@ export const SCENARIOS: Readonly<Record<string, (place: Place) => Promise<void>>
       status: "RUNNING",
       current_step_name: "Repair",
     });
-    expect((await engine.history(instance_id)).at(-1)).toMatchObject({
+    expect((await engine.session(instance_id).history()).at(-1)).toMatchObject({
       outcomeStatus: "RESUMING",
       assumedStep: "Build",
       determinedNextStep: "Repair",
@@ -165,7 +165,7 @@ export const SCENARIOS: Readonly<Record<string, (place: Place) => Promise<void>>
       body: { error_code: "AI_SERVICE_ERROR", details: { code: "DECIDER_FAILED", reason: "timeout" } },
     });
     expect((await place.tables(instance_id)).instance).toMatchObject({ status: "FAILED", current_step_name: "Build" });
-    expect((await engine.history(instance_id))[0]).toMatchObject({ report });
+    expect((await engine.session(instance_id).history())[0]).toMatchObject({ report });
     const again = await stage(place, ["Test"]);
     expect((await again.post("retry", { instance_id })).body).toMatchObject({
       next_step: { step_name: "Test" },

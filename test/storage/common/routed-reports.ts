@@ -9,11 +9,11 @@ export async function routedReports(storage: StorageAdapter): Promise<SessionId>
     statusSuggestion: "COMPLETED",
   });
   const { engine } = routed(script, { storage });
-  const { instanceId: id } = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
-  await engine.advance(id, { report: { status: "success", message: "dug" } });
-  await engine.suspend(id);
-  await engine.resume(id, { assumedStep: "Water", report: { status: "lost" } });
-  await engine.advance(id, { report: { status: "partial", details: { peas: 3 } } });
+  const { sessionId: id } = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
+  await engine.session(id).advance({ report: { status: "success", message: "dug" } });
+  await engine.session(id).suspend();
+  await engine.session(id).resume({ assumedStep: "Water", report: { status: "lost" } });
+  await engine.session(id).advance({ report: { status: "partial", details: { peas: 3 } } });
   return parseSessionId(id);
 }
 

@@ -67,8 +67,8 @@ it("workflows are completed by the remaining hosts while each host is killed in 
   const storage = await PostgresStorage.open({ url, schema });
   const engine = createEngine({ storage, content: new MemoryContent({ workflows: [] }) });
   for (const id of ids) {
-    expect(await engine.audit(id)).toMatchObject({ intact: true, versions: 7 });
-    expect((await engine.getState(id)).head.status).toBe("completed");
+    expect(await engine.session(id).audit()).toMatchObject({ intact: true, versions: 7 });
+    expect((await engine.session(id).state()).head.status).toBe("completed");
   }
   await engine.close();
 });

@@ -278,7 +278,7 @@ describe("a person at a SQL prompt", () => {
   it("shows how often the current gate was failed, by the question that docs/storage.md has", async () => {
     const { engine } = makeEngine({ storage });
     const id = await startTwoPhases(engine);
-    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.session(id).completePhase(1, {});
     const running = await runSql(url, await documented("running-instances.sql", schema));
     expect(running).toEqual([{ instance_id: id, current_step_name: "1", attempts: "1" }]);
   });

@@ -74,11 +74,17 @@ describe("an append that waits for its synchronous standby", () => {
     const { sessionId } = await createEngine({ storage, content }).start({ workflowType: "one", target: "a" });
     const submission = { phase: 1, evidence: { done: true }, idempotencyKey: "once" };
     await standby.halt();
-    const failing = failure(createEngine({ storage: impatient, content }).completePhase(sessionId, submission));
+    const failing = failure(
+      createEngine({ storage: impatient, content })
+        .session(sessionId)
+        .completePhase(submission.phase, submission.evidence),
+    );
     await endTheWait(primary.url, "pg_terminate_backend");
     expect((await failing).details).toMatchObject({ outcome: "unknown" });
     let answered = false;
-    const again = createEngine({ storage, content }).completePhase(sessionId, submission);
+    const again = createEngine({ storage, content })
+      .session(sessionId)
+      .completePhase(submission.phase, submission.evidence);
     const answer = again.finally(() => {
       answered = true;
     });

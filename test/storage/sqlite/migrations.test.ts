@@ -39,10 +39,10 @@ describe("a database of an older version", () => {
       ["src/b.ts", "paused"],
       ["src/a.ts", "completed"],
     ]);
-    for (const { sessionId } of items) expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    for (const { sessionId } of items) expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
     const paused = items[0]?.sessionId ?? "";
-    await engine.resume(paused);
-    expect((await engine.getState(paused)).head.status).toBe("active");
+    await engine.session(paused).resume();
+    expect((await engine.session(paused).state()).head.status).toBe("active");
     await engine.close();
     await storage.close();
     expect(query(file, "SELECT version FROM phasegate_migrations").map((row) => row.version)).toEqual(SAMPLES);

@@ -18,12 +18,12 @@ it("the views show the sessions of an engine as the log has them", async () => {
   const { engine, clock } = makeEngine({ storage });
   const id = await startTwoPhases(engine);
   clock.advance(1000);
-  await engine.completePhase(id, { phase: 1, evidence: {} });
-  await engine.completePhase(id, { phase: 1, evidence: built });
-  await engine.pause(id);
+  await engine.session(id).completePhase(1, {});
+  await engine.session(id).completePhase(1, built);
+  await engine.session(id).pause();
   clock.advance(1000);
-  await engine.resume(id);
-  await engine.rollback(id, { to: 1 });
+  await engine.session(id).resume();
+  await engine.session(id).rollback(1);
   const log = await collect(storage.log(parseSessionId(id)));
   const newest = log.at(-1)?.summary;
   expect(query(file, "SELECT * FROM workflow_instances")).toEqual([
@@ -203,7 +203,7 @@ it("an audit misses the last commits of a routed session, which have no rows in 
   database.close();
   const again = await SqliteStorage.open(file);
   const { engine } = routed(new Script(), { storage: again });
-  expect(await engine.audit(id)).toMatchObject({ intact: false });
+  expect(await engine.session(id).audit()).toMatchObject({ intact: false });
   await again.close();
 });
 
@@ -226,11 +226,14 @@ it("an audit detects a log whose end was cut off", async () => {
   const storage = await SqliteStorage.open(file);
   const { engine } = makeEngine({ storage });
   const id = await startTwoPhases(engine);
-  await engine.completePhase(id, { phase: 1, evidence: {} });
-  expect(await engine.audit(id)).toMatchObject({ intact: true, versions: 2 });
+  await engine.session(id).completePhase(1, {});
+  expect(await engine.session(id).audit()).toMatchObject({ intact: true, versions: 2 });
   query(file, "DELETE FROM phasegate_commits WHERE seq = 2");
-  expect(await engine.audit(id)).toMatchObject({ intact: false, reason: expect.stringContaining("commit 2") });
-  await engine.deleteSession(id);
+  expect(await engine.session(id).audit()).toMatchObject({
+    intact: false,
+    reason: expect.stringContaining("commit 2"),
+  });
+  await engine.session(id).delete();
   expect(await storage.hint(parseSessionId(id))).toBe(0);
   await engine.close();
   await storage.close();
