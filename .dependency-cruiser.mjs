@@ -60,9 +60,10 @@ const MAY_IMPORT = {
   otel: ["workflow", "routed/decision", "ports"],
   // Workflows as pictures.
   graph: ["workflow"],
-  // A page for people, over everything that there is to see.
-  inspector: [...ENGINE, "workspace", "graph"],
-  "inspector/page": ["workflow", "gate", "inspector"],
+  // Sessions as people are shown them, over everything that there is to see.
+  read: [...ENGINE, "workspace", "graph"],
+  inspector: [...ENGINE, "workspace", "graph", "read"],
+  "inspector/page": ["workflow", "gate", "read", "inspector"],
   // Sets up a project for its clients, for the command line alone.
   setup: ["workflow", "sandbox"],
   // The command line is a host of its own: it chooses the adapters.
@@ -70,7 +71,7 @@ const MAY_IMPORT = {
     ...ENGINE,
     ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
     ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
-    ...["setup", "graph", "inspector", "login", "otel"],
+    ...["setup", "graph", "read", "inspector", "login", "otel"],
   ],
 };
 
@@ -153,12 +154,13 @@ export default {
     {
       name: "page-knows-the-wire",
       comment:
-        "the page runs in browsers: of the server it knows the types in wire.ts, the filters of lists, and the words for claims",
+        "the page runs in browsers: of the server it knows the types in wire.ts and of the read model, the filters of lists, and the words for claims",
       severity: "error",
       from: { path: "^src/inspector/page/" },
       to: {
         path: "^src/",
-        pathNot: "^src/(?:(?:errors|workflow/names|gate/unchecked)[.]ts$|inspector/(?:page/|(?:wire|filter)[.]ts$))",
+        pathNot:
+          "^src/(?:(?:errors|workflow/names|gate/unchecked|read/(?:model|filter))[.]ts$|inspector/(?:page/|wire[.]ts$))",
       },
     },
     {
@@ -166,7 +168,7 @@ export default {
       comment: "what the page imports of the server is gone when it is built",
       severity: "error",
       from: { path: "^src/inspector/page/" },
-      to: { path: "^src/inspector/wire[.]ts$", dependencyTypesNot: ["type-only"] },
+      to: { path: "^src/(?:inspector/wire|read/model)[.]ts$", dependencyTypesNot: ["type-only"] },
     },
     {
       name: "no-cycles",

@@ -2,5 +2,5 @@
 export type { AdmitRequest, InspectorAccess, InspectorLogin } from "./inspector/guard.js";
 export { createInspector, type Inspector } from "./inspector/inspector.js";
 export type { InspectorOptions } from "./inspector/options.js";
-export type { InspectorSources } from "./inspector/sources.js";
 export type { HostAction } from "./inspector/wire.js";
+export type { InspectorSources } from "./read/sources.js";

@@ -1,33 +1,33 @@
 /**
- * `phasegate approve`, `phasegate waive` and `phasegate deny`: shows what a session waits for, asks, signs the decision and
- * passes it to the engine. waiting.ts has what sessions wait for. And `phasegate keygen`: makes an approver's keys.
+ * `phasegate approve`, `phasegate waive` and `phasegate deny`: shows what a session asks, asks for confirmation, signs the decision
+ * and passes it to the engine. And `phasegate keygen`: makes an approver's keys.
  */
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Command, Option } from "commander";
+import type { Writable } from "node:stream";
 import { type Approvers, keysOf } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
-import type { AttemptLimits } from "../gate/judge.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { checksOf } from "../gate/check-gate.js";
+import { UNCHECKED, uncheckedFields } from "../gate/unchecked.js";
+import type { ApprovalRequest } from "../phased/approval/ledger.js";
+import type { ApprovalResult } from "../phased/approval/requests.js";
+import type { WaiverRequest } from "../phased/approval/waivers.js";
+import type { InspectorSources } from "../read/sources.js";
+import { type Asked, answer, askedBy, type Decision } from "../read/waiting.js";
+import type { RoutedQuestion, RoutedView } from "../routed/types.js";
+import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
+import { defined } from "../workflow/json.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
+import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
+import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
-import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
-import { openSession } from "./state.js";
-import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
-import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
-import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
-
-interface DecideOptions extends TrustOptions, AttemptLimits {
-  readonly project?: string;
-  readonly state: string;
-  readonly key?: string;
-  readonly by?: string;
-  readonly note?: string;
-  readonly full?: true;
-  readonly yes?: true;
-  readonly evidenceHash?: string;
-  readonly request?: string;
-}
+import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
+import { type Field, headLines } from "./show.js";
+import { type OpenedSession, openSession } from "./state.js";
+import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal, timeText } from "./terminal.js";
+import { openVerifiers, projectOption, readTrust, trustOptions } from "./trust.js";
 
 const APPROVE_HELP = `
 Shows the question and the evidence, asks for confirmation, and signs the decision with your private key. Without a
@@ -67,48 +67,43 @@ const TEXTS = {
   },
 } as const;
 
-/** Returns what creates `phasegate approve`, `phasegate waive` or `phasegate deny`. */
-export function decideCommand(decision: Decision): (terminal: Terminal, setExitCode: SetExitCode) => Command {
-  return (terminal, setExitCode) => {
-    const command = new Command(decision)
-      .summary(TEXTS[decision].summary)
-      .description(TEXTS[decision].description)
-      .argument("<session>", "id of the session, as `phasegate sessions` lists it")
-      .addOption(stateOption().makeOptionMandatory())
-      .addOption(
-        new Option("--key <file>", "your private key, from `phasegate keygen`")
-          .argParser(notEmpty)
-          .makeOptionMandatory(decision === "approve"),
-      );
-    // A denial is a failure at the gate: by the server's limits it may be the last one.
-    const more = decision === "deny" ? [...trustOptions(), ...attemptOptions()] : trustOptions();
-    for (const option of more) command.addOption(option);
-    return command
-      .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
-      .option("--note <text>", TEXTS[decision].note, notEmpty)
-      .addOption(projectOption("the server's project folder, to record its files at the start of the next phase"))
-      .option("--full", "show the whole evidence, however long it is")
-      .option("--yes", "do not ask for confirmation; needs the hash of what you have seen")
-      .addOption(
-        new Option("--evidence-hash <hash>", "the hash of the evidence that you have seen; fails for other evidence")
-          .argParser(notEmpty)
-          .hideHelp(decision === "waive"),
-      )
-      .addOption(
-        new Option("--request <hash>", "the hash of the waiver request that you have seen; fails for another request")
-          .argParser(notEmpty)
-          .hideHelp(decision === "approve"),
-      )
-      .addOption(logLevelOption())
-      .addHelpText("after", { approve: APPROVE_HELP, waive: WAIVE_HELP, deny: DENY_HELP }[decision])
-      .action(async (sessionId: string, options: DecideOptions) => {
-        setExitCode(await decide(decision, sessionId, options, terminal));
-      });
-  };
+const decideOptions = (decision: DecideCommand) => ({
+  state: required(stateOption()),
+  key: text("--key <file>", "your private key, from `phasegate keygen`").makeOptionMandatory(decision === "approve"),
+  ...trustOptions(),
+  by: text("--by <name>", "your name among the approvers; derived from your key if not given"),
+  note: text("--note <text>", TEXTS[decision].note),
+  project: projectOption("the server's project folder, to record its files at the start of the next phase"),
+  full: flag("--full", "show the whole evidence, however long it is"),
+  yes: flag("--yes", "do not ask for confirmation; needs the hash of what you have seen"),
+  evidenceHash: text(
+    "--evidence-hash <hash>",
+    "the hash of the evidence that you have seen; fails for other evidence",
+  ).hideHelp(decision === "waive"),
+  request: text(
+    "--request <hash>",
+    "the hash of the waiver request that you have seen; fails for another request",
+  ).hideHelp(decision === "approve"),
+});
+type DecideOptions = Values<ReturnType<typeof decideOptions>> & Partial<Values<ReturnType<typeof attemptOptions>>>;
+
+export function decideCommand(decision: DecideCommand): CreateCommand {
+  const { state, key, approver, approvers, hashKeyFile, ...more } = decideOptions(decision);
+  // A denial is a failure at the gate: by the server's limits it may be the last one.
+  const limits = decision === "deny" ? attemptOptions() : {};
+  return command({
+    name: decision,
+    summary: TEXTS[decision].summary,
+    description: TEXTS[decision].description,
+    arguments: [sessionArgument()],
+    options: { state, key, approver, approvers, hashKeyFile, ...limits, ...more },
+    help: { approve: APPROVE_HELP, waive: WAIVE_HELP, deny: DENY_HELP }[decision],
+    run: (options, terminal, sessionId) => decide(decision, sessionId, options, terminal),
+  });
 }
 
 async function decide(
-  decision: Decision,
+  decision: DecideCommand,
   sessionId: string,
   options: DecideOptions,
   terminal: Terminal,
@@ -117,43 +112,38 @@ async function decide(
   const trust = await readTrust(options);
   const { by, privateKey } = await signerOf(options, trust.approvers);
   // Approving starts the next phase, whose checks may compare files with their state at its start.
-  const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
+  const verifiers = await openVerifiers(options, {});
   const { maxAttempts, maxAttemptsTotal } = options;
-  const limits = decision === "deny" ? { limits: { maxAttempts, maxAttemptsTotal } } : {};
-  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, ...limits });
+  const limits = decision === "deny" ? defined({ maxAttempts, maxAttemptsTotal }) : undefined;
+  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, ...(limits && { limits }) });
   try {
-    const waiting = await waitingSession(opened, sessionId, decision, verifiers);
-    requireSeen(waiting, options);
-    if (privateKey === undefined && waiting.mustSign) {
+    const asked = await askedFor(opened, sessionId, decision);
+    requireSeen(asked, options);
+    if (privateKey === undefined && (asked.what !== "waiver" || asked.question.approvers !== undefined)) {
       throw new CommandFailure("this decision must be signed", EXIT.usage, "Give --key with your private key.");
     }
-    requirePerson(options, waiting, terminal);
-    for (const line of waiting.lines(terminal.stdout, options.full === true)) print(terminal, line);
+    requirePerson(options, asked, terminal);
+    for (const line of askedLines(asked, terminal.stdout, options.full === true)) print(terminal, line);
     const note = await noteFor(decision, options, terminal);
     const question = `${sentence(decision)} this as ${printable(by)}?`;
     if (options.yes !== true && !(await confirm(terminal, question))) {
       print(terminal, "Nothing was decided.");
       return EXIT.problems;
     }
-    const noted = note === undefined ? {} : { note };
-    const given = { decision: decision === "deny" ? "deny" : "approve", by, ...noted } as const;
-    const sign = async (key: string) => ({
-      signature: await signApproval(waiting.question, { ...given, privateKey: key }),
-    });
-    const signed = { ...given, ...(privateKey === undefined ? {} : await sign(privateKey)) };
-    for (const line of await waiting.answer(signed)) print(terminal, line);
+    const given = defined({ decision: decision === "deny" ? "deny" : "approve", by, note });
+    const signature =
+      privateKey === undefined ? undefined : await signApproval(asked.question, { ...given, privateKey });
+    for (const line of await decided(opened, asked, { ...given, signature }, verifiers)) print(terminal, line);
     return EXIT.ok;
   } finally {
     await opened.engine.close();
   }
 }
 
-/** Returns a text with a capital first letter. */
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-/** A person who decides; without a key, the decision is not signed. */
 interface Signer {
   readonly by: string;
   readonly privateKey?: string;
@@ -168,7 +158,7 @@ async function signerOf({ key, by }: DecideOptions, approvers: Approvers): Promi
   throw new CommandFailure("nobody is named", EXIT.usage, "Give --key with your private key, or your name with --by.");
 }
 
-function requireHash(decision: Decision, { yes, evidenceHash, request }: DecideOptions): void {
+function requireHash(decision: DecideCommand, { yes, evidenceHash, request }: DecideOptions): void {
   const given = { approve: evidenceHash, waive: request, deny: evidenceHash ?? request }[decision];
   if (yes !== true || given !== undefined) return;
   const option = { approve: "--evidence-hash", waive: "--request", deny: "--evidence-hash or --request" }[decision];
@@ -180,9 +170,9 @@ function requireHash(decision: Decision, { yes, evidenceHash, request }: DecideO
 }
 
 /** Checks that a person can be asked. It is the last check: a wrong session is reported with or without a terminal. */
-function requirePerson({ yes }: DecideOptions, { seen }: WaitingSession, terminal: Terminal): void {
+function requirePerson({ yes }: DecideOptions, { what }: Asked, terminal: Terminal): void {
   if (yes === true || isInteractive(terminal)) return;
-  const hint = `Run it at a terminal, or give --yes and ${seen.option}.`;
+  const hint = `Run it at a terminal, or give --yes and ${SEEN[what]}.`;
   throw new CommandFailure("no confirmation is possible: this is not a terminal", EXIT.usage, hint);
 }
 
@@ -194,19 +184,24 @@ function nameOf(publicKey: string, approvers: Approvers): string {
 }
 
 /** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
-function requireSeen({ seen, question }: WaitingSession, { evidenceHash, request, yes }: DecideOptions): void {
-  const isRequest = seen.option === "--request";
+function requireSeen(asked: Asked, { evidenceHash, request, yes }: DecideOptions): void {
+  const isRequest = asked.what === "waiver";
   const [given, other] = isRequest ? [request, evidenceHash] : [evidenceHash, request];
-  if (other === undefined && (given === seen.hash || (given === undefined && yes !== true))) return;
+  const hash = isRequest ? asked.question.request : asked.question.evidenceHash;
+  if (other === undefined && (given === hash || (given === undefined && yes !== true))) return;
   const what = isRequest ? "request" : "evidence";
-  const hint = `See which ${what} waits now, and its hash for ${seen.option}: phasegate show ${question.sessionId}`;
+  const hint = `See which ${what} waits now, and its hash for ${SEEN[asked.what]}: phasegate show ${asked.question.sessionId}`;
   const waits = isRequest ? "another request" : "other evidence";
   const awaited = isRequest ? "a request for a waiver, not on evidence" : "evidence, not on a request for a waiver";
   const why = other === undefined ? `${waits} than the given hash` : awaited;
   throw new CommandFailure(`the session waits on ${why}`, EXIT.problems, hint);
 }
 
-async function noteFor(decision: Decision, options: DecideOptions, terminal: Terminal): Promise<string | undefined> {
+async function noteFor(
+  decision: DecideCommand,
+  options: DecideOptions,
+  terminal: Terminal,
+): Promise<string | undefined> {
   if (decision !== "deny" || options.note !== undefined) return options.note;
   const note = options.yes === true ? "" : await ask(terminal, "What is to be done instead? ");
   if (note !== "") return note;
@@ -221,22 +216,20 @@ Example:
   phasegate keygen --out ~/.keys/ann.pem
   phasegate serve --workflows workflows --state .phasegate --approver ann=ed25519:…`;
 
-/** Creates `phasegate keygen`. */
-export function keygenCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("keygen")
-    .summary("make an approver's pair of keys")
-    .description("Makes an approver's pair of Ed25519 keys: writes the private key, prints the public one.")
-    .requiredOption("--out <file>", "file for the private key; an existing file is not changed", notEmpty)
-    .addOption(logLevelOption())
-    .addHelpText("after", KEYGEN_HELP)
-    .action(async ({ out }: { readonly out: string }) => {
-      const { publicKey, privateKey } = await createApproverKeys();
-      await makeFolder(dirname(out));
-      await writeToFile([privateKey], out);
-      print(terminal, publicKey);
-      setExitCode(EXIT.ok);
-    });
-}
+export const keygenCommand = command({
+  name: "keygen",
+  summary: "make an approver's pair of keys",
+  description: "Makes an approver's pair of Ed25519 keys: writes the private key, prints the public one.",
+  options: { out: required(text("--out <file>", "file for the private key; an existing file is not changed")) },
+  help: KEYGEN_HELP,
+  async run({ out }, terminal) {
+    const { publicKey, privateKey } = await createApproverKeys();
+    await makeFolder(dirname(out));
+    await writeToFile([privateKey], out);
+    print(terminal, publicKey);
+    return EXIT.ok;
+  },
+});
 
 /** Creates a folder that only its owner can read. An existing one keeps its mode. */
 async function makeFolder(folder: string): Promise<void> {
@@ -244,4 +237,157 @@ async function makeFolder(folder: string): Promise<void> {
     const hint = "Name a file in a folder that you may write to.";
     throw new CommandFailure(`the folder ${folder} can't be created`, EXIT.environment, hint, { cause });
   });
+}
+
+/** The commands: `deny` answers a request of either kind. */
+type DecideCommand = "approve" | "waive" | "deny";
+
+/** What is to be seen before a decision, by the option that gives its hash. */
+const SEEN = { phase: "--evidence-hash", step: "--evidence-hash", waiver: "--request" } as const;
+
+/** Returns what a session asks that the command can answer. Throws if it waits on nothing of the kind. */
+async function askedFor(opened: OpenedSession, sessionId: string, command: DecideCommand): Promise<Asked> {
+  const wanted = command === "waive" ? "waiver" : "approval";
+  if (opened.kind === "recorded") throw notWaiting(sessionId, wanted, "a recorded session, which has no gates");
+  if (opened.kind === "routed") {
+    if (command === "waive") throw notWaiting(sessionId, wanted, "a routed workflow, which has none");
+    const asked = await askedBy(enginesOf(opened), "routed", sessionId);
+    if (asked !== undefined) return asked;
+    const { status, currentStep = "the start" } = await opened.engine.session(sessionId).state();
+    throw notWaiting(sessionId, wanted, `${status}, at ${currentStep}`);
+  }
+  const asked = await askedBy(enginesOf(opened), "phased", sessionId);
+  const isMeant = command === "deny" || (command === "waive") === (asked?.what === "waiver");
+  if (asked !== undefined && isMeant) return asked;
+  const { status, phase: number } = (await opened.engine.session(sessionId).state()).head;
+  throw notWaiting(sessionId, wanted, `${status}, in phase ${number}`);
+}
+
+function enginesOf(opened: OpenedSession): InspectorSources {
+  if (opened.kind === "phased") return { engine: opened.engine };
+  return opened.kind === "routed" ? { routed: opened.engine } : {};
+}
+
+function askedLines({ what, question }: Asked, stream: Writable, full: boolean): readonly string[] {
+  return what === "waiver" ? waiverLines(question, stream) : requestLines(question, stream, full);
+}
+
+/** Passes a decision to the engine, and returns the outcome as lines. */
+export async function decided(
+  opened: OpenedSession,
+  asked: Asked,
+  decision: Decision,
+  verifiers: Readonly<Record<string, unknown>>,
+): Promise<readonly string[]> {
+  const evidenceHash = asked.what === "waiver" ? undefined : asked.question.evidenceHash;
+  const answered = await answer(enginesOf(opened), asked, { ...decision, evidenceHash });
+  const by = printable(decision.by);
+  if (answered.what === "waiver") {
+    const { granted, fields, phase } = answered.result;
+    return [`${granted ? "Waived" : "No waiver"} by ${by}: ${printable(fields.join(", "))}, in phase ${phase}.`];
+  }
+  if (answered.what === "step") return [stepOutcome(decision, asked.question, answered.result)];
+  const { result } = answered;
+  if (opened.kind !== "phased" || !result.passed) return [phaseOutcome(result)];
+  const { structure } = await opened.engine.session(asked.question.sessionId).state();
+  return [phaseOutcome(result), ...unrecorded(result, structure, verifiers)];
+}
+
+function notWaiting(sessionId: string, wanted: "approval" | "waiver", where: string): CommandFailure {
+  const message = `session ${sessionId} waits for no ${wanted}: it is ${printable(where)}`;
+  return new CommandFailure(message, EXIT.problems, "See `phasegate show`.");
+}
+
+function phaseOutcome(result: ApprovalResult): string {
+  if (!result.passed) {
+    const left =
+      result.status === "failed" ? "the session has failed" : `${counted(result.attemptsLeft, "attempt")} left`;
+    return `Denied by ${printable(result.by)}: phase ${result.phase} needs to be fixed, ${left}.`;
+  }
+  const next = result.nextPhase === null ? "the workflow is complete" : `phase ${result.nextPhase.number} is next`;
+  return `Approved by ${printable(result.by)}: phase ${result.phase} has passed, ${next}.`;
+}
+
+function stepOutcome({ decision, by }: Decision, question: Asked["question"], { status }: RoutedView): string {
+  const step = "step" in question ? printable(question.step) : "";
+  if (decision === "approve") {
+    return `Approved by ${printable(by)}: the gate of ${step} has passed, the next call decides on the next step.`;
+  }
+  const failed = status === "FAILED" ? ", and the instance has failed" : "";
+  return `Denied by ${printable(by)}: ${step} needs to be fixed${failed}.`;
+}
+
+/** Warns if a phase compares files with their state now, and this state was not recorded. */
+export function unrecorded(
+  left: { readonly phase: number; readonly nextPhase: PhaseDefinition | null },
+  { phases }: WorkflowStructure,
+  verifiers: Readonly<Record<string, unknown>>,
+): string[] {
+  const { phase, nextPhase: next } = left;
+  if (next === null) return [];
+  for (const { number, gate } of phases.filter(({ number: other }) => other >= next.number)) {
+    const baselines = checksOf(gate).filter(
+      ({ verifier }) => SINCE_VERIFIERS.includes(verifier) && !Object.hasOwn(verifiers, verifier),
+    );
+    const isOwn = number === next.number && baselines.some(({ params }) => sinceOf(params) === undefined);
+    if (!isOwn && !baselines.some(({ params }) => sinceOf(params) === phase)) continue;
+    const moment = isOwn ? "its start" : `the end of phase ${phase}`;
+    return [
+      `Phase ${number} checks files against their state at ${moment}, which was not recorded without --project. A server`,
+      "with --project records the files when it next loads the session: what has changed until then is not seen.",
+    ];
+  }
+  return [];
+}
+
+/** Returns a request as lines; those of an agent or an author begin with a bar. */
+function requestLines(request: ApprovalRequest | RoutedQuestion, stream: Writable, full: boolean): string[] {
+  const { phase, attempt, verification, evidence, evidenceHash, prompt } = request;
+  const at: Field = "step" in request ? ["step", printable(request.step)] : ["phase", String(phase)];
+  const section = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [styled(stream, "bold", title), ...lines, ""];
+  const results = verification.flatMap((result) => resultLines(result, stream));
+  const unchecked = uncheckedFields(evidence, verification);
+  const warnings = "warnings" in request ? request.warnings : [];
+  return [
+    ...questionHead(request, [at[0], `${at[1]}, attempt ${attempt}`], ["evidence", evidenceHash], stream),
+    "",
+    ...section("Request", barred(prompt)),
+    ...section("Evidence", evidenceLines(evidence, EVIDENCE_MAX, full)),
+    ...section(UNCHECKED, unchecked.length === 0 ? [] : barred(unchecked.join(", "))),
+    ...section(
+      "Results of the checks",
+      results.map((line) => `  │ ${line}`),
+    ),
+    ...section(
+      "Warnings of the gate",
+      warnings.flatMap(({ message }) => barred(message)),
+    ),
+  ];
+}
+
+/** Returns the head of a question: what it is about, who may answer, and the hash that an answer names. */
+function questionHead(question: Asked["question"], at: Field, hash: Field, stream: Writable): string[] {
+  const { sessionId, workflowType, revision, askedAt, approvers } = question;
+  const fields: Field[] = [
+    ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
+    ["target", "target" in question ? printable(question.target) : undefined],
+    at,
+    ["asked", timeText(askedAt)],
+    ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
+    hash,
+  ];
+  return headLines(sessionId, fields, stream);
+}
+
+function waiverLines(request: WaiverRequest, stream: Writable): string[] {
+  const { phase, phaseName, fields, requirements, reason } = request;
+  const asked = fields.map((name, index) => [name, requirements[index] ?? ""].filter(Boolean).join(": "));
+  const section = (title: string, lines: readonly string[]) => ["", styled(stream, "bold", title), ...lines];
+  return [
+    ...questionHead(request, ["phase", `${phase}: ${printable(phaseName)}`], ["request", request.request], stream),
+    ...section("To be waived", asked.flatMap(barred)),
+    ...section("Reason", barred(reason)),
+    "",
+  ];
 }

@@ -6,7 +6,7 @@
 
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import * as z from "zod";
 import {
   type ApproverKey,
@@ -25,14 +25,13 @@ import {
 import { keyIdOf } from "../approval/keys.js";
 import { requirePasskey } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
-import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { age, jsonOption, logLevelOption, notEmpty } from "./options.js";
+import { age, argument, command, type Given, group, parsed, preset, required, text } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
 import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
 
-/** The longest name of an approver, in characters. */
 const NAME_MAX = 200;
-/** The longest life of an invitation, in days. */
 const DAYS_MAX = 30;
 const DAY = 86_400_000;
 
@@ -54,73 +53,72 @@ const REMOVE_HELP = `
 Takes out all keys and open invitations of the name, or with --key one key. Sessions that were approved with a key need it
 until they are completed: without it, a server shows them as they were before that approval.`;
 
-interface FileOptions {
-  readonly approvers: string;
+export function approversOption(): Given<string | undefined> {
+  const what = 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too';
+  return text("--approvers <file>", what).env("PHASEGATE_APPROVERS");
 }
 
-/** Returns `--approvers`. */
-export function approversOption(): Option {
-  return new Option("--approvers <file>", 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too')
-    .env("PHASEGATE_APPROVERS")
-    .argParser(notEmpty);
-}
+const inviteCommand = command({
+  name: "invite",
+  summary: "print a link with which a person registers a passkey, once",
+  description: "Prints a link with which a person registers a passkey as an approver. It works once.",
+  arguments: [argument("<name>", "name of the approver, as gates name it", approverName)],
+  options: {
+    approvers: required(approversOption()),
+    url: parsed("--url <url>", "address of the page that registers passkeys", pageUrl),
+    expires: preset(parsed("--expires <age>", "how long the link works: 30m, 24h, 7d", lifetime), DAY, "24h"),
+  },
+  help: INVITE_HELP,
+  async run({ approvers, url, expires }, terminal, name) {
+    const { secret, expiresAt } = await new ApproversFile(approvers).invite(name, expires);
+    print(terminal, `${url === undefined ? "" : `${url}/`}#invite=${secret}`);
+    print(terminal, `It registers one passkey for ${printable(name)}, until ${timeText(expiresAt)}.`);
+    return EXIT.ok;
+  },
+});
 
-/** Creates `phasegate approvers`. */
-export function approversCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("approvers")
-    .summary("invite approvers who use a passkey, list and remove approvers")
-    .description("Invites people to register a passkey, lists the approvers in a file, and takes them out.")
-    .addHelpText("after", HELP);
-  command
-    .command("invite")
-    .summary("print a link with which a person registers a passkey, once")
-    .description("Prints a link with which a person registers a passkey as an approver. It works once.")
-    .argument("<name>", "name of the approver, as gates name it", approverName)
-    .addOption(approversOption().makeOptionMandatory())
-    .option("--url <url>", "address of the page that registers passkeys", pageUrl)
-    .addOption(
-      new Option("--expires <age>", "how long the link works: 30m, 24h, 7d").argParser(lifetime).default(DAY, "24h"),
-    )
-    .addOption(logLevelOption())
-    .addHelpText("after", INVITE_HELP)
-    .action(async (name: string, { approvers, url, expires }: FileOptions & { url?: string; expires: number }) => {
-      const { secret, expiresAt } = await new ApproversFile(approvers).invite(name, expires);
-      print(terminal, `${url === undefined ? "" : `${url}/`}#invite=${secret}`);
-      print(terminal, `It registers one passkey for ${printable(name)}, until ${timeText(expiresAt)}.`);
-      setExitCode(EXIT.ok);
-    });
-  command
-    .command("list")
-    .summary("list the approvers, their keys and open invitations")
-    .description("Lists the approvers, their keys and the open invitations.")
-    .addOption(approversOption().makeOptionMandatory())
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .action(({ approvers, json }: FileOptions & { json?: true }) => {
-      list(new ApproversFile(approvers), json === true, terminal);
-      setExitCode(EXIT.ok);
-    });
-  command
-    .command("remove")
-    .summary("take out an approver")
-    .description("Takes out an approver with all keys and open invitations, or one key.")
-    .argument("<name>", "name of the approver")
-    .addOption(approversOption().makeOptionMandatory())
-    .option("--key <id>", "take out this key only, by the id that `phasegate approvers list` prints", notEmpty)
-    .addOption(logLevelOption())
-    .addHelpText("after", REMOVE_HELP)
-    .action(async (name: string, { approvers, key }: FileOptions & { key?: string }) => {
-      const removed = await new ApproversFile(approvers).remove(name, key);
-      if (removed.keys + removed.invitations === 0) {
-        const what = key === undefined ? "is no approver, and has no invitation" : "has no such key";
-        throw new CommandFailure(`${printable(name)} ${what}`, EXIT.problems, "See `phasegate approvers list`.");
-      }
-      const [keys, invitations] = [counted(removed.keys, "key"), counted(removed.invitations, "invitation")];
-      print(terminal, `Removed ${keys} and ${invitations} of ${printable(name)}.`);
-      setExitCode(EXIT.ok);
-    });
-  return command;
-}
+const listCommand = command({
+  name: "list",
+  summary: "list the approvers, their keys and open invitations",
+  description: "Lists the approvers, their keys and the open invitations.",
+  options: { approvers: required(approversOption()), json: jsonOption() },
+  run({ approvers, json }, terminal) {
+    list(new ApproversFile(approvers), json === true, terminal);
+    return EXIT.ok;
+  },
+});
+
+const removeCommand = command({
+  name: "remove",
+  summary: "take out an approver",
+  description: "Takes out an approver with all keys and open invitations, or one key.",
+  arguments: [argument("<name>", "name of the approver")],
+  options: {
+    approvers: required(approversOption()),
+    key: text("--key <id>", "take out this key only, by the id that `phasegate approvers list` prints"),
+  },
+  help: REMOVE_HELP,
+  async run({ approvers, key }, terminal, name) {
+    const removed = await new ApproversFile(approvers).remove(name, key);
+    if (removed.keys + removed.invitations === 0) {
+      const what = key === undefined ? "is no approver, and has no invitation" : "has no such key";
+      throw new CommandFailure(`${printable(name)} ${what}`, EXIT.problems, "See `phasegate approvers list`.");
+    }
+    const [keys, invitations] = [counted(removed.keys, "key"), counted(removed.invitations, "invitation")];
+    print(terminal, `Removed ${keys} and ${invitations} of ${printable(name)}.`);
+    return EXIT.ok;
+  },
+});
+
+export const approversCommand = group(
+  {
+    name: "approvers",
+    summary: "invite approvers who use a passkey, list and remove approvers",
+    description: "Invites people to register a passkey, lists the approvers in a file, and takes them out.",
+    help: HELP,
+  },
+  [inviteCommand, listCommand, removeCommand],
+);
 
 function list(file: ApproversFile, asJson: boolean, terminal: Terminal): void {
   const { approvers, invitations } = file.list();
@@ -136,7 +134,6 @@ function list(file: ApproversFile, asJson: boolean, terminal: Terminal): void {
   if (people.length + open.length === 0) print(terminal, "No approvers, and no open invitations.");
 }
 
-/** Returns what is shown of a key. */
 function described(key: ApproverKey): { readonly kind: string; readonly id: string; readonly rpId?: string } {
   const id = keyIdOf(key);
   return typeof key === "string" ? { kind: "ed25519", id } : { kind: "passkey", id, rpId: key.rpId };
@@ -164,7 +161,6 @@ function pageUrl(value: string): string {
   throw new InvalidArgumentError("Give an address like https://gates.example.com or http://localhost:4000.");
 }
 
-/** What the file is, in messages. */
 const WHAT = "the file of approvers";
 
 const invitationsSchema = z.array(z.object({ name: z.string(), secretHash: z.string(), expiresAt: z.iso.datetime() }));
@@ -172,37 +168,29 @@ const invitationsSchema = z.array(z.object({ name: z.string(), secretHash: z.str
 /** A change of a value in JSON: `undefined` takes it out. */
 type Edit = (text: string, name: string, value: readonly ApproverKey[] | ApproverKey | undefined) => string;
 
-/** What the file and the invitations contain. */
 interface Contents {
   readonly text: string;
   readonly approvers: Approvers;
   readonly invitations: readonly Invitation[];
 }
 
-/** Approvers and invitations in files. */
 export class ApproversFile implements Invitations {
   /** The path of the approvers' file, with links followed: a link stays a link. */
   readonly file: string;
   readonly #now: () => number;
   readonly #current: (report: (error: unknown) => void) => Approvers;
 
-  /** Times are in milliseconds since 1970. */
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
     this.#now = now;
     this.#current = lastReadable(this.file, WHAT, (text) => parseApprovers(this.file, text));
   }
 
-  /**
-   * Returns the approvers in the file: the same object until it changes. A file that can't be read any more is reported
-   * once, and the approvers that were read last are kept.
-   * @throws {CommandFailure} when it could never be read.
-   */
+  /** The approvers in the file: the same object until it changes. One that can't be read any more is reported once. */
   current(report: (error: unknown) => void): Approvers {
     return this.#current(report);
   }
 
-  /** Lists the approvers, and the invitations that are open. */
   list(): { readonly approvers: Approvers; readonly invitations: readonly Invitation[] } {
     const { approvers, invitations } = this.#read(false);
     return { approvers, invitations: this.#left(invitations, approvers) };
@@ -237,10 +225,7 @@ export class ApproversFile implements Invitations {
     });
   }
 
-  /**
-   * Takes out an approver with all keys and open invitations, or one key by its id. Returns the number of keys and
-   * invitations that were taken out.
-   */
+  /** Takes out an approver with all keys and open invitations, or one key by its id. Returns how many of both went. */
   remove(name: string, keyId?: string): Promise<{ readonly keys: number; readonly invitations: number }> {
     return this.#change(({ text, approvers, invitations }, edit) => {
       const known = checkApprovers(approvers).get(name) ?? [];
@@ -258,7 +243,6 @@ export class ApproversFile implements Invitations {
     }, false);
   }
 
-  /** Changes the files while no other process does. */
   async #change<T>(step: (contents: Contents, edit: Edit) => T, mayBeMissing = true): Promise<T> {
     const edit = await loadEdit();
     return changeFile(this.file, () => step(this.#read(mayBeMissing), edit));
@@ -270,7 +254,6 @@ export class ApproversFile implements Invitations {
     return { text, approvers: text === "" ? {} : parseApprovers(this.file, text), invitations };
   }
 
-  /** Returns the invitations that are open. */
   #left(invitations: readonly Invitation[], approvers: Approvers): Invitation[] {
     const known = checkApprovers(approvers);
     return invitations.filter(
@@ -299,7 +282,6 @@ export class ApproversFile implements Invitations {
   }
 }
 
-/** Reads and checks a text of approvers. */
 function parseApprovers(file: string, text: string): Approvers {
   try {
     const parsed: unknown = JSON.parse(text);

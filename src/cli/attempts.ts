@@ -9,9 +9,7 @@ import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
 import { durationText, printable, styled, timeText } from "./terminal.js";
 
-/** Maximum number of characters of evidence that are shown without `--full` where a person decides on it. */
 export const EVIDENCE_MAX = 8000;
-/** The same for each attempt in a report, and the maximum number of lines. */
 const ATTEMPT_EVIDENCE_MAX = 1000;
 const ATTEMPT_LINES_MAX = 20;
 
@@ -24,7 +22,6 @@ const ATTEMPT_STYLES = {
   overridden: "yellow",
 } as const satisfies Record<PhaseAttempt["status"], string>;
 
-/** Returns an attempt as lines: how it ended, what was noted, what was submitted, and the results of the checks. */
 export function attemptLines(attempt: PhaseAttempt, stream: Writable, full: boolean): string[] {
   const { status, startedAt, durationSeconds, problems = [], verification = [], waived = [] } = attempt;
   const { attempt: number, proofs = [], notes = [], reason, by } = attempt;
@@ -75,10 +72,8 @@ function noteText({ at, event, by, note, task, fields, authenticated }: AttemptN
   return `${timeText(at)}  ${printable(note === undefined ? what : `${what}: ${note}`)}`;
 }
 
-/** Maximum number of output lines that are shown of a failed check, and of a passed one. */
 const OUTPUT_LINES = 5;
 const OUTPUT_LINES_PASSED = 2;
-/** Number of characters of a digest that are shown: enough to tell two apart. */
 const DIGEST_SHOWN = 12;
 
 /** Returns the result of a check as lines: what it ran or read, when, what it found, and the output. */
@@ -107,7 +102,6 @@ export function evidenceLines(evidence: unknown, most: number, full: boolean, mo
   return [...barred(kept), `  … ${json.length - kept.length} more characters: --full shows them all`];
 }
 
-/** Returns a text of an agent or an author as lines that begin with a bar. */
 export function barred(text: string): string[] {
   return printable(text, { lines: true })
     .split("\n")

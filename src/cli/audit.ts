@@ -1,27 +1,17 @@
 /** `phasegate audit`: checks a session's whole log, also against a receipt that was kept elsewhere. */
 import { writeFile } from "node:fs/promises";
-import { Command, Option } from "commander";
 import * as z from "zod";
 import type { CounterWarning } from "../approval/guard.js";
 import { waivedText } from "../gate/waivers.js";
-import type { ApprovedPass, SessionAudit } from "../phased/approval/ledger.js";
-import type { RoutedAudit } from "../routed/approvals.js";
+import type { ApprovedPass } from "../phased/approval/ledger.js";
+import type { Findings } from "../read/model.js";
 import type { RoutedPass } from "../routed/types.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { jsonOption, logLevelOption, notEmpty, readJsonFile, stateOption } from "./options.js";
+import { command, required, text } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { jsonOption, readJsonFile, sessionArgument, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { counted, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
-import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
-
-interface AuditOptions extends TrustOptions {
-  readonly state: string;
-  readonly receipt?: string;
-  readonly writeReceipt?: string;
-  readonly json?: true;
-}
-
-/** Approvals have the numbers of phases or the names of steps. */
-type Audited = SessionAudit | RoutedAudit;
+import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 Two changes are found only with more options. If the newest commits were removed together with the store's record of
@@ -31,42 +21,37 @@ see --hash-key-file. The exit code is 1 if the log was changed, or if an approva
 
 const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.int().positive(), hash: z.string() });
 
-/** Creates `phasegate audit`. */
-export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("audit")
-    .summary("check that a session's log was not changed")
-    .description("Checks a session's whole log: its hash chain, its payloads, and the approvals in it.")
-    .argument("<session>", "id of the session, as `phasegate sessions` lists it")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(
-      new Option("--receipt <file>", "a receipt that was kept elsewhere; finds removed commits").argParser(notEmpty),
-    )
-    .addOption(new Option("--write-receipt <file>", "write a receipt; keep it elsewhere").argParser(notEmpty));
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (sessionId: string, options: AuditOptions) => setExitCode(await audit(sessionId, options, terminal)));
-}
+export const auditCommand = command({
+  name: "audit",
+  summary: "check that a session's log was not changed",
+  description: "Checks a session's whole log: its hash chain, its payloads, and the approvals in it.",
+  arguments: [sessionArgument()],
+  options: {
+    state: required(stateOption()),
+    receipt: text("--receipt <file>", "a receipt that was kept elsewhere; finds removed commits"),
+    writeReceipt: text("--write-receipt <file>", "write a receipt; keep it elsewhere"),
+    ...trustOptions(),
+    json: jsonOption(),
+  },
+  help: HELP,
+  async run(options, terminal, sessionId) {
+    const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
+    const trust = await readTrust(options);
+    const opened = await openSession(options.state, sessionId, trust);
+    const { engine } = opened;
+    const auditing: Promise<Findings> =
+      "session" in engine ? engine.session(sessionId).audit(receipt) : engine.audit(sessionId, receipt);
+    const report = await auditing.finally(() => engine.close());
+    const isChecked = Object.keys(trust.approvers).length > 0;
+    if (options.json) printJson(terminal, { sessionId, ...report });
+    else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
+    if (!report.intact) return EXIT.problems;
+    if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
+    return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
+  },
+});
 
-async function audit(sessionId: string, options: AuditOptions, terminal: Terminal): Promise<ExitCode> {
-  const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
-  const trust = await readTrust(options);
-  const opened = await openSession(options.state, sessionId, trust);
-  const { engine } = opened;
-  const auditing: Promise<Audited> =
-    "session" in engine ? engine.session(sessionId).audit(receipt) : engine.audit(sessionId, receipt);
-  const report = await auditing.finally(() => engine.close());
-  const isChecked = Object.keys(trust.approvers).length > 0;
-  if (options.json) printJson(terminal, { sessionId, ...report });
-  else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
-  if (!report.intact) return EXIT.problems;
-  if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
-  return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
-}
-
-function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): string[] {
+function auditLines(report: Findings, isChecked: boolean, { stdout }: Terminal): string[] {
   if (!report.intact) {
     const { versions, reason } = report;
     return [`${styled(stdout, "red", "changed")}: ${printable(reason)}`, `  the first ${versions} commits are intact`];

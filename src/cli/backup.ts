@@ -6,31 +6,21 @@
 import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { Command } from "commander";
 import { isPhasegateError } from "../errors.js";
 import { checkCommit, withPayloads } from "../phased/log-check.js";
 import { type CopyReport, chosenSessions, copyLogs } from "../phased/log-copy.js";
 import type { Commit, RepairReport, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { parseSessionId } from "../workflow/names.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { argument, command, notEmpty, required, type Values } from "./command.js";
+import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
 import { KINDS } from "./export.js";
-import {
-  choiceOf,
-  type FilterOptions,
-  filterOptions,
-  jsonOption,
-  logLevelOption,
-  notEmpty,
-  stateOption,
-} from "./options.js";
-import { openState } from "./state.js";
+import { choiceOf, type FilterOptions, filterOptions, jsonOption, stateOption } from "./options.js";
+import { openState, using, withState } from "./state.js";
 import { counted, print, printable, printJson, sizeText, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
 
-interface CopyOptions {
-  readonly state: string;
-  readonly hashKeyFile?: string;
-}
+const copyOptions = () => ({ state: required(stateOption()), hashKeyFile: hashKeyOption() });
+type CopyOptions = Values<ReturnType<typeof copyOptions>>;
 
 const BACKUP_HELP = `
 Servers may use the sessions meanwhile: each session is copied as it is at one instant. Each commit is checked before
@@ -43,43 +33,33 @@ Each commit is checked before it is written, and each log is read back and check
 has the beginning of a session, the rest is added; if it has another session of that id, the session is refused, and
 the exit code is 1.`;
 
-/** Creates `phasegate backup`. */
-export function backupCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return copyCommand("backup")
-    .summary("copy all sessions into a folder, or update such a copy")
-    .description("Copies the sessions of a state of any kind into a folder, while they are in use.")
-    .argument("<to>", "the folder: a new one, or the folder of an earlier backup", notEmpty)
-    .addHelpText("after", BACKUP_HELP)
-    .action(async (to: string, options: CopyOptions) => setExitCode(await backUp(to, options, terminal)));
-}
+export const backupCommand = command({
+  name: "backup",
+  summary: "copy all sessions into a folder, or update such a copy",
+  description: "Copies the sessions of a state of any kind into a folder, while they are in use.",
+  arguments: [argument("<to>", "the folder: a new one, or the folder of an earlier backup", notEmpty)],
+  options: copyOptions(),
+  help: BACKUP_HELP,
+  run: (options, terminal, to) => backUp(to, options, terminal),
+});
 
-/** Creates `phasegate restore`. */
-export function restoreCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return copyCommand("restore")
-    .summary("copy the sessions of a backup into a state, and check them there")
-    .description("Copies all sessions of a backup into a state of any kind, which is created if it does not exist.")
-    .argument("<from>", "the folder of a backup, or any other state", notEmpty)
-    .addHelpText("after", RESTORE_HELP)
-    .action(async (from: string, options: CopyOptions) => setExitCode(await restore(from, options, terminal)));
-}
-
-/** Creates a command with the options that backup and restore share. */
-function copyCommand(name: string): Command {
-  return new Command(name)
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(hashKeyOption())
-    .addOption(logLevelOption());
-}
+export const restoreCommand = command({
+  name: "restore",
+  summary: "copy the sessions of a backup into a state, and check them there",
+  description: "Copies all sessions of a backup into a state of any kind, which is created if it does not exist.",
+  arguments: [argument("<from>", "the folder of a backup, or any other state", notEmpty)],
+  options: copyOptions(),
+  help: RESTORE_HELP,
+  run: (options, terminal, from) => restore(from, options, terminal),
+});
 
 async function backUp(to: string, options: CopyOptions, terminal: Terminal): Promise<ExitCode> {
   const key = await readHashKey(options);
-  return betweenStates(
-    () => openState(options.state),
-    () => openBackup(to, options.state),
-    async (from, folder) => {
+  return withState(options.state, async (from) =>
+    using(await openBackup(to, options.state), async (folder) => {
       const report = await copyLogs(from, folder, { ...key, kinds: KINDS, passes: 1 });
       return printCopied("backed up", "new ", report, [], key.hashKey !== undefined, terminal);
-    },
+    }),
   );
 }
 
@@ -99,10 +79,8 @@ async function openBackup(to: string, state: string): Promise<StorageAdapter> {
 async function restore(from: string, options: CopyOptions, terminal: Terminal): Promise<ExitCode> {
   const key = await readHashKey(options);
   const hashKey = key.hashKey === undefined ? undefined : utf8ToBytes(key.hashKey);
-  return betweenStates(
-    () => openState(from),
-    () => openState(options.state, { create: true }),
-    async (backup, state) => {
+  return withState(from, async (backup) =>
+    using(await openState(options.state, { create: true }), async (state) => {
       const ids: string[] = [];
       const onProgress = ({ sessionId }: { readonly sessionId: string }) => void ids.push(sessionId);
       const report = await copyLogs(backup, state, { ...key, kinds: KINDS, passes: 1, onProgress });
@@ -113,7 +91,7 @@ async function restore(from: string, options: CopyOptions, terminal: Terminal): 
         if (fault !== undefined) damaged.push(`session ${id} was written, but is damaged: ${fault}`);
       }
       return printCopied("restored and checked", "", report, damaged, key.hashKey !== undefined, terminal);
-    },
+    }),
   );
 }
 
@@ -134,26 +112,6 @@ async function readBack(storage: StorageAdapter, name: string, key: Uint8Array |
   return previous === undefined ? "it does not exist" : undefined;
 }
 
-/** Opens two storages, uses them, and closes what was opened. */
-async function betweenStates<T>(
-  openFrom: () => Promise<StorageAdapter>,
-  openTo: () => Promise<StorageAdapter>,
-  use: (from: StorageAdapter, to: StorageAdapter) => Promise<T>,
-): Promise<T> {
-  const from = await openFrom();
-  try {
-    const to = await openTo();
-    try {
-      return await use(from, to);
-    } finally {
-      await to.close?.();
-    }
-  } finally {
-    await from.close?.();
-  }
-}
-
-/** Prints the result of a copy, and returns the exit code. */
 function printCopied(
   done: string,
   which: string,
@@ -171,37 +129,25 @@ function printCopied(
   return refused.length + damaged.length === 0 ? EXIT.ok : EXIT.problems;
 }
 
-interface RepairOptions {
-  readonly state: string;
-  readonly json?: true;
-}
-
 const HELP = `
 Use it if files of a state were lost, or if it was copied while it was in use. The command rebuilds the lists of
 sessions, and reports damaged sessions with exit code 1. It changes no log, and servers may use the sessions meanwhile.
 To check a log completely, use phasegate audit.`;
 
-/** Creates `phasegate repair`. */
-export function repairCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("repair")
-    .summary("rebuild the lists of sessions, and report damaged sessions")
-    .description("Reads all sessions of a state, rebuilds the lists of sessions from their logs, and reports damage.")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async ({ state, json }: RepairOptions) => {
-      const storage = await openState(state);
-      try {
-        const report = await storage.repair?.();
-        if (json) printJson(terminal, report ?? { repaired: [], damaged: [], note: NOTHING_TO_REPAIR });
-        else for (const line of report === undefined ? [NOTHING_TO_REPAIR] : linesOf(report)) print(terminal, line);
-        setExitCode((report?.damaged ?? []).length === 0 ? EXIT.ok : EXIT.problems);
-      } finally {
-        await storage.close?.();
-      }
-    });
-}
+export const repairCommand = command({
+  name: "repair",
+  summary: "rebuild the lists of sessions, and report damaged sessions",
+  description: "Reads all sessions of a state, rebuilds the lists of sessions from their logs, and reports damage.",
+  options: { state: required(stateOption()), json: jsonOption() },
+  help: HELP,
+  run: ({ state, json }, terminal) =>
+    withState(state, async (storage) => {
+      const report = await storage.repair?.();
+      if (json) printJson(terminal, report ?? { repaired: [], damaged: [], note: NOTHING_TO_REPAIR });
+      else for (const line of report === undefined ? [NOTHING_TO_REPAIR] : linesOf(report)) print(terminal, line);
+      return (report?.damaged ?? []).length === 0 ? EXIT.ok : EXIT.problems;
+    }),
+});
 
 const NOTHING_TO_REPAIR = "nothing to do: this kind of state keeps no lists next to its logs";
 
@@ -214,10 +160,6 @@ function linesOf({ sessions, repaired, damaged }: RepairReport): string[] {
   ];
 }
 
-interface CompactOptions extends FilterOptions {
-  readonly state: string;
-}
-
 const COMPACT_HELP = `
 No commit is lost, and servers may use the sessions meanwhile.`;
 
@@ -226,28 +168,20 @@ const GROWN = `
 The commits are the same, in fewer files. Each of these has an index, which adds a few bytes to a short log; many
 small files take more space on a disk than their sizes add up to.`;
 
-/** Creates `phasegate compact`. */
-export function compactCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("compact")
-    .summary("store the commits of sessions in less space")
-    .description("Stores the commits of one session, or of all sessions that match, in less space.")
-    .argument("[session]", "id of the session; all that match if not given", notEmpty)
-    .addOption(stateOption().makeOptionMandatory());
-  for (const option of filterOptions()) command.addOption(option);
-  return command
-    .addOption(logLevelOption())
-    .addHelpText("after", COMPACT_HELP)
-    .action(async (session: string | undefined, { state, ...filters }: CompactOptions) => {
-      const storage = await openState(state);
+export const compactCommand = command({
+  name: "compact",
+  summary: "store the commits of sessions in less space",
+  description: "Stores the commits of one session, or of all sessions that match, in less space.",
+  arguments: [argument("[session]", "id of the session; all that match if not given", notEmpty)],
+  options: { state: required(stateOption()), ...filterOptions() },
+  help: COMPACT_HELP,
+  run: ({ state, ...filters }, terminal, session) =>
+    withState(state, async (storage) => {
       const named = session === undefined ? filters : { session: [session, ...(filters.session ?? [])] };
-      try {
-        print(terminal, await compactAll(storage, named));
-      } finally {
-        await storage.close?.();
-      }
-      setExitCode(EXIT.ok);
-    });
-}
+      print(terminal, await compactAll(storage, named));
+      return EXIT.ok;
+    }),
+});
 
 async function compactAll(storage: StorageAdapter, filters: FilterOptions): Promise<string> {
   if (storage.compact === undefined) return "nothing to do: this kind of state needs no compaction";

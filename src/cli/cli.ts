@@ -4,15 +4,14 @@
  * `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
- * - options.ts: options of several commands, and the checks of their values; what the project of the current folder has in
- *   place of `--state`
+ * - command.ts: how a command is defined: its words, its options with the types of their values, and what it does
+ * - options.ts: options of several commands; what the project of the current folder has in place of `--state`
  * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - shared-file.ts: reads and changes a file of approvers or tokens while others use it
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
- *   going; operations.ts: what each one does
+ *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
- * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - new-texts.ts: the texts that `new` writes
@@ -24,6 +23,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
+import type { CreateCommand } from "./command.js";
 import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
 import { splitVariables, useOwnProject } from "./options.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
@@ -78,9 +78,6 @@ Examples:
   phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
   phasegate backup --state .phasegate /backups/phasegate`;
 
-type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
-
-/** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   init: async () => (await import("./init.js")).initCommand,
   hook: async () => (await import("./hook.js")).hookCommand,
@@ -163,15 +160,11 @@ function wantsStack(args: readonly string[]): boolean {
   return level === "debug" || level === "trace";
 }
 
-/** What is printed of an error besides its message and what to do about it. */
 interface PrintedDetails {
-  /** The stacks of the error and its causes. */
   readonly stack: boolean;
-  /** The address of its code's documentation, if it has a code. */
   readonly url?: boolean;
 }
 
-/** Prints an error and what to do about it. */
 export function printError({ stderr }: Terminal, error: unknown, { stack, url = stack }: PrintedDetails): void {
   const message = error instanceof Error ? error.message : String(error);
   stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(message)}\n`);

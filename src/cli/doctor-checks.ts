@@ -23,16 +23,12 @@ import { openState, parseState, requireNoLink } from "./state.js";
 import { counted, inShell, sizeText, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust } from "./trust.js";
 
-/** One thing that was looked at. */
 export interface Finding {
-  /** What was looked at. */
   readonly check: "node" | "sdk" | "setup" | "clients" | "state" | "workflows" | "approvers" | "chromium";
   /** `problem`: it does not work. `warning`: it works, but not as it should. */
   readonly status: "ok" | "warning" | "problem";
   readonly message: string;
-  /** What to do about it. */
   readonly fix?: string;
-  /** Of a server that was started: what it says about itself. */
   readonly server?: ServerFacts;
 }
 
@@ -53,7 +49,6 @@ function fromHere(path: string): string {
   return relative(process.cwd(), path) || ".";
 }
 
-/** Returns a failure as a finding. */
 function failed(check: Check, what: string, error: unknown): Finding {
   const said = error instanceof Error ? error.message : String(error);
   const hint = error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
@@ -65,7 +60,6 @@ export function checkNode(): Finding {
   return ok("node", `Node ${process.versions.node}`);
 }
 
-/** Checks that the MCP SDK is installed, which `serve` needs. */
 export async function checkSdk(): Promise<Finding> {
   try {
     await import("@modelcontextprotocol/server");
@@ -76,7 +70,6 @@ export async function checkSdk(): Promise<Finding> {
   }
 }
 
-/** Checks the record of init, if there is one. */
 export async function checkRecord(project: string): Promise<Finding[]> {
   const { problem: reason } = await readRecord(await openProject(project));
   return reason === undefined ? [] : [problem("setup", `${RECORD_PATH} can't be used: ${reason}`, RECORD_REMEDY)];
@@ -216,7 +209,6 @@ async function folderFindings(shown: string, path: string, project: string): Pro
   return findings;
 }
 
-/** Checks the workflows as a start does. */
 export async function checkWorkflows(options: ServedOptions, project: string): Promise<Finding[]> {
   const { workflows = [], routed, includeRoot = [] } = options;
   const findings: Finding[] = [];
@@ -253,7 +245,6 @@ async function checkFolder(folder: string, project: string, find: Find, options:
   }
 }
 
-/** A folder of workflows, and how messages name it. */
 interface ShownFolder {
   readonly folder: string;
   readonly shown: string;

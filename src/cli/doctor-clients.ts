@@ -10,9 +10,9 @@ import { digestAt, type Piece, type Place } from "../setup/pieces.js";
 import type { Roots } from "../setup/places.js";
 import { readFiles } from "../setup/project.js";
 import type { SetupRecord } from "../setup/record.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { defined, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { ServerCommand } from "./mcp-probe.js";
-import { serveOptions } from "./serve-options.js";
+import { type GivenOptions, serveOptions } from "./serve-options.js";
 import { parseState } from "./state.js";
 import type { TrustOptions, VerifierOptions } from "./trust.js";
 
@@ -41,9 +41,7 @@ function placeOf(piece: Piece): PlaceOfServer {
   return piece;
 }
 
-/** A server that a client starts. */
 export interface ConfiguredServer {
-  /** The client, its file and the server's name in it, for messages. */
   readonly place: string;
   /** The command; or why it can't be started from here; or the command as it is written, if nobody has confirmed it. */
   readonly start: ServerCommand | { readonly reason: string } | { readonly unconfirmed: string };
@@ -51,28 +49,18 @@ export interface ConfiguredServer {
   readonly options?: ServedOptions;
 }
 
-/** The options of `phasegate serve` that `doctor` looks at. */
-export interface ServedOptions extends TrustOptions, VerifierOptions {
-  readonly workflows?: readonly string[];
-  readonly routed?: string;
-  readonly includeRoot?: readonly string[];
-  readonly state?: string;
-  readonly allowUnsignedApprovals?: true;
-}
+export type ServedOptions = TrustOptions &
+  VerifierOptions &
+  Partial<Pick<GivenOptions, "workflows" | "routed" | "includeRoot" | "state" | "allowUnsignedApprovals">>;
 
-/** The configurations of a project. */
 export interface FoundClients {
-  /** The servers that are phasegate, in the order of the files. */
   readonly servers: readonly ConfiguredServer[];
-  /** The files that can't be read, each with the reason. */
   readonly broken: readonly { readonly place: string; readonly reason: string }[];
 }
 
 /** Whose word counts for a configuration in a project. */
 export interface Confirming {
-  /** What this user's init has written. */
   readonly own: SetupRecord | undefined;
-  /** True if the user says that the project is theirs. */
   readonly trust: boolean;
 }
 
@@ -161,7 +149,7 @@ function serverOf(place: string, entry: JsonObject, project: string): Configured
   const cwd = typeof entry.cwd === "string" ? resolve(project, fill(entry.cwd)) : project;
   const start = { command, args, env: Object.fromEntries(texts), cwd };
   const options = servedOptions(start);
-  return { place, start, ...(options === undefined ? {} : { options }) };
+  return { place, start, ...defined({ options }) };
 }
 
 function wordsOf({ command, args }: JsonObject): string[] {
@@ -191,7 +179,7 @@ function servedOptions({ args, env, cwd }: ServerCommand): ServedOptions | undef
   const at = args.indexOf("serve");
   if (at === -1) return undefined;
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
-  for (const option of serveOptions()) command.addOption(option);
+  for (const option of Object.values(serveOptions())) command.addOption(option);
   try {
     command.parse(args.slice(at + 1), { from: "user" });
   } catch {
@@ -210,12 +198,14 @@ function servedOptions({ args, env, cwd }: ServerCommand): ServedOptions | undef
   const there = (path: string) => resolve(cwd, path);
   return {
     ...given,
-    ...(workflows === undefined ? {} : { workflows: workflows.filter((path) => path !== "").map(there) }),
-    ...(routed === undefined ? {} : { routed: there(routed) }),
-    ...(state === undefined ? {} : { state: stateIn(cwd, state) }),
-    ...(project === undefined ? {} : { project: there(project) }),
-    ...(approvers === undefined ? {} : { approvers: there(approvers) }),
-    ...(hashKeyFile === undefined ? {} : { hashKeyFile: there(hashKeyFile) }),
+    ...defined({
+      workflows: workflows?.filter((path) => path !== "").map(there),
+      routed: routed && there(routed),
+      state: state && stateIn(cwd, state),
+      project: project && there(project),
+      approvers: approvers && there(approvers),
+      hashKeyFile: hashKeyFile && there(hashKeyFile),
+    }),
   };
 }
 

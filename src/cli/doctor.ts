@@ -5,10 +5,11 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, parse, resolve } from "node:path";
 import process from "node:process";
-import { Command, Option } from "commander";
 import { readOwnRecord } from "../setup/own-record.js";
 import { findProject, openProject } from "../setup/project.js";
 import { RECORD_PATH } from "../setup/record.js";
+import { defined } from "../workflow/json.js";
+import { command, flag, negated, parsed, preset, repeated, text, type Values, wholeNumber } from "./command.js";
 import {
   checkApprovers,
   checkChromium,
@@ -21,26 +22,25 @@ import {
   type Finding,
 } from "./doctor-checks.js";
 import { CLIENT_PATHS, type FoundClients, readClients, type ServedOptions, stateIn } from "./doctor-clients.js";
-import { EXIT, type SetExitCode } from "./exit-codes.js";
-import {
-  includeRootOption,
-  jsonOption,
-  logLevelOption,
-  notEmpty,
-  repeated,
-  requireFolder,
-  stateOption,
-  wholeNumber,
-} from "./options.js";
+import { EXIT } from "./exit-codes.js";
+import { includeRootOption, jsonOption, requireFolder, stateOption } from "./options.js";
 import { counted, print, printable, printJson, styled, type Terminal } from "./terminal.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
-interface DoctorOptions extends ServedOptions {
-  readonly start: boolean;
-  readonly trust?: true;
-  readonly timeout: number;
-  readonly json?: true;
-}
+const doctorOptions = () => ({
+  project: projectOption(),
+  workflows: parsed("--workflows <dir...>", "folders of phased workflows", repeated),
+  routed: text("--routed <dir>", "folder of routed workflows"),
+  includeRoot: includeRootOption(),
+  state: stateOption(),
+  ...trustOptions(),
+  ...verifierOptions(),
+  start: negated("--no-start", "do not start the commands of clients"),
+  trust: flag("--trust", "the project is yours: start what it configures, and open its state"),
+  timeout: preset(parsed("--timeout <seconds>", "how long a started command may take to answer", wholeNumber(1)), 60),
+  json: jsonOption(),
+});
+type DoctorOptions = Values<ReturnType<typeof doctorOptions>>;
 
 const HELP = `
 Each finding is ok, a warning or a problem, and says how to fix it. The exit code is 1 if there is a problem.
@@ -51,35 +51,19 @@ Every configured command of phasegate that your init has written is really start
 that creates a state that does not exist yet. --no-start leaves it out. Other commands in the project are shown: they may come
 from somebody else. --trust says that the project is yours: then they are started, and their state is opened.`;
 
-/** Creates `phasegate doctor`. */
-export function doctorCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("doctor")
-    .summary("check Node, clients, state and workflows")
-    .description("Checks Node, the configurations of MCP clients, the state, the workflows and the approvers.")
-    .addOption(projectOption())
-    .addOption(new Option("--workflows <dir...>", "folders of phased workflows").argParser(repeated))
-    .addOption(new Option("--routed <dir>", "folder of routed workflows").argParser(notEmpty))
-    .addOption(includeRootOption())
-    .addOption(stateOption());
-  for (const option of [...trustOptions(), ...verifierOptions()]) command.addOption(option);
-  return command
-    .addOption(new Option("--no-start", "do not start the commands of clients"))
-    .option("--trust", "the project is yours: start what it configures, and open its state")
-    .addOption(
-      new Option("--timeout <seconds>", "how long a started command may take to answer")
-        .argParser(wholeNumber(1))
-        .default(60),
-    )
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (options: DoctorOptions) => {
-      const findings = await examine(options);
-      if (options.json) printJson(terminal, { findings, worst: worstOf(findings) });
-      else printAll(findings, terminal);
-      setExitCode(worstOf(findings) === "problem" ? EXIT.problems : EXIT.ok);
-    });
-}
+export const doctorCommand = command({
+  name: "doctor",
+  summary: "check Node, clients, state and workflows",
+  description: "Checks Node, the configurations of MCP clients, the state, the workflows and the approvers.",
+  options: doctorOptions(),
+  help: HELP,
+  async run(options, terminal) {
+    const findings = await examine(options);
+    if (options.json) printJson(terminal, { findings, worst: worstOf(findings) });
+    else printAll(findings, terminal);
+    return worstOf(findings) === "problem" ? EXIT.problems : EXIT.ok;
+  },
+});
 
 /** Returns all findings, in the order in which to fix them. */
 async function examine(given: DoctorOptions): Promise<Finding[]> {
@@ -122,15 +106,15 @@ async function projectAround(folder: string): Promise<string> {
 async function servedIn(given: DoctorOptions, { servers }: FoundClients, project: string): Promise<ServedOptions[]> {
   const { workflows, routed, state, approvers, hashKeyFile } = given;
   const here = (path: string) => resolve(path);
-  const own: ServedOptions = {
+  const own: ServedOptions = defined({
     ...given,
     project,
-    ...(workflows === undefined ? {} : { workflows: workflows.map(here) }),
-    ...(routed === undefined ? {} : { routed: here(routed) }),
-    ...(state === undefined ? {} : { state: stateIn(process.cwd(), state) }),
-    ...(approvers === undefined ? {} : { approvers: here(approvers) }),
-    ...(hashKeyFile === undefined ? {} : { hashKeyFile: here(hashKeyFile) }),
-  };
+    workflows: workflows?.map(here),
+    routed: routed && here(routed),
+    state: state && stateIn(process.cwd(), state),
+    approvers: approvers && here(approvers),
+    hashKeyFile: hashKeyFile && here(hashKeyFile),
+  });
   if (workflows !== undefined || routed !== undefined || state !== undefined) return [own];
   const configured = servers.flatMap(({ options }) => options ?? []);
   if (configured.length > 0) return configured;

@@ -7,20 +7,14 @@ import { isJsonObject } from "../workflow/json.js";
 
 /** The exit codes; `--help` prints them. */
 export const EXIT = {
-  /** Done, or served until the end. */
   ok: 0,
-  /** Problems were found, or the session does not exist. */
   problems: 1,
-  /** Wrong usage: an option is missing, unknown or has the wrong type. */
   usage: 2,
-  /** The environment failed: a missing folder, a disk, a package that is not installed. */
   environment: 3,
 } as const;
 
-/** One of the exit codes. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Sets the exit code of a command that has run to its end. */
 export type SetExitCode = (code: ExitCode) => void;
 
 /** A failure that ends a command: what is wrong, its exit code, and what to do about it. */
@@ -36,7 +30,6 @@ export class CommandFailure extends Error {
   }
 }
 
-/** Creates the failure for wrong usage. */
 export function usage(message: string, hint: string): CommandFailure {
   return new CommandFailure(message, EXIT.usage, hint);
 }
@@ -70,7 +63,6 @@ function codeOf({ code }: AnyPhasegateError): ExitCode {
   }
 }
 
-/** Returns this package's version. */
 export function packageVersion(): string {
   return String(packageManifest().version ?? "");
 }

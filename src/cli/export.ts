@@ -9,7 +9,6 @@ import { once } from "node:events";
 import { open, rm } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { Command } from "commander";
 import * as z from "zod";
 import { errnoOf, PhasegateError } from "../errors.js";
 import {
@@ -25,61 +24,51 @@ import { type Commit, SESSION_STATUSES, type SessionSummary, type StorageAdapter
 import { ROUTED_SESSIONS } from "../routed/state/machine.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { RECORDED_SESSIONS } from "../workspace/session/machine.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { choiceOf, type FilterOptions, filterOptions, logLevelOption, notEmpty, stateOption } from "./options.js";
-import { openState } from "./state.js";
-import { counted, printable, type Terminal } from "./terminal.js";
+import { command, required, text } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { choiceOf, filterOptions, stateOption } from "./options.js";
+import { withState } from "./state.js";
+import { counted, printable } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
-
-interface ExportOptions extends FilterOptions {
-  readonly state: string;
-  readonly out?: string;
-  readonly hashKeyFile?: string;
-}
 
 const HELP = `
 Each line is JSON: one commit with its payloads. The last line has a digest of the others, so that a truncated file
 is noticed. The file contains all evidence: protect it like the state. A session whose log is damaged is skipped and
 listed, and the exit code is 1.`;
 
-/** Creates `phasegate export`. */
-export function exportCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("export")
-    .summary("write sessions as lines of JSON")
-    .description("Writes the complete logs of sessions, which are checked first, as lines of JSON.")
-    .addOption(stateOption().makeOptionMandatory())
-    .option("--out <file>", "file to create; stdout if not given", notEmpty);
-  for (const option of filterOptions()) command.addOption(option);
-  return command
-    .addOption(hashKeyOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (options: ExportOptions) => setExitCode(await exportSessions(options, terminal)));
-}
-
-async function exportSessions(options: ExportOptions, { stdout, stderr }: Terminal): Promise<ExitCode> {
-  const { hashKey } = await readHashKey(options);
-  const storage = await openState(options.state);
-  const tell = (line: string) => void stderr.write(`${printable(line)}\n`);
-  let [refused, unreadable] = [0, 0];
-  try {
-    const lines = exportLines(storage, {
-      ...choiceOf(options),
-      ...(hashKey === undefined ? {} : { hashKey: utf8ToBytes(hashKey) }),
-      onRefused: (sessionId, { message, reason }) => {
-        refused += 1;
-        if (reason === "unreadable") unreadable += 1;
-        tell(`session ${sessionId} was skipped: ${message}`);
-      },
-      onEnd: ({ sessions, commits }) => tell(`exported ${counted(sessions, "session")}, ${counted(commits, "commit")}`),
+export const exportCommand = command({
+  name: "export",
+  summary: "write sessions as lines of JSON",
+  description: "Writes the complete logs of sessions, which are checked first, as lines of JSON.",
+  options: {
+    state: required(stateOption()),
+    out: text("--out <file>", "file to create; stdout if not given"),
+    ...filterOptions(),
+    hashKeyFile: hashKeyOption(),
+  },
+  help: HELP,
+  async run(options, { stdout, stderr }) {
+    const { hashKey } = await readHashKey(options);
+    const tell = (line: string) => void stderr.write(`${printable(line)}\n`);
+    let [refused, unreadable] = [0, 0];
+    await withState(options.state, async (storage) => {
+      const lines = exportLines(storage, {
+        ...choiceOf(options),
+        ...(hashKey === undefined ? {} : { hashKey: utf8ToBytes(hashKey) }),
+        onRefused: (sessionId, { message, reason }) => {
+          refused += 1;
+          if (reason === "unreadable") unreadable += 1;
+          tell(`session ${sessionId} was skipped: ${message}`);
+        },
+        onEnd: ({ sessions, commits }) =>
+          tell(`exported ${counted(sessions, "session")}, ${counted(commits, "commit")}`),
+      });
+      await (options.out === undefined ? writeToStream(lines, stdout) : writeToFile(lines, options.out));
     });
-    await (options.out === undefined ? writeToStream(lines, stdout) : writeToFile(lines, options.out));
     if (unreadable > 0 && hashKey === undefined) tell(KEY_HINT);
-  } finally {
-    await storage.close?.();
-  }
-  return refused === 0 ? EXIT.ok : EXIT.problems;
-}
+    return refused === 0 ? EXIT.ok : EXIT.problems;
+  },
+});
 
 /** The sessions to export, and what is called with the result. */
 interface ExportSelection extends SessionChoice {
@@ -89,10 +78,7 @@ interface ExportSelection extends SessionChoice {
   readonly onEnd: (counts: { readonly sessions: number; readonly commits: number }) => void;
 }
 
-/**
- * Returns sessions as lines, each as its storage has it when its turn comes. Each log is read twice, so that a damaged one
- * is refused before any of it is written.
- */
+/** Yields sessions as lines. Each log is read twice, so that a damaged one is refused before any of it is written. */
 export async function* exportLines(storage: StorageAdapter, options: ExportSelection): AsyncGenerator<string> {
   const digest = createHash("sha256");
   let [sessions, commits] = [0, 0];
@@ -122,7 +108,6 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
   options.onEnd({ sessions, commits });
 }
 
-/** Returns a session's commits with their payloads, each checked. */
 async function* checked(
   storage: StorageAdapter,
   sessionId: SessionId,
@@ -198,7 +183,6 @@ export async function writeToFile(lines: Iterable<string> | AsyncIterable<string
 /** The version of the format. A change that older versions cannot read needs a new number, and a reader for this one. */
 const LINES_FORMAT = 1;
 
-/** The last line. */
 export interface LinesEnd {
   readonly sessions: number;
   readonly commits: number;
@@ -237,17 +221,14 @@ const commitSchema = z.object({
   payloads: z.array(z.object({ hash: z.string(), body: z.string() })).optional(),
 });
 
-/** Returns the first line. */
 function headerLine(): string {
   return `${JSON.stringify({ phasegate: "sessions", format: LINES_FORMAT })}\n`;
 }
 
-/** Returns the line of a commit. */
 function commitLine(commit: Commit): string {
   return `${JSON.stringify(bare(commit))}\n`;
 }
 
-/** Returns the last line. */
 function endLine(end: LinesEnd): string {
   return `${JSON.stringify({ end })}\n`;
 }
@@ -304,9 +285,7 @@ function parse(text: string): unknown {
 
 /** A line of a file, without its line end. */
 export interface Line {
-  /** Its number, from 1. */
   readonly number: number;
-  /** The offset of its first byte. */
   readonly offset: number;
   readonly data: Buffer;
   /** False if no line end follows: the file may be truncated within the line. */

@@ -23,19 +23,15 @@ import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
 import { nearest, secretIn, shown } from "../workflow/names.js";
 import type { GateDefinition } from "../workflow/structure.js";
 
-/** A workflow of either kind. */
 export interface FoundFiles {
   readonly type: string;
   /** Its folder below the given one; `""` if the given folder is the workflow itself. */
   readonly folder: string;
   readonly read: Pick<ReadWorkflow, "diagnostics" | "inferred"> & Partial<Pick<ReadRoutedWorkflow, "taken">>;
-  /** Its gates; missing if it could not be read. */
   readonly gates?: readonly PlacedGate[];
-  /** Reads one of its files. Returns undefined if it cannot be read. */
   source(file: string): Promise<string | undefined>;
 }
 
-/** A gate, with the place of it in messages. */
 interface PlacedGate {
   readonly gate: GateDefinition;
   /** Such as `phase 2`. */
@@ -48,7 +44,6 @@ export function hasVerifiers({ gates = [] }: FoundFiles): boolean {
   return gates.some(({ gate }) => checksOf(gate).length > 0);
 }
 
-/** A phased workflow. */
 export interface FoundWorkflow extends FoundFiles {
   readonly read: ReadWorkflow;
 }
@@ -56,10 +51,7 @@ export interface FoundWorkflow extends FoundFiles {
 /** The verifiers of a host, by name; undefined if they are not known. */
 type HostVerifiers = Readonly<Record<string, Verifier>> | undefined;
 
-/**
- * Reads the phased workflow in a folder, or those in its subfolders. With `verifiers`, those of a host, gates are checked
- * as that host checks them at a start; without, only what no host accepts is an error.
- */
+/** Reads the phased workflow in a folder, or those in its subfolders; with `verifiers`, as the host that has them. */
 export async function findWorkflows(folder: string, verifiers?: HostVerifiers): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path, { refuse: secretIn });
@@ -114,10 +106,7 @@ async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefi
   }
 }
 
-/**
- * Reads the routed workflow in a folder, or those in its subfolders, except folders that are phased workflows.
- * `includeRoots` are relative to the folder that contains the workflows.
- */
+/** Reads routed workflows likewise, except phased ones. `includeRoots` are relative to the folder around them. */
 export async function findRouted(
   folder: string,
   includeRoots: readonly string[],
@@ -179,10 +168,7 @@ export function pathOf(name: string, file: string): string {
   return file.startsWith("../") ? file.slice(3) : `${name}/${file}`;
 }
 
-/**
- * Returns what is wrong with the verifiers of gates. A verifier that `phasegate serve` does not have is a warning, since
- * another host may have it; an error if the host's verifiers are known. So is everything else that a start refuses.
- */
+/** Returns what is wrong with verifiers of gates. An unknown one only warns, unless the host's verifiers are known. */
 async function verifierFaults(
   gates: readonly PlacedGate[],
   source: (file: string) => Promise<string | undefined>,

@@ -8,7 +8,6 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
-import { Command, Option } from "commander";
 import { checkedPage, type ListedSession } from "../engine/lists.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { openSandbox } from "../sandbox/sandbox.js";
@@ -16,17 +15,22 @@ import { STATE } from "../setup/places.js";
 import { findProject } from "../setup/project.js";
 import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
-import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { logLevelOption, notEmpty } from "./options.js";
+import { choice, command, group, required, text, type Values } from "./command.js";
+import { EXIT } from "./exit-codes.js";
 import { createLooker, openState, parseState, requireNoLink, sessionIn } from "./state.js";
-import { print, printable, type Terminal, withoutPasswords } from "./terminal.js";
-import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { print, printable, withoutPasswords } from "./terminal.js";
+import { readTrust, trustOptions } from "./trust.js";
 
-interface StopOptions extends TrustOptions {
-  readonly client: HookClient;
-  readonly state?: string;
-  readonly logLevel: string;
-}
+const stopOptions = () => ({
+  client: required(choice("--client <client>", "the client that asks", HOOK_CLIENTS)),
+  state: text("--state <where>", `where the sessions are; ${STATE} in the project if not given`).env("PHASEGATE_STATE"),
+  ...trustOptions(),
+});
+type StopOptions = Values<ReturnType<typeof stopOptions>>;
+
+/** The clients that ask a hook before an agent ends. */
+const HOOK_CLIENTS = ["claude", "gemini", "cursor"] as const;
+type HookClient = (typeof HOOK_CLIENTS)[number];
 
 const HELP = `
 The client runs it before an agent ends, with JSON on stdin. If a session that the agent works on is active, the answer on
@@ -36,41 +40,33 @@ failed. The exit code is always 0; errors are printed only with --log-level debu
 
 \`phasegate init --hooks\` installs it.`;
 
-/** Creates `phasegate hook` with its subcommand `stop`. */
-export function hookCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const stop = new Command("stop")
-    .summary("remind an agent of an unfinished session before it ends")
-    .description("Answers a client that asks before an agent ends.")
-    .addOption(new Option("--client <client>", "the client that asks").choices(HOOK_CLIENTS).makeOptionMandatory())
-    .addOption(
-      new Option("--state <where>", `where the sessions are; ${STATE} in the project if not given`)
-        .env("PHASEGATE_STATE")
-        .argParser(notEmpty),
-    );
-  for (const option of trustOptions()) stop.addOption(option);
-  stop
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (options: StopOptions) => {
-      setExitCode(EXIT.ok);
-      // A client that does not close its end, or a database that does not answer, keeps the process from ending.
-      const limit = setTimeout(() => process.exit(EXIT.ok), LIMIT_MS).unref();
-      try {
-        const text = await reminder(options, await inputOf(terminal.stdin));
-        if (text !== undefined) print(terminal, JSON.stringify(goOnAnswer(options.client, text)));
-      } catch (error) {
-        if (options.logLevel !== "debug" && options.logLevel !== "trace") return;
-        const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        terminal.stderr.write(`phasegate: ${printable(withoutPasswords(what), { lines: true })}\n`);
-      } finally {
-        clearTimeout(limit);
-      }
-    });
-  return new Command("hook")
-    .summary("answer hooks of agents' clients")
-    .description("Answers hooks of agents' clients.")
-    .addCommand(stop);
-}
+const stopCommand = command({
+  name: "stop",
+  summary: "remind an agent of an unfinished session before it ends",
+  description: "Answers a client that asks before an agent ends.",
+  options: stopOptions(),
+  help: HELP,
+  async run(options, terminal) {
+    // A client that does not close its end, or a database that does not answer, keeps the process from ending.
+    const limit = setTimeout(() => process.exit(EXIT.ok), LIMIT_MS).unref();
+    try {
+      const text = await reminder(options, await inputOf(terminal.stdin));
+      if (text !== undefined) print(terminal, JSON.stringify(goOnAnswer(options.client, text)));
+    } catch (error) {
+      if (options.logLevel !== "debug" && options.logLevel !== "trace") return EXIT.ok;
+      const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      terminal.stderr.write(`phasegate: ${printable(withoutPasswords(what), { lines: true })}\n`);
+    } finally {
+      clearTimeout(limit);
+    }
+    return EXIT.ok;
+  },
+});
+
+export const hookCommand = group(
+  { name: "hook", summary: "answer hooks of agents' clients", description: "Answers hooks of agents' clients." },
+  [stopCommand],
+);
 
 /** Time after which the agent may end in any case, in milliseconds: less than clients wait for a hook. */
 const LIMIT_MS = 10_000;
@@ -171,7 +167,6 @@ async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySe
 
 /** The file that says of what was reminded. */
 const MEMORY = "stop-hook.json";
-/** Conversations that are remembered. */
 const REMEMBERED_MAX = 50;
 const MEMORY_MAX = 1024 * 1024;
 
@@ -199,18 +194,11 @@ async function noteReminder(
   return true;
 }
 
-/** The clients that ask a hook before an agent ends. */
-const HOOK_CLIENTS = ["claude", "gemini", "cursor"] as const;
-/** One of these clients. */
-type HookClient = (typeof HOOK_CLIENTS)[number];
-
 /** An agent that is about to end, and may be asked to go on. */
 interface Ending {
   /** The folder that the agent works in; undefined if the client does not say. */
   readonly folder: string | undefined;
-  /** The client's id of the conversation. */
   readonly conversation: string;
-  /** The file with the conversation so far; undefined if there is none. */
   readonly transcript: string | undefined;
 }
 

@@ -49,9 +49,7 @@ export interface HttpTimes {
 /** Answers a request. Its signal aborts when the client has gone. Never rejects. */
 type Handler = (request: Request) => Promise<Response>;
 
-/** A server that is running. */
 export interface HttpServing {
-  /** Where it listens, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Resolves when every connection is closed; `abandoned` if calls were still under way. */
   readonly ended: Promise<"closed" | "abandoned">;
@@ -64,10 +62,7 @@ export type HttpServed =
   | { readonly engine: Engine; readonly tool: WorkflowToolOptions }
   | { readonly routed: RoutedEngine };
 
-/**
- * Serves sessions of one kind on 127.0.0.1. Rejects if the port is not available. `maxBodyBytes` is for phased sessions, whose
- * evidence must fit.
- */
+/** Serves sessions of one kind on 127.0.0.1. `maxBodyBytes` is for phased sessions, whose evidence must fit. */
 export function serveHttp(
   served: HttpServed,
   port: number,
@@ -86,9 +81,7 @@ export function serveHttp(
   return listen(api, "--http", port, log, times);
 }
 
-/** Where a server listens. */
 interface Listening {
-  /** Default: 127.0.0.1. */
   readonly host?: string;
   /**
    * True to be reached as `localhost`, for browsers: passkeys work under names only. The name may lead to `::1`, where another
@@ -140,7 +133,6 @@ export async function listen(
   return { url, ...connections.of(bound.servers) };
 }
 
-/** The servers that listen on a port. */
 interface Bound {
   readonly port: number;
   readonly servers: readonly SocketServer[];
@@ -165,7 +157,6 @@ async function bind(server: Server, twin: SocketServer | undefined, port: number
 
 const WITHOUT_IPV6: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
 
-/** Returns the port that was taken. */
 function take(server: SocketServer, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -218,10 +209,7 @@ class Connections {
     return [...(this.#open.get(socket) ?? [])].some(({ req, headersSent }) => headersSent || req.complete);
   }
 
-  /**
-   * Closes the connections without a complete request: Node would wait for these without a time limit. The others are
-   * closed when they are answered, or when the time for that has passed.
-   */
+  /** Closes connections without a complete request: Node would wait for these. The others get time to be answered. */
   #end(servers: readonly SocketServer[], ended: Promise<unknown>): void {
     for (const one of servers) one.close();
     for (const socket of this.#open.keys()) this.#closeUnused(socket);
@@ -358,7 +346,6 @@ function refuse(socket: Duplex, { status, body }: HttpRefusal): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${text}`, linger);
 }
 
-/** Returns the refusal for an error of Node's HTTP parser. */
 function refusalOf({ code }: NodeJS.ErrnoException): HttpRefusal {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return REFUSALS.tooSlow;
   return code === "HPE_HEADER_OVERFLOW" ? REFUSALS.largeHeaders : REFUSALS.notHttp;

@@ -10,62 +10,48 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { Command, Option } from "commander";
 import { asRefusal, checkCommit, LogRefusal, withPayloads } from "../phased/log-check.js";
 import { type Appended, appendLog, bytesOf } from "../phased/log-copy.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { matchesQuery } from "../storage/common/session-query.js";
 import type { SessionId } from "../workflow/names.js";
-import { EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { argument, command, flag, notEmpty, required, type Values } from "./command.js";
+import { EXIT, type ExitCode } from "./exit-codes.js";
 import { checkHeader, KINDS, type Line, type LinesEnd, notImported, readLine, splitLines } from "./export.js";
-import {
-  choiceOf,
-  type FilterOptions,
-  filterOptions,
-  logLevelOption,
-  notEmpty,
-  requireFile,
-  stateOption,
-} from "./options.js";
-import { openState } from "./state.js";
+import { choiceOf, filterOptions, requireFile, stateOption } from "./options.js";
+import { openState, using } from "./state.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
 
-interface ImportOptions extends FilterOptions {
-  readonly state: string;
-  readonly check?: true;
-  readonly hashKeyFile?: string;
-}
+const importOptions = () => ({
+  state: required(stateOption()),
+  // Nothing is opened then, and the empty name stands for a state that need not be given.
+  check: flag("--check", "check the file without writing anything; needs no --state").implies({ state: "" }),
+  ...filterOptions(),
+  hashKeyFile: hashKeyOption(),
+});
+type ImportOptions = Values<ReturnType<typeof importOptions>>;
 
 const HELP = `
 The whole file is checked before anything is written: a file that was truncated or changed is refused. Each session
 is imported completely. If the state already has its beginning, the rest is added. If a session is refused, its line
 and the reason are printed, the others are imported, and the exit code is 1. A file can be imported twice.`;
 
-/** Creates `phasegate import`. */
-export function importCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("import")
-    .summary("add exported sessions to a state")
-    .description("Adds the sessions in a file of `phasegate export` to a state, which is created if it does not exist.")
-    .argument("[file]", "the file; stdin if it is - or not given", notEmpty)
-    .addOption(stateOption().makeOptionMandatory())
-    // Nothing is opened then, and the empty name stands for a state that need not be given.
-    .addOption(
-      new Option("--check", "check the file without writing anything; needs no --state").implies({ state: "" }),
-    );
-  for (const option of filterOptions()) command.addOption(option);
-  return command
-    .addOption(hashKeyOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (file: string | undefined, options: ImportOptions) => {
-      const work = (path: string) => importFile(path, options, terminal);
-      if (file === undefined || file === "-") return setExitCode(await spooled(terminal.stdin, work));
-      const path = await requireFile(file, "the file");
-      // A pipe can be read once, and the file is read twice.
-      setExitCode(await ((await stat(path)).isFile() ? work(path) : spooled(createReadStream(path), work)));
-    });
-}
+export const importCommand = command({
+  name: "import",
+  summary: "add exported sessions to a state",
+  description: "Adds the sessions in a file of `phasegate export` to a state, which is created if it does not exist.",
+  arguments: [argument("[file]", "the file; stdin if it is - or not given", notEmpty)],
+  options: importOptions(),
+  help: HELP,
+  async run(options, terminal, file) {
+    const work = (path: string) => importFile(path, options, terminal);
+    if (file === undefined || file === "-") return spooled(terminal.stdin, work);
+    const path = await requireFile(file, "the file");
+    // A pipe can be read once, and the file is read twice.
+    return (await stat(path)).isFile() ? work(path) : spooled(createReadStream(path), work);
+  },
+});
 
 /** Writes a stream to a temporary file that only this user can read: the whole file is checked before it is imported. */
 async function spooled<T>(input: Readable, work: (file: string) => Promise<T>): Promise<T> {
@@ -87,15 +73,11 @@ async function importFile(file: string, options: ImportOptions, terminal: Termin
   for (const id of missing) print(terminal, printable(`session ${id} is not in the file`));
   const to = { terminal, isKeyed: key !== undefined };
   if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, to);
-  const storage = await openState(options.state, { create: true });
-  try {
-    return await report("imported", importAll(file, blocks, storage, key), missing.length, to);
-  } finally {
-    await storage.close?.();
-  }
+  return using(await openState(options.state, { create: true }), (storage) =>
+    report("imported", importAll(file, blocks, storage, key), missing.length, to),
+  );
 }
 
-/** The result of importing a session, and the line that it is about. */
 interface Outcome {
   readonly block: Block;
   readonly line: number;
@@ -167,22 +149,16 @@ function isChosen(options: ImportOptions): (block: Block) => boolean {
   return ({ sessionId, summary }) => sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
 }
 
-/** The lines of a session in a file. */
 interface Block extends Pick<Line, "offset" | "number"> {
   readonly sessionId: SessionId;
   commits: number;
-  /** Size of the largest commit with its payloads, in bytes. */
   largest: number;
-  /** The summary of the newest commit, for the filters. */
   summary: SessionSummary;
   /** Why the session is not imported, and the line that is at fault. */
   refused?: { readonly line: number; readonly refusal: LogRefusal };
 }
 
-/**
- * Reads a whole file, and checks each session's chain and payloads. Throws if the file was truncated or changed: nothing
- * in it can be trusted then.
- */
+/** Reads and checks a whole file. Throws if it was truncated or changed: nothing in it can be trusted then. */
 export async function checkLines(file: string, hashKey: Uint8Array | undefined): Promise<readonly Block[]> {
   const blocks: Block[] = [];
   const digest = createHash("sha256");

@@ -1,16 +1,23 @@
 /** `phasegate init`: adds phasegate to a project and to its agents' clients; updates that, and takes it out again. */
+
+import { join } from "node:path";
 import process from "node:process";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
+import { checksOf } from "../gate/check-gate.js";
+import { changedLines } from "../read/differences.js";
+import { linkIn } from "../sandbox/change.js";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { commitsPackages } from "../setup/ignored.js";
 import { isConfirmed, readOwnRecord, trusted } from "../setup/own-record.js";
+import type { Piece } from "../setup/pieces.js";
 import { type Roots, STATE, WORKFLOWS } from "../setup/places.js";
-import { type Mode, planSetup } from "../setup/plan.js";
+import { type FileFact, type Mode, planSetup, type SetupPlan } from "../setup/plan.js";
 import {
   applyPlan,
   detectClients,
   findProject,
   type Installed,
+  isFolder,
   openProject,
   type ReadRecord,
   readCheckFacts,
@@ -23,31 +30,27 @@ import {
 import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
 import { findChecks, type Launcher, pathsOf, type Starter, splitCommand, wantedPieces } from "../setup/wanted.js";
 import { isJsonObject } from "../workflow/json.js";
-import {
-  CommandFailure,
-  EXIT,
-  type ExitCode,
-  packageManifest,
-  packageVersion,
-  type SetExitCode,
-} from "./exit-codes.js";
-import { reportBrought, reportPlan, reportRecord } from "./init-report.js";
-import { logLevelOption, notEmpty, requireFolder, startersFolder } from "./options.js";
-import { ask, confirm, counted, isInteractive, print, printable, type Terminal } from "./terminal.js";
+import type { GateDefinition } from "../workflow/structure.js";
+import { command, flag, negated, parsed, text, type Values } from "./command.js";
+import { CommandFailure, EXIT, type ExitCode, packageManifest, packageVersion } from "./exit-codes.js";
+import { requireFolder, startersFolder } from "./options.js";
+import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal } from "./terminal.js";
 
-interface InitOptions {
-  readonly client?: readonly ClientId[];
-  readonly starters?: readonly string[];
-  readonly startersFrom?: string;
-  readonly testCommand?: string;
-  readonly hooks?: boolean;
-  readonly project?: string;
-  readonly update?: true;
-  readonly remove?: true;
-  readonly dryRun?: true;
-  readonly yes?: true;
-  readonly trust?: true;
-}
+const initOptions = () => ({
+  client: parsed("--client <list>", `clients, joined by ',': ${CLIENT_IDS.join(", ")}`, clientList),
+  starters: parsed("--starters <list>", "workflows to begin with, joined by ','; none for none", nameList),
+  startersFrom: text("--starters-from <dir>", "a folder of other starters; those of the package if not given"),
+  testCommand: parsed("--test-command <command>", "the command that checks the project; found if not given", shellless),
+  hooks: flag("--hooks", "install a hook that reminds an agent of an unfinished session before it ends"),
+  noHooks: negated("--no-hooks", "leave the hook out; with --update, take it out"),
+  project: text("--project <dir>", "the project; if not given, the one that the current folder is in"),
+  update: flag("--update", "renew what nobody has edited").conflicts("remove"),
+  remove: flag("--remove", "take back what init wrote"),
+  dryRun: flag("--dry-run", "show what would change, and change nothing"),
+  yes: flag("--yes", "ask nothing"),
+  trust: flag("--trust", `the project is yours: believe the ${RECORD_PATH} that is in it`),
+});
+type InitOptions = Omit<Values<ReturnType<typeof initOptions>>, "hooks"> & { readonly hooks?: boolean };
 
 const HELP = `
 In the project that the folder is in, init writes the starters into ${WORKFLOWS}/, adds the server "phasegate" to the
@@ -72,41 +75,14 @@ Examples:
 /** The starters that are written if none are chosen. */
 const USUAL_STARTERS: readonly string[] = ["bug_fix", "plan_execution"];
 
-/** Creates `phasegate init`. */
-export function initCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("init")
-    .summary("add phasegate to a project and its agents' clients")
-    .description("Adds phasegate to a project: workflows, the configuration of clients, and instructions for agents.")
-    .addOption(new Option("--client <list>", `clients, joined by ',': ${CLIENT_IDS.join(", ")}`).argParser(clientList))
-    .addOption(
-      new Option("--starters <list>", "workflows to begin with, joined by ','; none for none").argParser(nameList),
-    )
-    .addOption(
-      new Option("--starters-from <dir>", "a folder of other starters; those of the package if not given").argParser(
-        notEmpty,
-      ),
-    )
-    .addOption(
-      new Option("--test-command <command>", "the command that checks the project; found if not given").argParser(
-        shellless,
-      ),
-    )
-    .option("--hooks", "install a hook that reminds an agent of an unfinished session before it ends")
-    .option("--no-hooks", "leave the hook out; with --update, take it out")
-    .addOption(
-      new Option("--project <dir>", "the project; if not given, the one that the current folder is in").argParser(
-        notEmpty,
-      ),
-    )
-    .addOption(new Option("--update", "renew what nobody has edited").conflicts("remove"))
-    .option("--remove", "take back what init wrote")
-    .option("--dry-run", "show what would change, and change nothing")
-    .option("--yes", "ask nothing")
-    .option("--trust", `the project is yours: believe the ${RECORD_PATH} that is in it`)
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (options: InitOptions) => setExitCode(await init(options, terminal)));
-}
+export const initCommand = command({
+  name: "init",
+  summary: "add phasegate to a project and its agents' clients",
+  description: "Adds phasegate to a project: workflows, the configuration of clients, and instructions for agents.",
+  options: initOptions(),
+  help: HELP,
+  run: init,
+});
 
 function clientList(value: string): ClientId[] {
   const names = nameList(value);
@@ -216,7 +192,6 @@ async function requireRecord(roots: Roots): Promise<ReadRecord> {
   throw new CommandFailure(`${RECORD_PATH} can't be used: ${read.problem}`, EXIT.problems, RECORD_REMEDY);
 }
 
-/** What is to be set up. */
 interface Setup {
   readonly clients: readonly ClientId[];
   readonly starters: readonly Starter[];
@@ -339,4 +314,95 @@ function closing(mode: Mode, { clients, choices, installed, commitsPackages }: S
     ...clients.map((id) => `${CLIENTS[id].title}: ${CLIENTS[id].next}`),
   ];
   return [`Done. ${counted(steps.length, "step is", "steps are")} left:`, ...steps.map((step) => `  - ${step}`)];
+}
+
+function reportPlan(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {
+  const { stdout } = terminal;
+  const changed = plan.changes.length > 0;
+  print(
+    terminal,
+    changed ? `${differences ? "Would change" : "Changes"} in ${printable(root)}:` : "Nothing to change.",
+  );
+  for (const { path, before, after } of plan.changes) {
+    const word = before === undefined ? "create" : after === undefined ? "delete" : "change";
+    print(terminal, `  ${word}  ${printable(path)}`);
+    const isOwn = path === RECORD_PATH || (before === undefined && path.startsWith(`${WORKFLOWS}/`));
+    if (differences && !isOwn) printLines(terminal, changedLines(before ?? "", after ?? ""));
+  }
+  for (const { path, text } of plan.notes) print(terminal, `  ${printable(path)} ${printable(text)}`);
+  for (const { path, text, byHand } of plan.refused) {
+    print(terminal, `${styled(stdout, "yellow", "not changed:")} ${printable(path)}: ${printable(text)}`);
+    if (byHand === undefined) continue;
+    print(terminal, "  add this by hand:");
+    for (const line of byHand.split("\n")) print(terminal, `    ${printable(line, { lines: true })}`);
+  }
+}
+
+function printLines(terminal: Terminal, lines: readonly string[]): void {
+  for (const line of lines) {
+    const colour = line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : "dim";
+    print(terminal, `    ${styled(terminal.stdout, colour, printable(line, { lines: true }))}`);
+  }
+}
+
+/** Prints what a record says that nobody has confirmed on this machine. */
+function reportRecord({ choices, pieces }: SetupRecord, terminal: Terminal): void {
+  const { clients, starters, hooks, testCommand } = choices;
+  const files = [...new Set(pieces.map(({ path }) => path))];
+  print(terminal, `${RECORD_PATH} came with the project, or was changed since your init wrote it. It says:`);
+  for (const [what, said] of [
+    ["clients", clients.join(", ")],
+    ["starters", starters.join(", ")],
+    ["hooks", hooks ? "yes" : "no"],
+    ["gates may run", testCommand ?? "nothing"],
+    ["written, so that update and remove may change it", files.join(", ")],
+  ]) {
+    print(terminal, `  ${what}: ${printable(said || "none")}`);
+  }
+}
+
+/** More lines of one file than these are counted. */
+const LINES_MAX = 60;
+
+/** Prints the workflows that came with the project: what their gates run, and how they differ from starters. */
+async function reportBrought(
+  { root }: Roots,
+  pieces: readonly Piece[],
+  files: ReadonlyMap<string, FileFact>,
+  record: SetupRecord | undefined,
+  terminal: Terminal,
+): Promise<void> {
+  if (linkIn(root, WORKFLOWS) !== undefined) return;
+  const folder = join(root, WORKFLOWS);
+  if (!(await isFolder(folder))) return;
+  // Loaded here: most projects have none, and it takes longer than all else that init loads.
+  const { findWorkflows } = await import("./find-workflows.js");
+  for (const { folder: name, gates = [] } of await findWorkflows(folder)) {
+    const unit = `${WORKFLOWS}/${name}/`;
+    if (record?.pieces.some(({ path }) => path.startsWith(unit)) === true) continue;
+    const runs = gates.flatMap(({ gate, where }) => commandsOf(gate).map((command) => `${where}: ${command}`));
+    print(
+      terminal,
+      `  ${printable(unit)} came with the project. ${runs.length === 0 ? "Its gates run nothing." : "Its gates run:"}`,
+    );
+    for (const run of runs) print(terminal, `    ${printable(run)}`);
+    for (const piece of pieces) {
+      if (piece.kind !== "file" || !piece.path.startsWith(unit)) continue;
+      const { text = "" } = files.get(piece.path) ?? {};
+      if (text.replaceAll("\r\n", "\n") === piece.text) continue;
+      print(terminal, `    ${printable(piece.path)} differs from the starter:`);
+      const lines = changedLines(piece.text, text);
+      printLines(terminal, lines.slice(0, LINES_MAX));
+      if (lines.length > LINES_MAX) print(terminal, `    … ${counted(lines.length - LINES_MAX, "more line")}`);
+    }
+  }
+}
+
+/** Returns what a gate runs, and the servers that it asks. */
+function commandsOf(gate: GateDefinition): string[] {
+  return checksOf(gate).flatMap(({ verifier, params }) => {
+    if (verifier !== "command" && verifier !== "http_ok") return [];
+    const { line, argv, url } = params;
+    return `${verifier} ${JSON.stringify(line ?? argv ?? url ?? params)}`;
+  });
 }

@@ -5,29 +5,28 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { Command, Option } from "commander";
 import type { Logger } from "pino";
 import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import { isPhasegateError } from "../errors.js";
 import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
 import { HOST_ACTIONS } from "../inspector/actions.js";
-import { phasedPath, routedPath } from "../inspector/details.js";
 import { createInspector, type Inspector } from "../inspector/inspector.js";
 import type { InspectorOptions } from "../inspector/options.js";
-import { findIn } from "../inspector/sessions.js";
 import type { EngineOptions } from "../phased/options.js";
+import { findIn } from "../read/lists.js";
+import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { defined } from "../workflow/json.js";
 import { ApproversFile } from "./approvers.js";
-import { CommandFailure, EXIT, type ExitCode, endOnSignals, type SetExitCode } from "./exit-codes.js";
+import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
+import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
 import {
   attemptOptions,
   includeRootOption,
-  type LogLevel,
-  logLevelOption,
   port,
   requireFolder,
   routedOption,
@@ -38,28 +37,17 @@ import {
 } from "./options.js";
 import { findProgram } from "./programs.js";
 import { NoSessions, type OpenedState, openAll } from "./state.js";
-import { codeFrame, print, sourceLines, type Terminal, withoutPasswords } from "./terminal.js";
-import { openVerifiers, projectOption, readCurrentTrust, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { codeFrame, print, sourceLines, withoutPasswords } from "./terminal.js";
+import { openVerifiers, projectOption, readCurrentTrust, readTrust, trustOptions } from "./trust.js";
 
-/** Where workflows are, for commands that show them. */
-interface WorkflowPlaces {
-  readonly workflows?: readonly string[];
-  readonly starters?: true;
-  readonly routed?: string;
-  readonly includeRoot?: readonly string[];
-  readonly project?: string;
-}
-
-interface InspectOptions extends TrustOptions, WorkflowPlaces {
-  readonly state: string;
-  readonly port: number;
-  readonly open?: true;
-  readonly allowActions?: true;
-  readonly allowUnsignedApprovals?: true;
-  readonly maxAttempts: number;
-  readonly maxAttemptsTotal: number;
-  readonly logLevel: LogLevel;
-}
+const workflowOptions = () => ({
+  workflows: workflowsOption(),
+  starters: startersOption(),
+  routed: routedOption(),
+  includeRoot: includeRootOption(),
+  project: projectOption(),
+});
+type WorkflowPlaces = Values<ReturnType<typeof workflowOptions>>;
 
 const HELP = `
 Prints one URL. The secret in it lets whoever opens it see everything and answer what waits; keep it to yourself. It
@@ -71,66 +59,63 @@ The page can be reached from this machine only. It changes nothing but the answe
 /** Time for the requests under way after the server was told to end, in milliseconds. */
 const DRAIN_MS = 2000;
 
-function workflowOptions(): Option[] {
-  return [workflowsOption(), startersOption(), routedOption(), includeRootOption(), projectOption()];
-}
-
-/** Creates `phasegate inspect`. */
-export function inspectCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("inspect")
-    .summary("look at sessions and workflows in a browser, and answer what waits for a person")
-    .description("Serves a page for people: sessions as they go on, workflows, figures, and an inbox of what waits.")
-    .addOption(stateOption().makeOptionMandatory());
-  for (const option of [...workflowOptions(), ...trustOptions(), ...attemptOptions()]) command.addOption(option);
-  return command
-    .addOption(new Option("--port <n>", "the port; 0 for any free one").argParser(port).default(0))
-    .option("--open", "open the page in the browser")
-    .option("--allow-actions", "let people retry, skip, override, pause, resume and delete from the page")
-    .option("--allow-unsigned-approvals", "let people approve without a signature; recorded as unsigned")
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (options: InspectOptions) => setExitCode(await inspect(options, terminal)));
-}
-
-async function inspect(options: InspectOptions, terminal: Terminal): Promise<ExitCode> {
-  const logs = openLogs(options.logLevel, terminal, undefined);
-  const report = (err: unknown) => logs.log.warn({ err }, "approvers");
-  const trust = await readCurrentTrust(options, report);
-  const { maxAttempts, maxAttemptsTotal, project } = options;
-  const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
-  const unsigned = options.allowUnsignedApprovals === true;
-  const opened = await openAll(options.state, {
-    ...trust,
-    ...(await sourcesIn(options)),
-    verifiers,
-    limits: { maxAttempts, maxAttemptsTotal },
-    allowUnsignedApprovals: unsigned,
-  });
-  let redirect: string | undefined;
-  try {
-    const serving = await serveInspector(opened, {
-      ...{ option: "--port", port: options.port, log: logs.log },
-      ...{ approvers: trust.approvers, approversFile: options.approvers, hashKey: trust.hashKey, unsigned },
-      actions: options.allowActions ? HOST_ACTIONS : [],
-      title: withoutPasswords(options.state),
-      codeFrame: framesIn(options),
+export const inspectCommand = command({
+  name: "inspect",
+  summary: "look at sessions and workflows in a browser, and answer what waits for a person",
+  description: "Serves a page for people: sessions as they go on, workflows, figures, and an inbox of what waits.",
+  options: {
+    state: required(stateOption()),
+    ...workflowOptions(),
+    ...trustOptions(),
+    ...attemptOptions(),
+    port: preset(parsed("--port <n>", "the port; 0 for any free one", port), 0),
+    open: flag("--open", "open the page in the browser"),
+    allowActions: flag("--allow-actions", "let people retry, skip, override, pause, resume and delete from the page"),
+    allowUnsignedApprovals: flag(
+      "--allow-unsigned-approvals",
+      "let people approve without a signature; recorded as unsigned",
+    ),
+  },
+  help: HELP,
+  async run(options, terminal) {
+    const logs = openLogs(options.logLevel, terminal, undefined);
+    const report = (err: unknown) => logs.log.warn({ err }, "approvers");
+    const trust = await readCurrentTrust(options, report);
+    const { maxAttempts, maxAttemptsTotal, project } = options;
+    const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
+    const unsigned = options.allowUnsignedApprovals === true;
+    const opened = await openAll(options.state, {
+      ...trust,
+      ...(await sourcesIn(options)),
+      verifiers,
+      limits: { maxAttempts, maxAttemptsTotal },
+      allowUnsignedApprovals: unsigned,
     });
-    print(terminal, serving.url);
-    const release = endOnSignals(serving, logs.log);
-    if (options.open) {
-      redirect = await openBrowser(serving.url).catch((err: unknown) => void logs.log.warn({ err }, "no browser"));
+    let redirect: string | undefined;
+    try {
+      const serving = await serveInspector(opened, {
+        ...{ option: "--port", port: options.port, log: logs.log },
+        ...{ approvers: trust.approvers, approversFile: options.approvers, hashKey: trust.hashKey, unsigned },
+        actions: options.allowActions ? HOST_ACTIONS : [],
+        title: withoutPasswords(options.state),
+        codeFrame: framesIn(options),
+      });
+      print(terminal, serving.url);
+      const release = endOnSignals(serving, logs.log);
+      if (options.open) {
+        redirect = await openBrowser(serving.url).catch((err: unknown) => void logs.log.warn({ err }, "no browser"));
+      }
+      await serving.ended;
+      release();
+      return EXIT.ok;
+    } finally {
+      if (redirect !== undefined) await rm(redirect, { recursive: true, force: true });
+      logs.close();
+      await opened.engine.close();
     }
-    await serving.ended;
-    release();
-    return EXIT.ok;
-  } finally {
-    if (redirect !== undefined) await rm(redirect, { recursive: true, force: true });
-    logs.close();
-    await opened.engine.close();
-  }
-}
+  },
+});
 
-/** What an inspector shows and allows. */
 interface Inspected {
   readonly log: Logger;
   readonly actions?: InspectorOptions["actions"];
@@ -143,38 +128,31 @@ interface Inspected {
   readonly codeFrame?: InspectorOptions["codeFrame"];
 }
 
-/** How an inspector is served on this machine. */
 interface Served extends Inspected {
-  /** The option that the port was given by. */
   readonly option: string;
   readonly port: number;
 }
 
 type Engines = Partial<OpenedState> & Pick<OpenedState, "storage">;
 
-/** What the page of a server shows. */
 export interface PageOf {
   readonly engines: Engines;
   readonly inspected: Inspected;
 }
 
-/** Creates an inspector over what is open. */
 export function inspectorOver(
   { engine, routed, storage }: Engines,
   { log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title, codeFrame }: Inspected,
   place: Pick<InspectorOptions, "access" | "basePath" | "hosts">,
 ): Inspector {
-  return createInspector({
-    ...(engine === undefined ? {} : { engine }),
-    ...(routed === undefined ? {} : { routed }),
-    recorded: { storage, ...(hashKey === undefined ? {} : { hashKey }) },
-    ...place,
-    approvers,
-    ...(approversFile === undefined ? {} : { invitations: new ApproversFile(approversFile) }),
-    onError: (err) => log.warn({ err }, "inspector"),
-    ...{ actions, unsigned, title },
-    ...(codeFrame === undefined ? {} : { codeFrame }),
-  });
+  return createInspector(
+    defined({
+      ...{ engine, routed, ...place, approvers, actions, unsigned, title, codeFrame },
+      recorded: defined({ storage, hashKey }),
+      invitations: approversFile === undefined ? undefined : new ApproversFile(approversFile),
+      onError: (err: unknown) => log.warn({ err }, "inspector"),
+    }),
+  );
 }
 
 /** An inspector that is served. Its URL has the secret, and is meant for people alone. */
@@ -183,7 +161,6 @@ export interface ServedInspector extends HttpServing {
   readonly logged: string;
 }
 
-/** Serves an inspector on this machine. */
 export async function serveInspector(
   engines: Engines,
   { option, port, ...inspected }: Served,
@@ -223,19 +200,15 @@ async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...p
   const roots = rootsOf(phased);
   for (const root of phased.workflows ?? []) await requireFolder(root, "the folder of workflows");
   const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
-  return {
-    ...(roots.length === 0 ? {} : { content: new FileContent({ roots }) }),
-    ...(folder !== undefined && {
-      workflows: new RoutedFolders({ source: new FileTexts({ root: folder }), includeRoots }),
-    }),
-    ...(project === undefined ? {} : { plans: new FilePlans({ root: project }) }),
-  };
+  const source = folder === undefined ? undefined : new FileTexts({ root: folder });
+  return defined({
+    content: roots.length === 0 ? undefined : new FileContent({ roots }),
+    workflows: source && new RoutedFolders({ source, includeRoots }),
+    plans: project === undefined ? undefined : new FilePlans({ root: project }),
+  });
 }
 
-/**
- * Returns what reads the lines of a workflow's file around a diagnostic, as `phasegate validate` prints them. A workflow is a
- * folder of its name; of several the first counts, as for the engine.
- */
+/** Returns what reads the lines of a workflow's file around a diagnostic; of several folders the first counts. */
 export function framesIn({ routed, ...phased }: WorkflowPlaces): NonNullable<InspectorOptions["codeFrame"]> {
   const places = [...rootsOf(phased), ...(routed === undefined ? [] : [routed])];
   return async ({ file, line, column }, workflow) => {
@@ -270,29 +243,25 @@ async function openBrowser(url: string): Promise<string> {
   return folder;
 }
 
-interface GraphOptions extends TrustOptions, WorkflowPlaces {
-  readonly state?: string;
-  readonly svg?: true;
-}
+const graphOptions = () => ({ state: stateOption(), ...workflowOptions(), ...trustOptions() });
+type GraphOptions = Values<ReturnType<typeof graphOptions>>;
 
-/** Creates `phasegate graph`. */
-export function graphCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("graph")
-    .summary("print a workflow, or the way of a session through it, as a graph")
-    .description("Prints the graph of a workflow or of a session: Mermaid, or an SVG file.")
-    .argument("<name>", "the type of a workflow, or the id of a session")
-    .addOption(stateOption());
-  for (const option of [...workflowOptions(), ...trustOptions()]) command.addOption(option);
-  return command
-    .option("--mermaid", "as Mermaid; the default")
-    .addOption(new Option("--svg", "as an SVG file").conflicts("mermaid"))
-    .addOption(logLevelOption())
-    .action(async (name: string, options: GraphOptions) => {
-      const graph = await graphOf(name, options);
-      terminal.stdout.write(options.svg ? toSvg(draw(graph)) : toMermaid(graph));
-      setExitCode(EXIT.ok);
-    });
-}
+export const graphCommand = command({
+  name: "graph",
+  summary: "print a workflow, or the way of a session through it, as a graph",
+  description: "Prints the graph of a workflow or of a session: Mermaid, or an SVG file.",
+  arguments: [argument("<name>", "the type of a workflow, or the id of a session")],
+  options: {
+    ...graphOptions(),
+    mermaid: flag("--mermaid", "as Mermaid; the default"),
+    svg: flag("--svg", "as an SVG file").conflicts("mermaid"),
+  },
+  async run(options, terminal, name) {
+    const graph = await graphOf(name, options);
+    terminal.stdout.write(options.svg ? toSvg(draw(graph)) : toMermaid(graph));
+    return EXIT.ok;
+  },
+});
 
 async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
   const sources = await sourcesIn(options);

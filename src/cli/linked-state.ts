@@ -1,10 +1,7 @@
 import { linkIn } from "../sandbox/change.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
-/**
- * Refuses a state in a project, or another folder that `option` names, that goes through a link: who has made the project
- * would decide what is written where. The path is relative to the project.
- */
+/** Refuses a path in a project that goes through a link: who made the project would decide what is written where. */
 export function refuseLinkedState(project: string, path: string, option = "--state"): void {
   const link = linkIn(project, path);
   if (link === undefined) return;

@@ -26,13 +26,10 @@ import type { Served, ServeOptions } from "./products.js";
 import type { Address, ListenOptions } from "./serve-options.js";
 import { TokensFile } from "./tokens.js";
 
-/** What watches a server. */
 export interface Watching {
   /** For the engines; missing if OpenTelemetry is not installed. */
   readonly telemetry?: Telemetry;
-  /** Answers `/healthz`, `/readyz` and `/metrics`. */
   readonly health: Health;
-  /** Returns what watches the tools of a client. */
   calls(actor?: string): Pick<Telemetry, "measure">;
   close(): Promise<void>;
 }
@@ -71,7 +68,6 @@ const MAX_CONNECTIONS = 4096;
 /** The options of `serve` that matter here. */
 type ListeningOptions = Pick<ServeOptions, keyof ListenOptions | "workflows" | "routed">;
 
-/** What is served, and how. */
 interface Listening {
   readonly at: Address;
   readonly served: readonly Served[];

@@ -17,12 +17,11 @@ import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workf
 import { openPhases } from "../workflow/gate-definition.js";
 import { WORKSPACE_LEVELS } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
+import type { LogLevel } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import type { LogLevel } from "./options.js";
 import { RotatingFile } from "./rotating-file.js";
 import type { Terminal } from "./terminal.js";
 
-/** The logs of a server. */
 export interface Logs {
   readonly log: Logger;
   /** The requests to models and their answers; missing if no files are written. */
@@ -30,7 +29,6 @@ export interface Logs {
   close(): void;
 }
 
-/** The log files to write. */
 export interface LogFiles {
   readonly folder: string;
   readonly main: string;
@@ -42,7 +40,6 @@ export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
   return pino(settings(level), stderr);
 }
 
-/** Opens the log on stderr and in the files, if there are any. */
 export function openLogs(level: LogLevel, terminal: Terminal, files: LogFiles | undefined): Logs {
   const stderr = createLogger(level, terminal);
   if (files === undefined) return { log: stderr, close: () => {} };
@@ -91,22 +88,18 @@ function briefError(error: unknown): unknown {
   return { type: name, message, ...more };
 }
 
-/** Anything that notifies its host: an engine or a workspace. */
 interface Source<Name extends string> {
   on(name: Name, listener: (payload: object) => void): unknown;
 }
 
-/** Logs what happens to phased sessions. */
 export function logPhased(engine: Engine, log: Logger): void {
   logNotifications(engine, PHASED_LEVELS, log);
 }
 
-/** Logs what happens to instances of routed workflows. */
 export function logRouted(engine: RoutedEngine, log: Logger): void {
   logNotifications(engine, ROUTED_LEVELS, log);
 }
 
-/** Logs what happens in a workspace. */
 export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): void {
   logNotifications(workspace, WORKSPACE_LEVELS, log);
 }
@@ -119,10 +112,7 @@ function namesOf<Name extends string>(levels: Levels<Name>): Name[] {
   return Object.keys(levels).filter((name): name is Name => Object.hasOwn(levels, name));
 }
 
-/**
- * Returns what is logged of a payload. The texts of problems and refusals may quote evidence and reports, so only field
- * and kind remain of problems, and the code of a refusal.
- */
+/** Returns what is logged: texts of problems and refusals may quote evidence, so only fields, kinds and codes stay. */
 function loggable(name: string, payload: object): object {
   if (name === "refused" && "message" in payload) {
     const { message: _, ...about } = payload;
@@ -136,10 +126,7 @@ function loggable(name: string, payload: object): object {
   return { ...payload, problems: payload.problems.map(({ field, problem }) => ({ field, problem })) };
 }
 
-/**
- * Logs each call of a tool in one line: who made it, on which session, what it did, and how long it took. Neither what the
- * call gives nor its answer is in it. `next` measures the calls as well.
- */
+/** Logs each call of a tool in one line, without what it gives and its answer. `next` measures the calls as well. */
 export function logCalls(
   log: Logger,
   { actor, next }: { readonly actor?: string | undefined; readonly next?: Pick<Telemetry, "measure"> | undefined } = {},
@@ -181,32 +168,20 @@ export async function logWorkflows(content: ContentProvider, log: Logger): Promi
   return listings;
 }
 
-/** Warns about workflows whose sessions will wait for an approval that nobody can give. */
-export function warnMissingApprovers(listings: readonly WorkflowListing[], log: Logger): void {
-  for (const listing of listings) {
-    if (listing.status === "broken") continue;
-    const { type, phases } = listing.definition.structure;
+/** Warns about what sessions on these workflows will miss: an approver, a search, or something that a gate requires. */
+export function warnMissing(
+  listings: readonly WorkflowListing[],
+  { canApprove, canSearch }: { readonly canApprove: boolean; readonly canSearch: boolean },
+  log: Logger,
+): void {
+  const structures = listings.flatMap((one) => (one.status === "broken" ? [] : one.definition.structure));
+  for (const { type: workflowType, phases, searches } of structures) {
     const asking = phases.find(({ gate }) => approvalOf(gate) !== undefined);
-    if (asking === undefined) continue;
-    log.warn({ workflowType: type, phase: asking.number }, "a person must approve, which needs --approver");
-  }
-}
-
-/** Warns about phases that require nothing. */
-export function warnOpenGates(listings: readonly WorkflowListing[], log: Logger): void {
-  for (const listing of listings) {
-    if (listing.status === "broken") continue;
-    const { type, phases } = listing.definition.structure;
+    if (!canApprove && asking !== undefined)
+      log.warn({ workflowType, phase: asking.number }, "a person must approve, which needs --approver");
     const open = openPhases(phases);
-    if (open.length > 0) log.warn({ workflowType: type, phases: open }, "phases require nothing: any evidence passes");
-  }
-}
-
-/** Warns about workflows whose texts ask for a search, which is not served. */
-export function warnMissingSearch(listings: readonly WorkflowListing[], log: Logger): void {
-  for (const listing of listings) {
-    if (listing.status === "broken" || listing.definition.structure.searches !== true) continue;
-    log.warn({ workflowType: listing.type }, "texts ask for a search, which needs --standards");
+    if (open.length > 0) log.warn({ workflowType, phases: open }, "phases require nothing: any evidence passes");
+    if (!canSearch && searches === true) log.warn({ workflowType }, "texts ask for a search, which needs --standards");
   }
 }
 
@@ -224,7 +199,6 @@ async function listed<T>(list: () => Promise<readonly T[]>, log: Logger): Promis
   });
 }
 
-/** A workflow of either kind. */
 interface Listing {
   readonly name: string;
   readonly status: "ready" | "broken";

@@ -8,7 +8,6 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.
 import { findProgram } from "./programs.js";
 import { counted } from "./terminal.js";
 
-/** A command as a client's configuration has it. */
 export interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -17,15 +16,12 @@ export interface ServerCommand {
   readonly cwd: string;
 }
 
-/** What a server says about itself. */
 export interface ServerFacts {
   readonly name: string;
   readonly version: string;
-  /** The names of its tools. */
   readonly tools: readonly string[];
   /** The tokens that the listing of its tools has. */
   readonly tokens: number;
-  /** The time from its start to this answer. */
   readonly seconds: number;
 }
 
@@ -99,7 +95,6 @@ async function allTools(connection: Connection): Promise<JsonValue[]> {
   return tools;
 }
 
-/** Requests to a server, one at a time, and what it says. */
 class Connection {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #command: string;

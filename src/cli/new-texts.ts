@@ -1,11 +1,8 @@
 /** The texts of a new workflow: each says what belongs in its place, and all of them together are valid. Pure. */
 
-/** A file of a new workflow. */
 export interface NewFile {
-  /** Its path in the workflow's folder. */
   readonly path: string;
   readonly text: string;
-  /** What it is for, in a few words. */
   readonly what: string;
 }
 
@@ -62,7 +59,6 @@ export function plannedFiles(type: string, address: SchemaAddress): NewFile[] {
   ];
 }
 
-/** Returns the files of a routed workflow. */
 export function routedFiles(type: string): NewFile[] {
   return [
     { path: "index.md", what: "its goal, and its steps in their order", text: indexText(type) },

@@ -3,57 +3,46 @@ import { randomBytes } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
 import process from "node:process";
-import { Command, InvalidArgumentError, Option } from "commander";
 import { errnoOf } from "../errors.js";
 import { temporaryName } from "../sandbox/replace.js";
 import { schemasAddress } from "../setup/wanted.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
-import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
+import { argument, command, flag, parsed, preset, text, type Values, wholeNumber } from "./command.js";
+import { CommandFailure, EXIT, packageVersion } from "./exit-codes.js";
 import { type NewFile, phasedFiles, plannedFiles, routedFiles, type SchemaAddress } from "./new-texts.js";
-import { logLevelOption, notEmpty, wholeNumber } from "./options.js";
 import { aligned, inShell, print, printable, type Terminal } from "./terminal.js";
-
-interface NewOptions {
-  readonly in: string;
-  readonly phases?: number;
-  readonly plan?: true;
-  readonly routed?: true;
-}
 
 /** The phases of a workflow for which nobody has said how many. */
 const PHASES = 2;
 const PHASES_MAX = 50;
 
-/** Creates `phasegate new`. */
-export function newCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("new")
-    .summary("write a new workflow to begin with")
-    .description("Writes the folder of a new workflow, with texts that say what to put in their place.")
-    .argument("<name...>", 'the workflow\'s name, in quotes if it has blanks: fix_a_bug, or "Fix a bug"')
-    .addOption(new Option("--phases <number>", `how many phases it has; ${PHASES} if not given`).argParser(phaseCount))
-    .addOption(new Option("--plan", "its phases come from a plan, such as a tasks.md").conflicts(["phases", "routed"]))
-    .addOption(new Option("--routed", "a routed workflow: a decider picks the next step").conflicts("phases"))
-    .addOption(new Option("--in <dir>", "the folder of workflows").argParser(notEmpty).default("workflows"))
-    .addOption(logLevelOption())
-    .addHelpText("after", "\nNothing is overwritten: if the folder of the workflow exists, nothing is written.")
-    .action(async (words: string[], options: NewOptions) => {
-      const name = nameOf(words, options.in);
-      const root = await folderOfWorkflows(options.in);
-      const folder = join(root, name);
-      await requireNothing(folder);
-      const files = filesOf(name, options, await schemaAddress(folder));
-      await writeAll(folder, files);
-      printWritten(terminal, join(options.in, name), files);
-      printNext(terminal, options, join(options.in, name));
-      setExitCode(EXIT.ok);
-    });
-}
+const newOptions = () => ({
+  phases: parsed("--phases <number>", `how many phases it has; ${PHASES} if not given`, wholeNumber(1, PHASES_MAX)),
+  plan: flag("--plan", "its phases come from a plan, such as a tasks.md").conflicts(["phases", "routed"]),
+  routed: flag("--routed", "a routed workflow: a decider picks the next step").conflicts("phases"),
+  in: preset(text("--in <dir>", "the folder of workflows"), "workflows"),
+});
+type NewOptions = Values<ReturnType<typeof newOptions>>;
 
-function phaseCount(value: string): number {
-  const number = wholeNumber(1)(value);
-  if (number <= PHASES_MAX) return number;
-  throw new InvalidArgumentError(`It must be at most ${PHASES_MAX}.`);
-}
+export const newCommand = command({
+  name: "new",
+  summary: "write a new workflow to begin with",
+  description: "Writes the folder of a new workflow, with texts that say what to put in their place.",
+  arguments: [argument("<name...>", 'the workflow\'s name, in quotes if it has blanks: fix_a_bug, or "Fix a bug"')],
+  options: newOptions(),
+  help: "\nNothing is overwritten: if the folder of the workflow exists, nothing is written.",
+  async run(options, terminal, words) {
+    const name = nameOf(words, options.in);
+    const root = await folderOfWorkflows(options.in);
+    const folder = join(root, name);
+    await requireNothing(folder);
+    const files = filesOf(name, options, await schemaAddress(folder));
+    await writeAll(folder, files);
+    printWritten(terminal, join(options.in, name), files);
+    printNext(terminal, options, join(options.in, name));
+    return EXIT.ok;
+  },
+});
 
 function nameOf(words: readonly string[], folder: string): string {
   const name = words.join(" ");
@@ -108,10 +97,7 @@ function filesOf(name: string, { phases = PHASES, plan, routed }: NewOptions, ad
   return plan ? plannedFiles(name, address) : phasedFiles(name, phases, address);
 }
 
-/**
- * Returns how the files of a workflow name their schemas: by the path of the package, if it is installed around them;
- * else by the address from which every package can be read.
- */
+/** Returns how files name their schemas: by the path of the installed package, else by a public address. */
 async function schemaAddress(folder: string): Promise<SchemaAddress> {
   const { root } = parse(folder);
   for (let at = folder; at !== root; at = dirname(at)) {

@@ -1,55 +1,287 @@
 /**
  * `phasegate retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`: what the host alone may do with
- * sessions, from the terminal. Each names who did it, which the log records. operations.ts says what each one does. And
- * `phasegate cleanup`, which deletes phased sessions that nobody has touched for long, also regularly, for
- * `serve --cleanup-after`.
+ * sessions, from the terminal. Each names who did it, which the log records. And `phasegate cleanup`, which deletes phased
+ * sessions that nobody has touched for long, also regularly, for `serve --cleanup-after`.
  */
-import { Command, Option } from "commander";
 import type { Logger } from "pino";
 import { FilePlans } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
+import type { MoveResult } from "../phased/commands.js";
 import type { Engine } from "../phased/engine.js";
-import { type EngineOptions, LIVING, type LivingStatus } from "../phased/options.js";
-import { CommandFailure, EXIT, type ExitCode, exitCodeOf, type SetExitCode } from "./exit-codes.js";
-import { type Done, OPERATIONS, type OperateOptions, type OperationName } from "./operations.js";
-import { age, jsonOption, logLevelOption, notEmpty, requireFolder, stateOption } from "./options.js";
-import { type OpenedSession, openPhased, openState, sessionIn } from "./state.js";
-import { counted, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
-import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { type EngineOptions, LIVING } from "../phased/options.js";
+import { type Defined, defined } from "../workflow/json.js";
+import { unrecorded } from "./approve.js";
+import {
+  age,
+  argument,
+  type CreateCommand,
+  choices,
+  command,
+  flag,
+  type Given,
+  parsed,
+  required,
+  text,
+  wholeNumber,
+} from "./command.js";
+import { CommandFailure, EXIT, type ExitCode, exitCodeOf } from "./exit-codes.js";
+import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
+import { type OpenedSession, openAll, sessionIn, using, withState } from "./state.js";
+import { counted, durationText, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
+import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
-/** Returns what creates one of the commands on sessions. */
-export function operateCommand(name: OperationName): (terminal: Terminal, setExitCode: SetExitCode) => Command {
-  const { summary, help, note, options = () => [], routed } = OPERATIONS[name];
-  return (terminal, setExitCode) => {
-    const command = new Command(name)
-      .summary(summary)
-      .description(`${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${routed ? "" : " For phased sessions."}`)
-      .argument("<session...>", "ids of the sessions, as `phasegate sessions` lists them")
-      .addOption(stateOption().makeOptionMandatory())
-      .addOption(byOption())
-      .addOption(
-        new Option("--note <text>", note.text).argParser(notEmpty).makeOptionMandatory(note.required === true),
-      );
-    for (const option of [...options(), ...trustOptions()]) command.addOption(option);
-    return command
-      .addOption(jsonOption())
-      .addOption(logLevelOption())
-      .addHelpText(
-        "after",
-        `${help}\nThe log records the command as the host's. If it is refused for one session, it is still carried out\non the others.`,
-      )
-      .action(async (sessionIds: readonly string[], given: OperateOptions) => {
-        setExitCode(await operate(name, sessionIds, given, terminal));
-      });
-  };
+/** The options of the commands on sessions; each command has some of those that may be missing. */
+type OperateOptions = TrustOptions &
+  Defined<{
+    readonly state: string;
+    readonly by: string;
+    readonly note: string | undefined;
+    readonly phase: number | undefined;
+    readonly reset: true | undefined;
+    readonly preview: true | undefined;
+    readonly to: string | undefined;
+    readonly team: string | undefined;
+    readonly project: string | undefined;
+    readonly workflows: readonly string[] | undefined;
+    readonly json: true | undefined;
+  }>;
+
+/** What was done to a session: what `--json` prints of it, and the rest of a sentence that begins with its id. */
+export interface Done {
+  readonly json: object;
+  readonly text: string;
+  readonly warnings?: readonly string[];
 }
 
-/** Returns `--by`: who does it. */
-export function byOption(): Option {
-  return new Option("--by <name>", "your name, or the name of your program: it is recorded")
-    .argParser(notEmpty)
-    .makeOptionMandatory();
+interface Operation {
+  readonly summary: string;
+  readonly help: string;
+  /** What `--note` is for; required where the log must say why. */
+  readonly note: { readonly text: string; readonly required?: true };
+  readonly options?: () => Readonly<Record<string, Given<unknown>>>;
+  /** What the command does to a session of each kind; missing where it can't. */
+  readonly phased: (
+    engine: PhasedEngine,
+    id: string,
+    options: OperateOptions,
+    verifiers: NonNullable<EngineOptions["verifiers"]>,
+  ) => Promise<Done>;
+  readonly routed?: (engine: InstanceEngine, id: string, options: OperateOptions) => Promise<Done>;
+}
+
+type PhasedEngine = Extract<OpenedSession, { kind: "phased" }>["engine"];
+type InstanceEngine = Extract<OpenedSession, { kind: "routed" }>["engine"];
+
+type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
+
+const phaseOption = () =>
+  parsed("--phase <n>", "the phase that is meant: refused if the session is in another one", wholeNumber(0));
+const serversProject = () =>
+  projectOption("the server's project folder: plans, and the baseline of the phase that begins");
+
+export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
+  retry: {
+    summary: "grant more attempts to sessions that have failed or used them up",
+    help: `
+A phased session gets the whole number of attempts at its phase again, also after the limit that binds its agent. The
+next submission is merged over the last one, unless --reset is given. A routed instance that has failed runs again; its
+server asks the decider with the next call.`,
+    note: { text: "why, or what has changed; the history shows it" },
+    options: () => ({
+      phase: phaseOption(),
+      reset: flag("--reset", "forget the last evidence instead of merging the next over it"),
+      project: serversProject(),
+    }),
+    phased: async (engine, id, { by, note, phase, reset }) => {
+      const { head } = await engine.session(id).state();
+      const request = { phase: phase ?? head.phase, resetEvidence: reset === true, ...saidBy(by, note) };
+      const { phase: view } = await engine.session(id).retryPhase(request.phase, request);
+      const text = `phase ${view.currentPhase} may be tried again`;
+      return { json: { status: view.status, phase: view.currentPhase }, text };
+    },
+    routed: async (engine, id, { by, note, phase, reset }) => {
+      if (phase !== undefined || reset) {
+        const hint = "Leave it out: an instance is tried again at its step, and nothing is merged.";
+        const option = phase === undefined ? "--reset" : "--phase";
+        throw new CommandFailure(`${option} is for phased sessions: ${id} is an instance`, EXIT.usage, hint);
+      }
+      return released(engine, id, "FAILED", by, note);
+    },
+  },
+  resume: {
+    summary: "resume sessions that are paused or suspended",
+    help: `
+A routed instance runs again at its step; its server asks the decider with the next call.`,
+    note: { text: "why; the history shows it" },
+    options: () => ({ project: serversProject() }),
+    phased: async (engine, id, { by, note }) => {
+      const { phase: view, pausedSeconds } = await engine.session(id).resume(saidBy(by, note));
+      const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
+      return { json: { status: view.status, phase: view.currentPhase, pausedSeconds }, text };
+    },
+    routed: async (engine, id, { by, note }) => released(engine, id, "SUSPENDED", by, note),
+  },
+  suspend: {
+    summary: "pause sessions until they are resumed",
+    help: `
+A phased session is paused, a routed instance suspended: the same for different kinds of workflows.`,
+    note: { text: "why, or what whoever resumes should know" },
+    phased: async (engine, id, { by, note }) => {
+      const { phase } = await engine.session(id).pause(saidBy(by, note));
+      return { json: { status: "paused", phase }, text: `paused in phase ${phase}` };
+    },
+    routed: async (engine, id, { by, note }) => {
+      const { status, currentStep: step } = await engine.session(id).suspend(reasonedBy({ by, note }));
+      return { json: { status, step }, text: `suspended at ${printable(step ?? "the start")}` };
+    },
+  },
+  skip: {
+    summary: "skip the current phase of sessions, where the workflow allows it",
+    help: `
+Give --phase in scripts: without it, a second run would skip the next phase.`,
+    note: { text: "why; required", required: true },
+    options: () => ({ phase: phaseOption(), project: serversProject() }),
+    phased: (...given) => movePast("skipPhase", "skipped", ...given),
+  },
+  override: {
+    summary: "pass the current gate of sessions without evidence, where the gate allows it",
+    help: `
+Give --phase in scripts: without it, a second run would override the next gate.`,
+    note: { text: "why; required", required: true },
+    options: () => ({ phase: phaseOption(), project: serversProject() }),
+    phased: (...given) => movePast("overrideGate", "passed without evidence", ...given),
+  },
+  sync: {
+    summary: "adopt the edited plan of sessions, also one that asks for less",
+    help: `
+An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
+    note: { text: "why; the history shows it" },
+    options: () => ({
+      project: serversProject(),
+      workflows: workflowsOption("the server's folders of phased workflows"),
+      preview: flag("--preview", "only show what would change"),
+    }),
+    phased: async (engine, id, { by, note, preview }) => {
+      const { changed, changes, status, currentPhase } = await engine.session(id).syncPlan({
+        preview: preview === true,
+        ...saidBy(by, note),
+      });
+      const { count, counts, takenAway } = changes;
+      const json = {
+        status,
+        phase: currentPhase,
+        preview: preview === true,
+        changed,
+        changes: counts,
+        takenAway: takenAway.length,
+      };
+      const less = takenAway.length === 0 ? "" : `, ${takenAway.length} of them ask for less`;
+      const found = changed ? `${counted(count, "change")} of the plan${less}` : "the plan asks for the same";
+      return { json, text: preview ? `${found}; nothing was changed` : found };
+    },
+  },
+  assign: {
+    summary: "hand sessions over to another owner",
+    help: `
+On a server that several people and agents share, agents see their own sessions alone.`,
+    note: { text: "why; the log keeps it" },
+    options: () => ({
+      to: required(text("--to <name>", "the new owner: the name of a token, or of a user")),
+      team: text("--team <name>", "the new owner's team"),
+    }),
+    phased: (engine, id, options) => assigned(engine, id, options),
+    routed: (engine, id, options) => assigned(engine, id, options),
+  },
+  delete: {
+    summary: "delete sessions; their ids are never used again",
+    help: `
+The log of a deleted session is removed. Back the state up first if you may need it: phasegate backup.`,
+    note: { text: "why: kept with the id, as far as the state keeps it" },
+    phased: async (engine, id, options) => {
+      await engine.session(id).delete(reasonedBy(options));
+      return { json: { status: "deleted" }, text: "deleted" };
+    },
+    routed: async (engine, id, options) => {
+      await engine.session(id).delete(reasonedBy(options));
+      return { json: { status: "deleted" }, text: "deleted" };
+    },
+  },
+};
+
+async function assigned(
+  engine: PhasedEngine | InstanceEngine,
+  id: string,
+  { to = "", team, by, note }: OperateOptions,
+): Promise<Done> {
+  await engine.session(id).assign(defined({ name: to, team }), defined({ by, note }));
+  return { json: { owner: to, team }, text: `belongs to ${printable(to)} now` };
+}
+
+function saidBy(operator: string, note: string | undefined) {
+  return defined({ operator, note });
+}
+
+function reasonedBy({ by, note }: { readonly by: string; readonly note?: string | undefined }) {
+  return defined({ operator: by, reason: note });
+}
+
+async function released(
+  engine: InstanceEngine,
+  id: string,
+  from: "FAILED" | "SUSPENDED",
+  by: string,
+  note: string | undefined,
+): Promise<Done> {
+  const { status, currentStep: step } = await engine.session(id).release({ from, ...saidBy(by, note) });
+  return { json: { status, step }, text: `runs again at ${printable(step ?? "the start")}` };
+}
+
+async function movePast(
+  operation: "skipPhase" | "overrideGate",
+  how: string,
+  ...[engine, id, { by, note = "", phase }, verifiers]: Parameters<Operation["phased"]>
+): Promise<Done> {
+  const { head, structure } = await engine.session(id).state();
+  const result = await engine.session(id)[operation](phase ?? head.phase, { by, reason: note });
+  return moved(result, how, unrecorded(result, structure, verifiers));
+}
+
+function moved({ phase, nextPhase, skipped = [] }: MoveResult, how: string, warnings: readonly string[]): Done {
+  const next = nextPhase === null ? "the workflow is complete" : `phase ${nextPhase.number} is next`;
+  const also = skipped.length === 0 ? "" : `, and rules skipped ${skipped.map((one) => one.phase).join(", ")}`;
+  const json = {
+    status: nextPhase === null ? "completed" : "active",
+    phase: nextPhase?.number ?? phase,
+    passed: phase,
+    skipped: skipped.length === 0 ? undefined : skipped.map((one) => one.phase),
+  };
+  return { json, text: `phase ${phase} ${how}${also}; ${next}`, warnings };
+}
+
+export function operateCommand(name: OperationName): CreateCommand {
+  const { summary, help, note, options = () => ({}), routed } = OPERATIONS[name];
+  const noteOption = text("--note <text>", note.text);
+  return command({
+    name,
+    summary,
+    description: `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${routed ? "" : " For phased sessions."}`,
+    arguments: [argument("<session...>", "ids of the sessions, as `phasegate sessions` lists them")],
+    options: {
+      state: required(stateOption()),
+      by: byOption(),
+      note: note.required ? required(noteOption) : noteOption,
+      ...options(),
+      ...trustOptions(),
+      json: jsonOption(),
+    },
+    help: `${help}\nThe log records the command as the host's. If it is refused for one session, it is still carried out\non the others.`,
+    run: (given, terminal, sessionIds) => operate(name, sessionIds, given, terminal),
+  });
+}
+
+function byOption(): Given<string> {
+  return required(text("--by <name>", "your name, or the name of your program: it is recorded"));
 }
 
 /** A session for which a command was refused, in an operator's words. */
@@ -57,8 +289,7 @@ interface Refused {
   readonly sessionId: string;
   readonly code: string;
   readonly message: string;
-  readonly remedy?: string;
-  /** The address of the code's documentation, if the library refused. */
+  readonly remedy: string | undefined;
   readonly url?: string;
   readonly error: AnyPhasegateError | CommandFailure;
 }
@@ -76,12 +307,11 @@ async function operate(
     throw new CommandFailure(`--${missing} is missing`, EXIT.usage, "Give the value that `phasegate serve` has.");
   }
   const { project, json } = options;
-  const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
+  const verifiers = await openVerifiers(defined({ project }), {});
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
-  const storage = await openState(options.state);
   const done: object[] = [];
   const refused: Refused[] = [];
-  try {
+  await withState(options.state, async (storage) => {
     for (const sessionId of new Set(sessionIds)) {
       try {
         const opened = await sessionIn(storage, sessionId, setup);
@@ -94,9 +324,7 @@ async function operate(
         refused.push(refusalOf(sessionId, error, options));
       }
     }
-  } finally {
-    await storage.close?.();
-  }
+  });
   const [first] = refused;
   if (json) {
     const lines = refused.map(({ error: _, ...one }) => one);
@@ -163,7 +391,7 @@ function refusalOf(sessionId: string, error: Refused["error"], options: OperateO
   if (error instanceof CommandFailure) {
     const { message, hint } = error;
     const code = error.exitCode === EXIT.usage ? "INVALID_INPUT" : "UNSUPPORTED";
-    return { sessionId, code, message, ...(hint === undefined ? {} : { remedy: hint }), error };
+    return { sessionId, code, message, remedy: hint, error };
   }
   const operation = /^\w+(?= is not possible)|(?<=does not allow )\w+(?= in phase \d+$)/;
   const message = error.message.replace(operation, (name) => commandOf(name) ?? name);
@@ -184,16 +412,6 @@ function remedyOf(error: AnyPhasegateError, { approvers, approver }: TrustOption
   return `Possible now: ${commands.map((name) => `phasegate ${name}`).join(", ")}${more}.`;
 }
 
-interface CleanupOptions extends TrustOptions {
-  readonly state: string;
-  readonly olderThan: number;
-  readonly status?: readonly LivingStatus[];
-  readonly preview?: true;
-  readonly by: string;
-  readonly note?: string;
-  readonly json?: true;
-}
-
 const CLEANUP_HELP = `
 Deletes phased sessions that have had no commit for --older-than; those of routed workflows and workspaces are kept. Each
 deletion is recorded with your name. Back the state up first if you may need the logs: phasegate backup.
@@ -201,52 +419,41 @@ deletion is recorded with your name. Back the state up first if you may need the
 Instances of routed workflows are deleted by their ids:
   phasegate delete --by ann $(phasegate sessions --workflow DEPLOY --status completed --older-than 30d --ids)`;
 
-/** Creates `phasegate cleanup`. */
-export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("cleanup")
-    .summary("delete phased sessions that nobody has touched for long")
-    .description("Deletes phased sessions without a recent commit.")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(
-      new Option("--older-than <age>", "sessions without a commit for this long: 12h, 7d, 4w")
-        .argParser(age)
-        .makeOptionMandatory(),
-    )
-    .addOption(new Option("--status <status...>", "only sessions of these statuses; all if not given").choices(LIVING))
-    .option("--preview", "only show which sessions would be deleted")
-    .addOption(byOption())
-    .addOption(new Option("--note <text>", "why; `stale` if not given").argParser(notEmpty));
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", CLEANUP_HELP)
-    .action(async ({ state, olderThan, status, preview: only, by, note, json, ...trust }: CleanupOptions) => {
-      const engine = await openPhased(state, await readTrust(trust));
-      const kept: string[] = [];
-      const preview = only === true;
+export const cleanupCommand = command({
+  name: "cleanup",
+  summary: "delete phased sessions that nobody has touched for long",
+  description: "Deletes phased sessions without a recent commit.",
+  options: {
+    state: required(stateOption()),
+    olderThan: required(parsed("--older-than <age>", "sessions without a commit for this long: 12h, 7d, 4w", age)),
+    status: choices("--status <status...>", "only sessions of these statuses; all if not given", LIVING),
+    preview: flag("--preview", "only show which sessions would be deleted"),
+    by: byOption(),
+    note: text("--note <text>", "why; `stale` if not given"),
+    ...trustOptions(),
+    json: jsonOption(),
+  },
+  help: CLEANUP_HELP,
+  async run({ state, olderThan, status, preview: only, by: operator, note: reason, json, ...trust }, terminal) {
+    const kept: string[] = [];
+    const preview = only === true;
+    const removed = await using((await openAll(state, await readTrust(trust))).engine, async (engine) => {
       engine.on("security", ({ message }) => void kept.push(message));
       engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
-      try {
-        const reason = note === undefined ? {} : { reason: note };
-        const chosen = { olderThan, preview, operator: by, ...(status === undefined ? {} : { status }), ...reason };
-        const { removed } = await engine.cleanup(chosen);
-        if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
-        else {
-          for (const id of removed) print(terminal, id);
-          print(terminal, `${counted(removed.length, "session")} ${preview ? "would be deleted" : "deleted"}`);
-          for (const message of kept) terminal.stderr.write(`${printable(`phasegate: kept: ${message}`)}\n`);
-        }
-        setExitCode(kept.length === 0 ? EXIT.ok : EXIT.problems);
-      } finally {
-        await engine.close();
-      }
+      return (await engine.cleanup(defined({ olderThan, preview, operator, status, reason }))).removed;
     });
-}
+    if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
+    else {
+      for (const id of removed) print(terminal, id);
+      print(terminal, `${counted(removed.length, "session")} ${preview ? "would be deleted" : "deleted"}`);
+      for (const message of kept) terminal.stderr.write(`${printable(`phasegate: kept: ${message}`)}\n`);
+    }
+    return kept.length === 0 ? EXIT.ok : EXIT.problems;
+  },
+});
 
 /** The time between two cleanups. Ages are given in hours and days. */
 const CLEANUP_EVERY_MS = 60 * 60 * 1000;
-/** The time that a cleanup under way has when its server ends. */
 const CLEANUP_ENDS_MS = 5000;
 
 /** Deletes sessions as the engine's retention says, now and every hour. Returns what ends it. */

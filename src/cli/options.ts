@@ -8,36 +8,13 @@ import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import process from "node:process";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
 import { LIVING, type LivingStatus } from "../phased/options.js";
+import { defined } from "../workflow/json.js";
+import { argument, flag, type Given, parsed, preset, repeated, text, type Values, wholeNumber } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { printable, type Terminal } from "./terminal.js";
-
-/** The log levels, from the most detailed to none. */
-const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
-/** A log level. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** Checks that a text is a log level. */
-export function isLogLevel(level: string): level is LogLevel {
-  return LOG_LEVELS.some((one) => one === level);
-}
-
-/** Returns a parser for a whole number of at least `least`. */
-export function wholeNumber(least: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value);
-    if (/^[0-9]+$/.test(value) && Number.isSafeInteger(number) && number >= least) return number;
-    throw new InvalidArgumentError(`It must be a whole number of at least ${least}.`);
-  };
-}
-
-/** Returns a text that is not blank: an empty path would mean the current folder, a blank name nobody. */
-export function notEmpty(value: string): string {
-  if (value.trim() !== "") return value;
-  throw new InvalidArgumentError("It must not be empty.");
-}
 
 /** Returns the name of an MCP tool, as clients and models accept it. */
 export function toolName(value: string): string {
@@ -45,15 +22,7 @@ export function toolName(value: string): string {
   throw new InvalidArgumentError("It must be 1 to 64 letters, digits, '_', '-' and '.'.");
 }
 
-/** Collects the values of an option that may be repeated. */
-export function repeated(value: string, before: readonly string[] = []): string[] {
-  return [...before, notEmpty(value)];
-}
-
-/**
- * Splits what a variable says of several folders at ':' (';' on Windows), as PATH has them. Only the command line can repeat an
- * option.
- */
+/** Splits what a variable says of several folders at ':' (';' on Windows): only the command line can repeat it. */
 export function splitVariables(command: Command): void {
   for (const option of command.options) {
     const name = option.attributeName();
@@ -64,26 +33,26 @@ export function splitVariables(command: Command): void {
   }
 }
 
-/** Returns `--workflows`. */
-export function workflowsOption(description = "folders of phased workflows"): Option {
-  return new Option("--workflows <dir...>", description).env("PHASEGATE_WORKFLOWS").argParser(repeated);
+export function workflowsOption(description = "folders of phased workflows"): Given<readonly string[] | undefined> {
+  return parsed("--workflows <dir...>", description, repeated).env("PHASEGATE_WORKFLOWS");
 }
 
-/** Returns `--routed`. */
-export function routedOption(): Option {
-  return new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty);
+export function routedOption(): Given<string | undefined> {
+  return text("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR");
 }
 
 /** Returns `--state`. A password in the environment variable appears in no list of processes. */
-export function stateOption(): Option {
-  return new Option("--state <where>", "where the sessions are: a folder, sqlite:FILE, postgres://… or module:FILE")
-    .env("PHASEGATE_STATE")
-    .argParser(notEmpty);
+export function stateOption(): Given<string | undefined> {
+  const where = "where the sessions are: a folder, sqlite:FILE, postgres://… or module:FILE";
+  return text("--state <where>", where).env("PHASEGATE_STATE");
 }
 
-/** Returns `--starters`. */
-export function startersOption(): Option {
-  return new Option("--starters", "the workflows that come with phasegate: bug_fix, plan_execution, …");
+export function sessionArgument() {
+  return argument("<session>", "id of the session, as `phasegate sessions` lists it");
+}
+
+export function startersOption(): Given<true | undefined> {
+  return flag("--starters", "the workflows that come with phasegate: bug_fix, plan_execution, …");
 }
 
 /** Returns the folder of the workflows that come with this package. */
@@ -91,25 +60,15 @@ export function startersFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), "starters");
 }
 
-/** Returns `--json`. */
-export function jsonOption(): Option {
-  return new Option("--json", "print JSON");
-}
-
-/** Returns `--log-level`: what is logged on stderr. At `debug`, errors are printed with their stacks. */
-export function logLevelOption(): Option {
-  return new Option("--log-level <level>", "lowest level of what is logged on stderr")
-    .env("PHASEGATE_LOG_LEVEL")
-    .choices(LOG_LEVELS)
-    .default("info");
+export function jsonOption(): Given<true | undefined> {
+  return flag("--json", "print JSON");
 }
 
 /** Returns `--include-root`: the folders outside a routed workflow from which it may include files. */
-export function includeRootOption(): Option {
-  return new Option(
-    "--include-root <folder...>",
-    "folders that routed workflows may include files from, relative to the folder of workflows; '.' for that folder",
-  ).argParser(repeated);
+export function includeRootOption(): Given<readonly string[] | undefined> {
+  const which =
+    "folders that routed workflows may include files from, relative to the folder of workflows; '.' for that folder";
+  return parsed("--include-root <folder...>", which, repeated);
 }
 
 /** Returns the absolute path of a file that must exist. Messages call it `what`. */
@@ -150,58 +109,28 @@ export async function readJsonFile(file: string, what: string): Promise<unknown>
   }
 }
 
-/** Throws the failure for a file that can't be read. */
 export function unreadable(file: string, what: string, cause: unknown): never {
   throw new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
 }
 
-/** The options that select sessions. */
-export interface FilterOptions {
-  readonly session?: readonly string[];
-  readonly status?: readonly LivingStatus[];
-  readonly workflow?: string;
-  readonly target?: string;
-}
-
-/** The units of an age, in milliseconds. */
-const AGE_UNITS: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
-
-/** Reads an age such as `90s`, `12h`, `7d` or `2w`. Returns milliseconds. */
-export function age(value: string): number {
-  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(value.trim()) ?? [];
-  const milliseconds = Number(number) * (AGE_UNITS[unit] ?? Number.NaN);
-  if (number !== "" && Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
-  throw new InvalidArgumentError("Write a number and a unit: 90s, 30m, 12h, 7d or 2w.");
-}
-
-/** Returns the options that select sessions: all of them if none is given. */
-export function filterOptions(): Option[] {
-  return [
-    new Option("--session <id>", "only this session; may be repeated").argParser(repeated),
-    new Option("--status <status>", `only sessions of this status (${LIVING.join(", ")}); may be repeated`).argParser(
-      (value: string, before: readonly LivingStatus[] = []) => [...before, statusOf(value)],
+export function filterOptions() {
+  return {
+    session: parsed("--session <id>", "only this session; may be repeated", repeated),
+    status: parsed(
+      "--status <status>",
+      `only sessions of this status (${LIVING.join(", ")}); may be repeated`,
+      (value: string, before: readonly LivingStatus[] = []): readonly LivingStatus[] => [...before, statusOf(value)],
     ),
-    new Option("--workflow <type>", "only sessions on this workflow").argParser(notEmpty),
-    new Option("--target <path>", "only sessions on this target").argParser(notEmpty),
-  ];
+    workflow: text("--workflow <type>", "only sessions on this workflow"),
+    target: text("--target <path>", "only sessions on this target"),
+  };
 }
+export type FilterOptions = Values<ReturnType<typeof filterOptions>>;
 
 /** Returns the selection that the options describe. If ids are given, the filters are ignored. */
 export function choiceOf({ session, status, workflow, target }: FilterOptions): SessionChoice {
   if (session !== undefined) return { sessionIds: session };
-  return {
-    query: {
-      ...(status === undefined ? {} : { status }),
-      ...(workflow === undefined ? {} : { workflowType: workflow }),
-      ...(target === undefined ? {} : { target }),
-    },
-  };
+  return { query: defined({ status, workflowType: workflow, target }) };
 }
 
 function statusOf(value: string): LivingStatus {
@@ -210,17 +139,22 @@ function statusOf(value: string): LivingStatus {
   throw new InvalidArgumentError(`Allowed choices are ${LIVING.join(", ")}.`);
 }
 
-/** Creates an option for a number, with its variable of the environment and its default. */
-export function limit(flags: string, description: string, name: string, preset: number, least = 1): Option {
-  return new Option(flags, description).env(`PHASEGATE_${name}`).argParser(wholeNumber(least)).default(preset);
+/** Returns an option for a number, with its variable of the environment and its default. */
+export function limit(flags: string, description: string, name: string, value: number, least = 1): Given<number> {
+  return preset(parsed(flags, description, wholeNumber(least)).env(`PHASEGATE_${name}`), value);
 }
 
-/** Creates the options for the number of attempts at a gate, which a denial needs as well as the server. */
-export function attemptOptions(): Option[] {
-  return [
-    limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
-    limit("--max-attempts-total <n>", "total failures at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
-  ];
+/** Returns the options for the number of attempts at a gate, which a denial needs as well as the server. */
+export function attemptOptions() {
+  return {
+    maxAttempts: limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
+    maxAttemptsTotal: limit(
+      "--max-attempts-total <n>",
+      "total failures at one phase before a session fails",
+      "MAX_ATTEMPTS_TOTAL",
+      12,
+    ),
+  };
 }
 
 /** Reads the number of a port; 0 stands for any free one. */
@@ -234,7 +168,6 @@ export function port(value: string): number {
 export interface OwnProject {
   readonly root: string;
   readonly state: string;
-  /** The folder of workflows; missing if the project has none. */
   readonly workflows?: string;
 }
 
@@ -254,10 +187,7 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
   return { root, state: join(root, STATE), ...(hasWorkflows && { workflows }) };
 }
 
-/**
- * Lets the command that is asked for work on the project of the current folder, if it needs `--state` and that is not given,
- * and prints which project it is.
- */
+/** Lets a command without its `--state` work on the project of the current folder, and prints which one that is. */
 export async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
   const command = program.commands.find((one) => one.name() === args[0]);
   // A graph may be of a workflow that is given by its folder.

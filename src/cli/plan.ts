@@ -2,7 +2,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
-import { Command, Option } from "commander";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
 import { DIALECT_NAMES } from "../plan/drafts.js";
 import { planMermaid, planOrder } from "../plan/order.js";
@@ -10,17 +9,20 @@ import { builtInParsers } from "../plan/parse-plan.js";
 import {
   PLAN_MAX,
   type PlanItem,
+  type PlanPhase,
   type PlanReading,
   type PlanTask,
   planError,
   type SourceParser,
 } from "../plan/plan.js";
-import { planRoles } from "../plan/roles.js";
+import { type LineRole, planRoles } from "../plan/roles.js";
+import { findRegions, SourceText } from "../plan/source.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
 import { hasErrors } from "../workflow/diagnostic.js";
-import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { explainedLines } from "./explain.js";
-import { jsonOption, logLevelOption } from "./options.js";
+import { defined } from "../workflow/json.js";
+import { argument, choice, command, flag, type Values } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { jsonOption } from "./options.js";
 import {
   counted,
   diagnosticLines,
@@ -34,46 +36,37 @@ import {
   type Terminal,
 } from "./terminal.js";
 
-interface PlanOptions {
-  readonly json?: true;
-  readonly mermaid?: true;
-  readonly explain?: true;
-  readonly dialect?: string;
-}
+const planOptions = () => ({
+  json: jsonOption(),
+  mermaid: flag("--mermaid", "print a graph of phases and dependencies, as Mermaid"),
+  explain: flag("--explain", "print the file, with what became of each line").conflicts(["json", "mermaid"]),
+  dialect: choice("--dialect <name>", "dialect of the plan; detected if not given", [...DIALECT_NAMES, "task-master"]),
+});
+type PlanOptions = Values<ReturnType<typeof planOptions>>;
 
-/** Creates `phasegate plan`. */
-export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const dialect = new Option("--dialect <name>", "dialect of the plan; detected if not given").choices([
-    ...DIALECT_NAMES,
-    "task-master",
-  ]);
-  return new Command("plan")
-    .summary("show how a plan is read, and what could not be read")
-    .description(
-      "Prints the phases and tasks of a plan, which tasks can be done in parallel, and everything that could not be read.",
-    )
-    .argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")
-    .addOption(jsonOption())
-    .option("--mermaid", "print a graph of phases and dependencies, as Mermaid")
-    .addOption(new Option("--explain", "print the file, with what became of each line").conflicts(["json", "mermaid"]))
-    .addOption(dialect)
-    .addOption(logLevelOption())
-    .addHelpText("after", "\nThe exit code is 1 if there are errors. A plan with warnings only can be used.")
-    .action(async (given: string, options: PlanOptions) => {
-      let text = "";
-      try {
-        const found = await readPlanFile(given);
-        text = found.text;
-        const reading = parserOf(found.file, options).parse(text, found.file);
-        printPlan(reading, text, options, terminal);
-        setExitCode(hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok);
-      } catch (error) {
-        if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
-        printFailure(error, text, options, terminal);
-        setExitCode(EXIT.problems);
-      }
-    });
-}
+export const planCommand = command({
+  name: "plan",
+  summary: "show how a plan is read, and what could not be read",
+  description:
+    "Prints the phases and tasks of a plan, which tasks can be done in parallel, and everything that could not be read.",
+  arguments: [argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")],
+  options: planOptions(),
+  help: "\nThe exit code is 1 if there are errors. A plan with warnings only can be used.",
+  async run(options, terminal, given) {
+    let text = "";
+    try {
+      const found = await readPlanFile(given);
+      text = found.text;
+      const reading = parserOf(found.file, options).parse(text, found.file);
+      printPlan(reading, text, options, terminal);
+      return hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok;
+    } catch (error) {
+      if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
+      printFailure(error, text, options, terminal);
+      return EXIT.problems;
+    }
+  },
+});
 
 function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
   const name = dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
@@ -95,8 +88,7 @@ function printFailure(
     printJson(terminal, body);
     return;
   }
-  const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
-  const diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, ...place } as const;
+  const diagnostic = defined({ severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, line, column });
   for (const shown of diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout)) print(terminal, shown);
 }
 
@@ -105,7 +97,7 @@ function printPlan(reading: PlanReading, text: string, options: PlanOptions, ter
   const { plan, diagnostics } = reading;
   const graph = mermaid ? planMermaid(plan) : undefined;
   if (json) {
-    printJson(terminal, { ...planJson(reading, text), ...(graph === undefined ? {} : { mermaid: graph }) });
+    printJson(terminal, { ...planJson(reading, text), mermaid: graph });
     return;
   }
   if (graph !== undefined) {
@@ -139,7 +131,6 @@ const MARKS = {
   dropped: "~~~",
 } as const;
 
-/** Returns a plan as lines. */
 function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string[] {
   const { waves } = planOrder(plan);
   const tasks = plan.phases.flatMap((phase) => phase.tasks);
@@ -176,7 +167,6 @@ function taskLine({ id, name, state, dependencies, optional, acceptanceCriteria 
   return printable(`${MARKS[state]} ${id} ${name}${about}${after}${criteria}`);
 }
 
-/** Returns a plan as JSON. */
 function planJson(reading: PlanReading, text: string) {
   const { plan, diagnostics } = reading;
   const { waves } = planOrder(plan);
@@ -210,19 +200,15 @@ function taskJson({ position, acceptanceCriteria, checkbox: _, status: __, ...ta
 }
 
 function itemJson({ text, checked, details, position }: PlanItem) {
-  return { text, checked, line: position.line, ...(details === undefined ? {} : { details }) };
+  return { text, checked, line: position.line, details };
 }
 
-/** A plan's file. */
 interface PlanFile {
   readonly file: string;
   readonly text: string;
 }
 
-/**
- * Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused before it is opened, since reading it may
- * never end. Throws `PLAN_PARSE` for a file over the size limit of plans.
- */
+/** Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused: reading it may never end. */
 async function readPlanFile(given: string): Promise<PlanFile> {
   try {
     const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;
@@ -248,4 +234,105 @@ async function readBytes(file: string): Promise<Uint8Array> {
   } finally {
     await handle.close();
   }
+}
+
+const ROLE_MAX = 28;
+
+/** Returns the lines of a plan's file, each with its number and its role, and cut to a width. */
+function explainedLines(text: string, reading: PlanReading, width: number): string[] {
+  const source = new SourceText(text);
+  const count = source.text(source.lines.length - 1) === "" ? source.lines.length - 1 : source.lines.length;
+  const roles = lineRoles(source, text, reading);
+  const shown = Array.from({ length: count }, (_, line) => cut(printable(roles.get(line + 1) ?? ""), ROLE_MAX));
+  const roleWidth = Math.max(0, ...shown.map((role) => role.length));
+  const numberWidth = `${count}`.length;
+  const left = Math.max(10, width - numberWidth - roleWidth - 5);
+  return shown.map((role, line) => {
+    const own = printable(source.text(line).replaceAll("\t", "    "), { lines: true });
+    return `${`${line + 1}`.padStart(numberWidth)}  ${role.padEnd(roleWidth)} │ ${cut(own, left)}`.trimEnd();
+  });
+}
+
+/** Returns what became of each line, from 1; nothing for a line without a meaning for the plan. */
+function lineRoles(source: SourceText, text: string, reading: PlanReading): Map<number, string> {
+  const { phases } = reading.plan;
+  const found = new Map<number, Set<string>>();
+  for (const role of planRoles(text, reading)) {
+    found.set(role.line, (found.get(role.line) ?? new Set()).add(roleText(role, phases)));
+  }
+  const roles = new Map([...found].map(([line, texts]) => [line, [...texts].join(", ")]));
+  for (const { kind, start, end } of findRegions(source)) {
+    for (let line = start + 1; line <= end; line += 1) if (!roles.has(line)) roles.set(line, kind);
+  }
+  const starts = new Map<number, PlanPhase | PlanTask>(
+    phases.flatMap((phase) => [phase, ...phase.tasks].map((one) => [one.position.line, one] as const)),
+  );
+  let told: (line: string) => string | undefined = () => undefined;
+  for (let line = 1; line <= source.lines.length; line += 1) {
+    const start = starts.get(line);
+    if (start !== undefined) told = tellerOf(start);
+    const role = roles.has(line) ? undefined : told(source.text(line - 1).trim());
+    if (role !== undefined) roles.set(line, role);
+  }
+  return roles;
+}
+
+/** Returns a function that says what of a phase or task a line is that has no position in the plan. */
+function tellerOf(start: PlanPhase | PlanTask): (line: string) => string | undefined {
+  if ("tasks" in start) {
+    const { goal, validationGate } = start;
+    const details = detailsOf(validationGate);
+    return (line) => (details.has(bare(line)) ? "detail" : goal && line.endsWith(goal) ? "goal" : undefined);
+  }
+  const lines = new Set(start.description?.split("\n").flatMap((line) => line.trim() || []));
+  const [first] = lines;
+  const details = detailsOf(start.acceptanceCriteria);
+  return (line) => {
+    // The label before a description is not part of it.
+    if (lines.has(line) || (first !== undefined && line.endsWith(first))) return "description";
+    return details.has(bare(line)) ? "detail" : undefined;
+  };
+}
+
+function detailsOf(items: PlanPhase["validationGate"]): ReadonlySet<string> {
+  return new Set(items.flatMap(({ details = [] }) => details));
+}
+
+function bare(line: string): string {
+  return line.replace(/^(?:[-*+]|\d{1,9}[.)])[ \t]+/, "");
+}
+
+function roleText({ role, phase, task }: LineRole, phases: readonly PlanPhase[]): string {
+  switch (role) {
+    case "phase": {
+      const written = phases.find(({ number }) => number === phase)?.written;
+      return `phase ${phase}${written === undefined ? "" : ` (${written} in the plan)`}`;
+    }
+    case "task":
+      return `task ${task}`;
+    case "criterion":
+      return `criterion of ${task}`;
+    case "gate":
+      return `gate of phase ${phase}`;
+    case "unplaced":
+      return "not placed";
+    case "repeated":
+      return "repeats a task";
+  }
+}
+
+/** Characters that take two columns. */
+const WIDE = /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+
+/** Returns the start of a text that fits into so many columns. */
+function cut(text: string, width: number): string {
+  let [columns, end] = [0, 0];
+  for (const character of text) {
+    const next = columns + (WIDE.test(character) ? 2 : 1);
+    // The last column is for the ellipsis, unless the text ends there.
+    if (next > width || (next === width && end + character.length < text.length)) return `${text.slice(0, end)}…`;
+    columns = next;
+    end += character.length;
+  }
+  return text;
 }

@@ -26,16 +26,16 @@ import {
   registerWorkspaceTools,
 } from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
-import type { EngineOptions, Retention } from "../phased/options.js";
+import type { EngineOptions } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
-import type { Action } from "../tools/phased/actions.js";
 import { RecentMap } from "../workflow/cache.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { defined } from "../workflow/json.js";
 import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -49,67 +49,27 @@ import {
   logRoutedWorkflows,
   logWorkflows,
   logWorkspace,
-  warnMissingApprovers,
-  warnMissingSearch,
-  warnOpenGates,
+  warnMissing,
 } from "./log.js";
 import { cleanUpRegularly } from "./operate.js";
-import { type LogLevel, requireFolder } from "./options.js";
-import type { ListenOptions } from "./serve-options.js";
+import { requireFolder } from "./options.js";
+import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
-import {
-  type CurrentTrust,
-  openVerifiers,
-  readCurrentTrust,
-  readHashKey,
-  type TrustOptions,
-  type VerifierOptions,
-} from "./trust.js";
+import { type CurrentTrust, openVerifiers, readCurrentTrust, readHashKey } from "./trust.js";
 
-/** The options of `serve`, complete and checked. */
-export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptions {
-  /** Missing if only a workspace is served, and its sessions are not recorded. */
-  readonly state?: string;
-  readonly logLevel: LogLevel;
-  /** Missing if the log goes to stderr only. */
-  readonly logFiles?: LogFiles;
+export type ServeOptions = Omit<GivenOptions, "workflows" | "standards"> & {
   /** The folders of phased workflows; empty if none are served. */
   readonly workflows: readonly string[];
-  /** The folder of the index through which texts of phased workflows are read; missing if they are read from their files. */
-  readonly rag?: string;
   /** The folders that agents may search; empty if there are none. */
   readonly standards: readonly string[];
-  readonly toolName: string;
-  readonly actions?: readonly Action[];
-  readonly enforcement: "strict" | "as-defined";
-  readonly agentSync: "keeps-gates" | "any";
-  readonly claims: "plain" | "backed";
-  readonly poll: number;
-  readonly maxAttempts: number;
-  readonly maxAttemptsTotal: number;
-  /** In seconds. */
-  readonly maxCheckTime: number;
-  readonly maxSessions: number;
-  readonly maxEvidence: number;
-  readonly maxTokens: number;
-  /** The project that init has set up, if something that no option names was taken from it. */
-  readonly ownProject?: string;
-  /** How long phased sessions are kept; missing if none is ever deleted. */
-  readonly cleanupAfter?: Retention;
-  readonly allowUnsignedApprovals?: true;
-  /** The folder of routed workflows; missing if none are served. */
-  readonly routed?: string;
-  readonly includeRoot?: readonly string[];
-  readonly decider?: DeciderName;
-  readonly firstStep: "first" | "decider";
-  readonly routedTools: "separate" | "single";
-  /** The port, if phased or routed workflows are served over plain HTTP. */
-  readonly http?: number;
+  /** Missing if the log goes to stderr only. */
+  readonly logFiles?: LogFiles;
   /** Missing if no workspace is served. */
   readonly workspace?: WorkspaceFolders;
-}
+  /** The project that init has set up, if something that no option names was taken from it. */
+  readonly ownProject?: string;
+};
 
-/** The folders of a workspace: workflows that the client's model reads and follows by itself. */
 export interface WorkspaceFolders {
   readonly bundle: string;
   readonly output: string;
@@ -119,9 +79,8 @@ export interface WorkspaceFolders {
 }
 
 /** The decider that picks the next step of a routed workflow. */
-export type DeciderName = "gemini" | "sampling" | "linear";
+type DeciderName = NonNullable<GivenOptions["decider"]>;
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The options that phased and routed engines have in common. */
@@ -131,7 +90,6 @@ type EngineBasis = CurrentTrust &
     "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner" | "quotas" | "telemetry"
   >;
 
-/** A client that a product's tools are registered for. */
 export interface Client extends WatchedTools {
   /** Who the client is; missing if clients don't log in. */
   readonly actor?: Actor | undefined;
@@ -139,13 +97,10 @@ export interface Client extends WatchedTools {
   readonly forOneRequest?: boolean;
 }
 
-/** A product that is open. */
 export interface Served {
   /** Adds the product's tools to a server, for one client. What it returns is disposed of when the server is no longer used. */
   register(server: McpServer, client: Client): Registration | undefined;
-  /** The engine of phased workflows. */
   readonly engine?: Engine;
-  /** The engine of routed workflows. */
   readonly routed?: RoutedEngine;
   /** What can be served over plain HTTP. */
   readonly http?: HttpServed;
@@ -218,7 +173,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       content,
       agentSync,
       claims,
-      ...(cleanupAfter === undefined ? {} : { retention: cleanupAfter }),
+      ...defined({ retention: cleanupAfter }),
       // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
       ...(project === undefined
         ? {}
@@ -227,13 +182,11 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     logPhased(engine, log);
     const listings = await logWorkflows(content, log);
     const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
-    if (!canApprove) warnMissingApprovers(listings, log);
-    warnOpenGates(listings, log);
     const canSearch = options.standards.length > 0;
-    if (!canSearch) warnMissingSearch(listings, log);
+    warnMissing(listings, { canApprove, canSearch }, log);
     const absent = canSearch ? {} : { absentTools: [SEARCH_TOOL] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
-    const tool = { maxTokens, ...(actions === undefined ? {} : { actions }), ...absent };
+    const tool = { maxTokens, ...defined({ actions }), ...absent };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
     const register = (server: McpServer, { actor, telemetry }: Client) =>
       registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), {
@@ -297,10 +250,8 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
       bundleRoot,
       outputRoot: await requireFolder(outputRoot, "the output folder"),
       readRoots,
-      ...(coreRoot === undefined ? {} : { coreRoot }),
-      ...(options.project === undefined ? {} : { projectRoot: options.project }),
-      ...(basis === undefined ? {} : { storage: basis.storage, telemetry: basis.telemetry }),
-      ...(basis?.owner && { owner: basis.owner }),
+      ...defined({ coreRoot, projectRoot: options.project, storage: basis?.storage, owner: basis?.owner }),
+      telemetry: basis?.telemetry,
       ...(await readHashKey(options)),
     });
     logWorkspace(workspace, log);
@@ -324,7 +275,6 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
   };
 }
 
-/** Returns workflows whose texts come from a search. */
 async function searchedContent(
   definitions: FileContent,
   roots: readonly string[],
@@ -369,7 +319,6 @@ async function prepareSearch({ standards, maxTokens }: ServeOptions, { log }: Lo
   });
 }
 
-/** The environment of a decider. */
 interface DeciderContext {
   readonly env: Environment;
   /** The server whose client is asked; undefined while there is none. */

@@ -16,9 +16,7 @@ import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
-/** When a log file is renamed, and how many old ones are kept. */
 interface Rotation {
-  /** Maximum size of a file, in bytes. */
   readonly maxBytes: number;
   /** Number of old files, at least 1. `NAME.1` is the newest of them. */
   readonly kept: number;

@@ -2,20 +2,30 @@
  * The options of `phasegate serve`, one by one: names, help, variables and defaults; and which options of `--listen`, by which
  * MCP is served over HTTP, must be given together. serve.ts says which others belong together.
  */
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { QuotaLimits } from "../login/quotas.js";
 import { LIVING, type LivingStatus, type Retention } from "../phased/options.js";
 import { ACTION_NAMES, type Action, isAction } from "../tools/phased/actions.js";
-import { usage } from "./exit-codes.js";
+import { defined } from "../workflow/json.js";
 import {
   age,
+  bare,
+  choice,
+  flag,
+  type Given,
+  logLevelOption,
+  parsed,
+  preset,
+  repeated,
+  text,
+  type Values,
+} from "./command.js";
+import { usage } from "./exit-codes.js";
+import {
   attemptOptions,
   includeRootOption,
   limit,
-  logLevelOption,
-  notEmpty,
   port,
-  repeated,
   routedOption,
   startersOption,
   stateOption,
@@ -25,101 +35,128 @@ import {
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
 /** Returns the options, in the order in which the help lists them. */
-export function serveOptions(): Option[] {
-  return [
-    ...folderOptions(),
+export function serveOptions() {
+  return {
+    workflows: workflowsOption("folders of phased workflows; of two with the same name, the first counts"),
+    starters: startersOption(),
+    rag: text(
+      "--rag <dir>",
+      "read the texts of phased workflows through a search, whose index is kept in this folder",
+    ).env("PHASEGATE_RAG"),
+    standards: parsed(
+      "--standards <dir...>",
+      "folders of Markdown files that agents may search, by the tool search_standards",
+      repeated,
+    ).env("PHASEGATE_STANDARDS"),
+    state: stateOption(),
+    project: projectOption(),
+    logLevel: logLevelOption(),
     ...routedOptions(),
-    ...outputOptions(),
+    http: parsed(
+      "--http <port>",
+      "serve phased or routed workflows over plain HTTP on 127.0.0.1, instead of MCP",
+      port,
+    ),
+    inspector: bare(
+      parsed(
+        "--inspector [port]",
+        "serve a page for people as well: on a port of 127.0.0.1, or without one at /inspector of --listen, behind its login",
+        port,
+      ),
+    ),
+    logDir: text("--log-dir <dir>", "folder for log files, which are written in addition to stderr").env(
+      "ORCHESTRATOR_LOG_DIR",
+    ),
     ...listenOptions(),
-    ...workspaceOptions(),
+    bundle: text("--bundle <dir>", "folder of workflows that the client's model reads and follows by itself").env(
+      "PHASEGATE_BUNDLE",
+    ),
+    core: text("--core <dir>", "folder of files that the workflows in --bundle share").env("PHASEGATE_CORE"),
+    output: text("--output <dir>", "folder that the workflows in --bundle save to, with a folder for each session").env(
+      "PHASEGATE_OUTPUT",
+    ),
+    readRoot: parsed(
+      "--read-root <name=dir...>",
+      "more folders that the workflows in --bundle may read, as {name}/…; for files that they find in {project-root}",
+      repeated,
+    ).env("PHASEGATE_READ_ROOTS"),
     ...verifierOptions(),
-    ...toolOptions(),
-    ...approvalOptions(),
-    ...limitOptions(),
-  ];
-}
-
-function folderOptions(): Option[] {
-  return [
-    workflowsOption("folders of phased workflows; of two with the same name, the first counts"),
-    startersOption(),
-    new Option("--rag <dir>", "read the texts of phased workflows through a search, whose index is kept in this folder")
-      .env("PHASEGATE_RAG")
-      .argParser(notEmpty),
-    new Option("--standards <dir...>", "folders of Markdown files that agents may search, by the tool search_standards")
-      .env("PHASEGATE_STANDARDS")
-      .argParser(repeated),
-    stateOption(),
-    projectOption(),
-    logLevelOption(),
-  ];
-}
-
-function toolOptions(): Option[] {
-  return [
-    new Option("--tool-name <name>", "name of the MCP tool for phased workflows")
-      .env("PHASEGATE_TOOL_NAME")
-      .argParser(toolName)
-      .default("pos_workflow"),
-    new Option("--actions <list>", "actions that agents may use, joined by ','; all but delete_session if not given")
-      .env("PHASEGATE_ACTIONS")
-      .argParser(actionList),
-    new Option(
-      "--enforcement <how>",
-      "in gates with strict: false, what only warns: rules (strict), or also wrong types and false claims (as-defined)",
-    )
-      .env("PHASEGATE_ENFORCEMENT")
-      .choices(["strict", "as-defined"])
-      .default("strict"),
-    new Option(
-      "--agent-sync <what>",
-      "plan syncs that agents may request: those that remove nothing from gates and tasks, or any",
-    )
-      .env("PHASEGATE_AGENT_SYNC")
-      .choices(["keeps-gates", "any"])
-      .default("keeps-gates"),
-    new Option(
-      "--claims <how>",
-      "how agents claim what no verifier or approval backs: as true, or with a proof that says where it can be seen",
-    )
-      .env("PHASEGATE_CLAIMS")
-      .choices(["plain", "backed"])
-      .default("plain"),
-    limit("--poll <seconds>", "interval of the checks for changed workflows; 0 for never", "POLL", 5, 0),
-  ];
-}
-
-function approvalOptions(): Option[] {
-  return [
+    toolName: preset(
+      parsed("--tool-name <name>", "name of the MCP tool for phased workflows", toolName).env("PHASEGATE_TOOL_NAME"),
+      "pos_workflow",
+    ),
+    actions: parsed(
+      "--actions <list>",
+      "actions that agents may use, joined by ','; all but delete_session if not given",
+      actionList,
+    ).env("PHASEGATE_ACTIONS"),
+    enforcement: preset(
+      choice(
+        "--enforcement <how>",
+        "in gates with strict: false, what only warns: rules (strict), or also wrong types and false claims (as-defined)",
+        ["strict", "as-defined"],
+      ).env("PHASEGATE_ENFORCEMENT"),
+      "strict",
+    ),
+    agentSync: preset(
+      choice(
+        "--agent-sync <what>",
+        "plan syncs that agents may request: those that remove nothing from gates and tasks, or any",
+        ["keeps-gates", "any"],
+      ).env("PHASEGATE_AGENT_SYNC"),
+      "keeps-gates",
+    ),
+    claims: preset(
+      choice(
+        "--claims <how>",
+        "how agents claim what no verifier or approval backs: as true, or with a proof that says where it can be seen",
+        ["plain", "backed"],
+      ).env("PHASEGATE_CLAIMS"),
+      "plain",
+    ),
+    poll: limit("--poll <seconds>", "interval of the checks for changed workflows; 0 for never", "POLL", 5, 0),
     ...trustOptions(),
     // Not from the environment: a variable with the value "false" would count as set.
-    new Option(
+    allowUnsignedApprovals: flag(
       "--allow-unsigned-approvals",
       "let the MCP client's user approve without a signature; recorded as unsigned",
     ),
-  ];
-}
-
-function limitOptions(): Option[] {
-  return [
     ...attemptOptions(),
-    limit("--max-check-time <seconds>", "time for all checks of one gate together", "MAX_CHECK_TIME", 120),
-    limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", "MAX_SESSIONS", 100, 0),
-    limit(
+    maxCheckTime: limit(
+      "--max-check-time <seconds>",
+      "time for all checks of one gate together",
+      "MAX_CHECK_TIME",
+      120,
+    ),
+    maxSessions: limit(
+      "--max-sessions <n>",
+      "active sessions at the same time; 0 for no limit",
+      "MAX_SESSIONS",
+      100,
+      0,
+    ),
+    maxEvidence: limit(
       "--max-evidence <bytes>",
       "maximum size of one submission, in bytes of JSON",
       "MAX_EVIDENCE",
       10 * 1024 * 1024,
     ),
-    new Option(
+    cleanupAfter: parsed(
       "--cleanup-after <ages>",
       "delete phased sessions without a commit for this long: 7d, or by status: completed=7d,failed=30d; never if not given",
-    )
-      .env("PHASEGATE_CLEANUP_AFTER")
-      .argParser(retention),
-    limit("--max-tokens <n>", "maximum size of an answer, in tokens of 4 characters", "MAX_TOKENS", 6000, 1000),
-  ];
+      retention,
+    ).env("PHASEGATE_CLEANUP_AFTER"),
+    maxTokens: limit(
+      "--max-tokens <n>",
+      "maximum size of an answer, in tokens of 4 characters",
+      "MAX_TOKENS",
+      6000,
+      1000,
+    ),
+  };
 }
+/** The options as they are given. */
+export type GivenOptions = Values<ReturnType<typeof serveOptions>>;
 
 /** Reads one age for sessions of every status, or ages by status. */
 function retention(value: string): Retention {
@@ -146,130 +183,84 @@ function actionList(value: string): Action[] {
   throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${ACTION_NAMES.join(", ")}.`);
 }
 
-function routedOptions(): Option[] {
-  return [
-    routedOption(),
-    includeRootOption(),
-    new Option(
+function routedOptions() {
+  return {
+    routed: routedOption(),
+    includeRoot: includeRootOption(),
+    decider: choice(
       "--decider <who>",
       "what picks the next step; if not given, gemini if GEMINI_API_KEY is set, else sampling (the client's model)",
-    ).choices(["gemini", "sampling", "linear"]),
-    new Option("--first-step <how>", "how an instance starts: with the first step, or with the decider's choice")
-      .choices(["first", "decider"])
-      .default("first"),
-    new Option("--routed-tools <how>", "one MCP tool per call, or a single one for all calls")
-      .choices(["separate", "single"])
-      .default("separate"),
-  ];
+      ["gemini", "sampling", "linear"],
+    ),
+    firstStep: preset(
+      choice("--first-step <how>", "how an instance starts: with the first step, or with the decider's choice", [
+        "first",
+        "decider",
+      ]),
+      "first",
+    ),
+    routedTools: preset(
+      choice("--routed-tools <how>", "one MCP tool per call, or a single one for all calls", ["separate", "single"]),
+      "separate",
+    ),
+  };
 }
 
-/** Returns the options of what is served beside MCP over stdio, or instead of it. */
-function outputOptions(): Option[] {
-  return [
-    new Option(
-      "--http <port>",
-      "serve phased or routed workflows over plain HTTP on 127.0.0.1, instead of MCP",
-    ).argParser(port),
-    new Option(
-      "--inspector [port]",
-      "serve a page for people as well: on a port of 127.0.0.1, or without one at /inspector of --listen, behind its login",
-    ).argParser(port),
-    new Option("--log-dir <dir>", "folder for log files, which are written in addition to stderr")
-      .env("ORCHESTRATOR_LOG_DIR")
-      .argParser(notEmpty),
-  ];
-}
-
-function workspaceOptions(): Option[] {
-  return [
-    new Option("--bundle <dir>", "folder of workflows that the client's model reads and follows by itself")
-      .env("PHASEGATE_BUNDLE")
-      .argParser(notEmpty),
-    new Option("--core <dir>", "folder of files that the workflows in --bundle share")
-      .env("PHASEGATE_CORE")
-      .argParser(notEmpty),
-    new Option("--output <dir>", "folder that the workflows in --bundle save to, with a folder for each session")
-      .env("PHASEGATE_OUTPUT")
-      .argParser(notEmpty),
-    new Option(
-      "--read-root <name=dir...>",
-      "more folders that the workflows in --bundle may read, as {name}/…; for files that they find in {project-root}",
-    )
-      .env("PHASEGATE_READ_ROOTS")
-      .argParser(repeated),
-  ];
-}
-
-/** Where a server listens. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** The options of `serve --listen` as given. */
-export interface ListenOptions {
-  /** Missing if MCP is served on stdio. */
-  readonly listen?: Address;
-  readonly tokens?: string;
-  readonly oauthIssuer?: string;
-  readonly oauthResource?: string;
-  readonly hostName?: readonly string[];
-  readonly allowOrigin?: readonly string[];
-  /** In milliseconds. */
-  readonly grace?: number;
-  readonly quota?: Quota;
-  /** The port of the inspector; true if it is served at /inspector, behind the same login. */
-  readonly inspector?: number | true;
-}
+/** The options of `serve --listen` as given. Without an address, MCP is served on stdio. */
+export type ListenOptions = Values<ReturnType<typeof listenOptions>> & Pick<GivenOptions, "inspector">;
 
-/** How much each actor may use. */
-export type Quota = QuotaLimits;
-
-/** Returns the options, in the order in which the help lists them. */
-function listenOptions(): Option[] {
-  return [
-    new Option("--listen <host:port>", "serve MCP over HTTP at /mcp, instead of on stdio: 127.0.0.1:8080")
-      .env("PHASEGATE_LISTEN")
-      .argParser(address),
-    new Option("--tokens <file>", "file of the clients' tokens; see `phasegate tokens`")
-      .env("PHASEGATE_TOKENS")
-      .argParser(notEmpty),
-    new Option("--oauth-issuer <url>", "OAuth issuer whose tokens are accepted")
-      .env("PHASEGATE_OAUTH_ISSUER")
-      .argParser(url),
-    new Option("--oauth-resource <url>", "URL of this server's /mcp, for which these tokens must be issued")
-      .env("PHASEGATE_OAUTH_RESOURCE")
-      .argParser(url),
-    new Option(
+function listenOptions() {
+  return {
+    listen: parsed(
+      "--listen <host:port>",
+      "serve MCP over HTTP at /mcp, instead of on stdio: 127.0.0.1:8080",
+      address,
+    ).env("PHASEGATE_LISTEN"),
+    tokens: text("--tokens <file>", "file of the clients' tokens; see `phasegate tokens`").env("PHASEGATE_TOKENS"),
+    oauthIssuer: parsed("--oauth-issuer <url>", "OAuth issuer whose tokens are accepted", url).env(
+      "PHASEGATE_OAUTH_ISSUER",
+    ),
+    oauthResource: parsed(
+      "--oauth-resource <url>",
+      "URL of this server's /mcp, for which these tokens must be issued",
+      url,
+    ).env("PHASEGATE_OAUTH_RESOURCE"),
+    hostName: parsed(
       "--host-name <name...>",
       "names that the server is called by, apart from those of this machine",
-    ).argParser(repeated),
-    new Option(
+      repeated,
+    ),
+    allowOrigin: parsed(
       "--allow-origin <name...>",
       "host names of web pages that may call, apart from this machine's",
-    ).argParser(repeated),
-    new Option("--grace <time>", "time for calls under way when the server ends, such as 10s")
-      .argParser(age)
-      .default(10_000, "10s"),
-    new Option("--quota <limits>", "limits of each actor, such as calls=600,bytes=100000000,sessions=20,verifiers=4")
-      .env("PHASEGATE_QUOTA")
-      .argParser(quotaOf),
-  ];
+      repeated,
+    ),
+    grace: preset(
+      parsed("--grace <time>", "time for calls under way when the server ends, such as 10s", age),
+      10_000,
+      "10s",
+    ),
+    quota: parsed(
+      "--quota <limits>",
+      "limits of each actor, such as calls=600,bytes=100000000,sessions=20,verifiers=4",
+      quotaOf,
+    ).env("PHASEGATE_QUOTA"),
+  };
 }
 
 const QUOTA = "Write some of calls=N, bytes=N, sessions=N, verifiers=N, joined by commas; N is a whole number above 0.";
 
 /** Reads the limits: calls a minute, bytes an hour, sessions that are not ended, verifiers at once. */
-function quotaOf(value: string): Quota {
+function quotaOf(value: string): QuotaLimits {
   const given = new Map(value.split(",").map((part): [string, number] => [part.split("=")[0] ?? "", limitIn(part)]));
   const { calls, bytes, sessions, verifiers, ...unknown } = Object.fromEntries(given);
   if (Object.keys(unknown).length > 0) throw new InvalidArgumentError(QUOTA);
-  return {
-    ...(calls && { callsPerMinute: calls }),
-    ...(bytes && { bytesPerHour: bytes }),
-    ...(sessions && { sessions }),
-    ...(verifiers && { verifiersAtOnce: verifiers }),
-  };
+  return defined({ callsPerMinute: calls, bytesPerHour: bytes, sessions, verifiersAtOnce: verifiers });
 }
 
 function limitIn(part: string): number {
@@ -298,12 +289,12 @@ function isLoopback(host: string): boolean {
 
 /** Throws if options are missing or have no effect. A variable may be set for other servers than this one. */
 export function requireComplete(
-  given: ListenOptions & { readonly http?: number; readonly routed?: string },
+  given: Partial<Pick<GivenOptions, keyof ListenOptions | "http" | "routed">>,
   sourceOf: (option: string) => string | undefined,
 ): void {
   const { listen, tokens, oauthIssuer, oauthResource, quota, inspector, http, routed } = given;
-  const unused = (options: readonly Option[], partner: string, example: string) => {
-    const without = options.filter((option) => sourceOf(option.attributeName()) === "cli");
+  const unused = (options: Readonly<Record<string, Given<unknown>>>, partner: string, example: string) => {
+    const without = Object.values(options).filter((option) => sourceOf(option.attributeName()) === "cli");
     if (without.length === 0) return;
     const flags = without.map(({ long }) => long).join(", ");
     throw usage(

@@ -4,13 +4,14 @@
  */
 import { basename, delimiter } from "node:path";
 import process from "node:process";
-import { Command } from "commander";
-import { CommandFailure, EXIT, type SetExitCode, usage } from "./exit-codes.js";
+import type { Command } from "commander";
+import { defined } from "../workflow/json.js";
+import { type CreateCommand, command, isLogLevel, type LogLevel } from "./command.js";
+import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
-import { findOwnProject, isLogLevel, type LogLevel, type OwnProject, startersFolder } from "./options.js";
+import { findOwnProject, type OwnProject, startersFolder } from "./options.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
-import { requireComplete, serveOptions } from "./serve-options.js";
-import type { Terminal } from "./terminal.js";
+import { type GivenOptions, requireComplete, serveOptions } from "./serve-options.js";
 
 const HELP = `
 On stdio, stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the
@@ -36,20 +37,21 @@ Example, as an MCP client's configuration:
       "args": ["phasegate", "serve"],
       "env": { "PHASEGATE_WORKFLOWS": "workflows", "PHASEGATE_STATE": ".phasegate" } } } }`;
 
-/** Creates `phasegate serve`. */
-export function serveCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("serve")
-    .summary("serve workflows over MCP on stdio, or over HTTP")
-    .description(
+export const serveCommand: CreateCommand = (terminal, setExitCode) => {
+  const made: Command = command({
+    name: "serve",
+    summary: "serve workflows over MCP on stdio, or over HTTP",
+    description:
       "Serves workflows, a workspace and a search over MCP (Model Context Protocol), on stdin and stdout or over HTTP.",
-    );
-  for (const option of serveOptions()) command.addOption(option);
-  return command.addHelpText("after", HELP).action(async (given: GivenOptions) => {
-    const options = await complete(given, (name) => command.getOptionValueSource(name), process.env);
-    const serve = await loadServe();
-    setExitCode(await serve(options, terminal));
-  });
-}
+    options: serveOptions(),
+    help: HELP,
+    async run(given) {
+      const options = await complete(given, (name) => made.getOptionValueSource(name), process.env);
+      return (await loadServe())(options, terminal);
+    },
+  })(terminal, setExitCode);
+  return made;
+};
 
 /** Loads the server. It needs the MCP SDK, an optional peer that the other commands do without. */
 async function loadServe(): Promise<typeof import("./server.js").serve> {
@@ -118,7 +120,7 @@ function workspaceOf(
 ): WorkspaceFolders | undefined {
   const readRoots = readRootsOf(readRoot);
   if (bundle !== undefined && output !== undefined) {
-    return { bundle, output, readRoots, ...(core === undefined ? {} : { core }) };
+    return { bundle, output, readRoots, ...defined({ core }) };
   }
   const others = core !== undefined || output !== undefined || readRoot.length > 0;
   if (bundle === undefined && !others) return undefined;
@@ -127,18 +129,6 @@ function workspaceOf(
     `${missing} is missing`,
     "Give --bundle, a folder of workflows, and --output, a folder for their results.",
   );
-}
-
-/** The options as commander parsed them. */
-interface GivenOptions extends Omit<ServeOptions, "workflows" | "standards" | "logFiles" | "workspace"> {
-  readonly starters?: true;
-  readonly workflows?: readonly string[];
-  readonly standards?: readonly string[];
-  readonly logDir?: string;
-  readonly bundle?: string;
-  readonly core?: string;
-  readonly output?: string;
-  readonly readRoot?: readonly string[];
 }
 
 /** Fills in what only the environment says, and checks that there is something to serve. */
@@ -172,13 +162,8 @@ async function complete(
   if (given.http !== undefined) requireOneKind(workflows.length > 0, given.routed !== undefined, hasMore);
   return {
     ...given,
-    workflows,
-    standards,
-    ...(state === undefined ? {} : { state }),
-    ...(own === undefined ? {} : { project: given.project ?? own.root, ownProject: own.root }),
-    ...(level === undefined ? {} : { logLevel: level }),
-    ...(logFiles === undefined ? {} : { logFiles }),
-    ...(workspace === undefined ? {} : { workspace }),
+    ...{ workflows, standards, logLevel: level ?? given.logLevel },
+    ...defined({ state, logFiles, workspace, project: given.project ?? own?.root, ownProject: own?.root }),
   };
 }
 
@@ -191,7 +176,7 @@ async function placesOf(
 ): Promise<Pick<ServeOptions, "workflows" | "state"> & { readonly own?: OwnProject }> {
   const hasEngine = workflows.length > 0 || routed !== undefined;
   if (hasEngine && state !== undefined) return { workflows, state };
-  if (!hasEngine && hasMore) return { workflows, ...(state === undefined ? {} : { state }) };
+  if (!hasEngine && hasMore) return { workflows, ...defined({ state }) };
   const own = await findOwnProject();
   if (hasEngine) {
     if (own !== undefined) return { workflows, state: own.state, own };

@@ -4,28 +4,26 @@
  */
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { createQuotas, type Quotas } from "../login/quotas.js";
+import { createQuotas, type QuotaLimits, type Quotas } from "../login/quotas.js";
 import type { Registration } from "../mcp/http-options.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { defined } from "../workflow/json.js";
 import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.js";
 import type { PageOf } from "./inspect.js";
 import type { Watching } from "./listen.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
-import type { Quota } from "./serve-options.js";
 import { openState, requireNoLink } from "./state.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
 
 /** A message carries evidence, and JSON may need six bytes for a character. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
 const BYTES_PER_CHARACTER = 6;
-/** Time for calls under way after the server was told to end. */
 const DRAIN_MS = 10_000;
 
-/** A connection or an HTTP server that is running. */
 interface Serving {
   /** Why it ended; `abandoned` if calls were still under way, `broken` if no answer can be sent any more. */
   readonly ended: Promise<"closed" | "input ended" | "broken" | "abandoned">;
@@ -96,7 +94,6 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   }
 }
 
-/** Returns what the page for people shows. */
 function inspectedBy(
   options: ServeOptions,
   { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
@@ -107,12 +104,10 @@ function inspectedBy(
   const { state = "", approvers: approversFile } = options;
   const [engine] = served.flatMap((product) => product.engine ?? []);
   const [routed] = served.flatMap((product) => product.routed ?? []);
+  const title = withoutPasswords(state);
   return {
-    engines: { storage, ...(engine && { engine }), ...(routed && { routed }) },
-    inspected: {
-      ...{ log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
-      title: withoutPasswords(state),
-    },
+    engines: defined({ storage, engine, routed }),
+    inspected: { log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals, title },
   };
 }
 
@@ -127,7 +122,6 @@ async function inspectorOf(options: ServeOptions, page: PageOf | undefined, log:
   return serving;
 }
 
-/** What is open and can be served. */
 interface Opened {
   readonly served: readonly Served[];
   /** Who a client on stdio is. */
@@ -140,7 +134,7 @@ interface Opened {
 }
 
 /** Returns what engines ask: nothing is counted that has no limit. */
-function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: Quota = {}): ActorQuotas {
+function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: QuotaLimits = {}): ActorQuotas {
   return {
     ...(sessions && { session: quotas.session }),
     ...(verifiersAtOnce && { verifier: quotas.verifier }),

@@ -1,45 +1,17 @@
 /** `phasegate sessions`: lists the sessions of a state as a table, and those that cannot be shown. */
 import type { Writable } from "node:stream";
-import { Command, Option } from "commander";
 import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../engine/lists.js";
-import { isChosen } from "../inspector/filter.js";
-import type { SessionFilter } from "../inspector/wire.js";
-import { DEFAULT_LIMITS, LIVING, type LivingStatus } from "../phased/options.js";
+import { DEFAULT_LIMITS, LIVING } from "../phased/options.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
-import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { age, jsonOption, logLevelOption, notEmpty, stateOption, wholeNumber } from "./options.js";
+import { isChosen } from "../read/filter.js";
+import { defined } from "../workflow/json.js";
+import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
+import { EXIT } from "./exit-codes.js";
+import { jsonOption, limit, stateOption } from "./options.js";
 import { styledStatus } from "./show.js";
-import { createLooker, openState } from "./state.js";
-import {
-  aligned,
-  counted,
-  print,
-  printable,
-  printJson,
-  sizeText,
-  styled,
-  type Terminal,
-  timeText,
-} from "./terminal.js";
-import { KEY_HINT, readTrust, type TrustOptions, trustOptions } from "./trust.js";
-
-interface SessionsOptions extends TrustOptions {
-  readonly state: string;
-  readonly status?: LivingStatus;
-  readonly workflow?: string;
-  readonly target?: string;
-  readonly owner?: string;
-  readonly phase?: string;
-  readonly waiting?: WaitsFor | true;
-  readonly stuck?: true;
-  readonly olderThan?: number;
-  readonly maxAttemptsTotal: number;
-  readonly sort?: SortKey;
-  readonly limit?: number;
-  readonly sizes?: true;
-  readonly ids?: true;
-  readonly json?: true;
-}
+import { createLooker, withState } from "./state.js";
+import { aligned, counted, print, printable, printJson, sizeText, styled, timeText } from "./terminal.js";
+import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 A session waits for an approval, for a waiver, or for the host: it has used all its attempts at a gate, and only
@@ -53,13 +25,11 @@ Examples:
   phasegate sessions --state .phasegate --waiting approval --workflow release_v1
   phasegate retry --state .phasegate --by ann $(phasegate sessions --state .phasegate --waiting host --ids)`;
 
-/** Sessions per request to the storage. */
 const PAGE = 100;
 
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
 const DAY = 86_400_000;
 
-/** What sessions can be sorted by. */
 const SORTS = {
   created: ({ createdAt }: ListedSession) => createdAt,
   updated: ({ updatedAt }: ListedSession) => updatedAt,
@@ -69,66 +39,64 @@ const SORTS = {
   phase: ({ current }: ListedSession) => (typeof current === "number" ? String(current).padStart(9, "0") : current),
 } as const;
 type SortKey = keyof typeof SORTS;
+const SORT_KEYS: readonly SortKey[] = ["created", "updated", "workflow", "target", "status", "phase"];
 
-/** Creates `phasegate sessions`. */
-export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("sessions")
-    .summary("list the sessions of a state, or find those that are stuck")
-    .description("Lists the sessions of a state, newest first, with what their logs say.")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(new Option("--status <status>", "only sessions of this status").choices(LIVING).conflicts("stuck"))
-    .addOption(new Option("--workflow <type>", "only sessions on this workflow").argParser(notEmpty))
-    .addOption(new Option("--target <path>", "only sessions on this target").argParser(notEmpty))
-    .addOption(new Option("--owner <name>", "only sessions of this owner").argParser(notEmpty))
-    .addOption(new Option("--phase <phase>", "only sessions in this phase, or at this step").argParser(notEmpty))
-    .addOption(new Option("--waiting [for]", "only sessions that wait for this, or for any of these").choices(WAITING))
-    .option("--stuck", "only active sessions without a commit for --older-than, or for a day")
-    .addOption(new Option("--older-than <age>", "only sessions without a commit for this long: 12h, 7d").argParser(age))
-    .addOption(
-      new Option("--max-attempts-total <n>", "the server's limit: with as many failures a session waits for the host")
-        .env("PHASEGATE_MAX_ATTEMPTS_TOTAL")
-        .argParser(wholeNumber(1))
-        .default(DEFAULT_LIMITS.maxAttemptsTotal),
-    )
-    .addOption(
-      new Option(
-        "--sort <by>",
-        "created and updated: newest first; the others: ascending. By created if not given; with --stuck or --older-than, the longest without a commit first",
-      ).choices(Object.keys(SORTS)),
-    )
-    .addOption(new Option("--limit <n>", "maximum number of sessions; all if not given").argParser(wholeNumber(1)))
-    .option("--sizes", "show the number of commits and the size of each session")
-    .addOption(new Option("--ids", "print only the ids, one a line, for another command").conflicts("json"))
-    .addOption(jsonOption());
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async ({ state, json, sizes, ids, maxAttemptsTotal, ...options }: SessionsOptions) => {
-      const trust = await readTrust(options);
-      const storage = await openState(state);
-      try {
-        const lookAt = createLooker(storage, { ...trust, maxAttemptsTotal });
-        const { sessions, broken, total } = await chosenSessions(storage, options, lookAt, Date.now());
-        const sized = sizes === true ? await withSizes(storage, sessions) : sessions;
-        if (ids) {
-          for (const { sessionId } of sessions) print(terminal, printable(sessionId));
-        } else if (json) {
-          const more = broken.length === 0 ? {} : { broken };
-          printJson(terminal, { count: sized.length, total, sessions: sized, ...more });
-        } else {
-          for (const line of tableLines(sized, total, terminal.stdout, sizes === true)) print(terminal, line);
-          for (const line of brokenLines(broken, trust.hashKey !== undefined, terminal.stdout, "shown"))
-            print(terminal, line);
-        }
-        setExitCode(broken.length === 0 ? EXIT.ok : EXIT.problems);
-      } finally {
-        await storage.close?.();
+const sessionsOptions = () => ({
+  state: required(stateOption()),
+  status: choice("--status <status>", "only sessions of this status", LIVING).conflicts("stuck"),
+  workflow: text("--workflow <type>", "only sessions on this workflow"),
+  target: text("--target <path>", "only sessions on this target"),
+  owner: text("--owner <name>", "only sessions of this owner"),
+  phase: text("--phase <phase>", "only sessions in this phase, or at this step"),
+  waiting: bare(choice("--waiting [for]", "only sessions that wait for this, or for any of these", WAITING)),
+  stuck: flag("--stuck", "only active sessions without a commit for --older-than, or for a day"),
+  olderThan: parsed("--older-than <age>", "only sessions without a commit for this long: 12h, 7d", age),
+  maxAttemptsTotal: limit(
+    "--max-attempts-total <n>",
+    "the server's limit: with as many failures a session waits for the host",
+    "MAX_ATTEMPTS_TOTAL",
+    DEFAULT_LIMITS.maxAttemptsTotal,
+  ),
+  sort: choice(
+    "--sort <by>",
+    "created and updated: newest first; the others: ascending. By created if not given; with --stuck or --older-than, the longest without a commit first",
+    SORT_KEYS,
+  ),
+  limit: parsed("--limit <n>", "maximum number of sessions; all if not given", wholeNumber(1)),
+  sizes: flag("--sizes", "show the number of commits and the size of each session"),
+  ids: flag("--ids", "print only the ids, one a line, for another command").conflicts("json"),
+  json: jsonOption(),
+  ...trustOptions(),
+});
+type SessionsOptions = Values<ReturnType<typeof sessionsOptions>>;
+
+export const sessionsCommand = command({
+  name: "sessions",
+  summary: "list the sessions of a state, or find those that are stuck",
+  description: "Lists the sessions of a state, newest first, with what their logs say.",
+  options: sessionsOptions(),
+  help: HELP,
+  async run({ state, json, sizes, ids, maxAttemptsTotal, ...options }, terminal) {
+    const trust = await readTrust(options);
+    return withState(state, async (storage) => {
+      const lookAt = createLooker(storage, { ...trust, limits: { maxAttemptsTotal } });
+      const { sessions, broken, total } = await chosenSessions(storage, options, lookAt, Date.now());
+      const sized = sizes ? await withSizes(storage, sessions) : sessions;
+      if (ids) {
+        for (const { sessionId } of sessions) print(terminal, printable(sessionId));
+      } else if (json) {
+        const more = broken.length === 0 ? undefined : broken;
+        printJson(terminal, { count: sized.length, total, sessions: sized, broken: more });
+      } else {
+        for (const line of tableLines(sized, total, terminal.stdout, sizes === true)) print(terminal, line);
+        for (const line of brokenLines(broken, trust.hashKey !== undefined, terminal.stdout, "shown"))
+          print(terminal, line);
       }
+      return broken.length === 0 ? EXIT.ok : EXIT.problems;
     });
-}
+  },
+});
 
-/** The sessions that the options select. */
 interface Chosen {
   readonly sessions: readonly ListedSession[];
   readonly broken: readonly BrokenSession[];
@@ -146,18 +114,10 @@ async function chosenSessions(
   const { limit = Infinity, phase, waiting: awaited, stuck } = options;
   const silent = options.olderThan ?? (stuck ? DAY : undefined);
   const status = stuck ? (["active"] as const) : options.status === undefined ? LIVING : [options.status];
-  const query: SessionQuery = {
-    status,
-    ...(options.workflow === undefined ? {} : { workflowType: options.workflow }),
-    ...(options.target === undefined ? {} : { target: options.target }),
-    ...(options.owner === undefined ? {} : { owner: options.owner }),
-    ...(silent === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - silent)).toISOString() }),
-  };
-  const waiting = awaited === true ? "any" : awaited;
-  const filter: SessionFilter = {
-    ...(phase === undefined ? {} : { phase }),
-    ...(waiting === undefined ? {} : { waiting }),
-  };
+  const { workflow: workflowType, target, owner } = options;
+  const updatedBefore = silent === undefined ? undefined : new Date(Math.max(0, now - silent)).toISOString();
+  const query: SessionQuery = defined({ status, workflowType, target, owner, updatedBefore });
+  const filter = defined({ phase, waiting: awaited === true ? "any" : awaited });
   const isFiltered = phase !== undefined || awaited !== undefined;
   const sort = options.sort ?? (silent === undefined ? "created" : "updated");
   const sessions: ListedSession[] = [];
@@ -165,8 +125,8 @@ async function chosenSessions(
   let cursor: string | undefined;
   do {
     const left = sort === "created" && !isFiltered ? limit - sessions.length : PAGE;
-    const page = { limit: Math.min(PAGE, left), ...(cursor === undefined ? {} : { cursor }) };
-    const shown = await checkedPage(await storage.list({ ...query, ...page }), query, lookAt);
+    const page = defined({ ...query, limit: Math.min(PAGE, left), cursor });
+    const shown = await checkedPage(await storage.list(page), query, lookAt);
     sessions.push(...shown.items.filter((session) => isChosen(session, filter)));
     broken.push(...(shown.broken ?? []));
     cursor = shown.cursor;
@@ -190,7 +150,6 @@ function sortedBy(sort: SortKey, sessions: readonly ListedSession[], direction: 
   return [...sessions].sort((one, other) => compare(keyOf(one), keyOf(other)));
 }
 
-/** A session with its size, if that was requested and is known. */
 interface SizedSession extends ListedSession {
   readonly size?: SessionSize;
 }

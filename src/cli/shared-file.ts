@@ -81,10 +81,7 @@ export function readText(file: string, what: string, missing?: string): string {
   }
 }
 
-/**
- * Replaces a file that still has the text `before`: with this mode, or with the mode and the owner that it has. The new
- * text is on the disk afterwards.
- */
+/** Replaces a file that still has the text `before`; it keeps its owner, and its mode unless one is given. */
 export function writeFile(file: string, text: string, before: string, mode?: number): void {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   const temporary = temporaryName(file, randomBytes(6).toString("hex"));

@@ -3,15 +3,16 @@
  * phases with their attempts, the steps of an instance, or the entries of a recorded session.
  */
 import type { Writable } from "node:stream";
-import { Command } from "commander";
 import { hashEvidence } from "../approval/message.js";
 import { waivedText } from "../gate/waivers.js";
-import type { RecordedReader } from "../inspector/sources.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
+import type { PhaseLine } from "../read/model.js";
+import { phaseState } from "../read/session.js";
+import type { RecordedReader } from "../read/sources.js";
 import type { RoutedStatus } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
@@ -20,17 +21,12 @@ import { optional } from "../workflow/json.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
-import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { jsonOption, logLevelOption, stateOption } from "./options.js";
+import { command, flag, required } from "./command.js";
+import { EXIT } from "./exit-codes.js";
+import { jsonOption, sessionArgument, stateOption } from "./options.js";
 import { type OpenedSession, openSession } from "./state.js";
-import { phaseTitle, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
-import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
-
-interface ShowOptions extends TrustOptions {
-  readonly state: string;
-  readonly full?: true;
-  readonly json?: true;
-}
+import { phaseTitle, print, printable, printJson, styled, timeText } from "./terminal.js";
+import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 Each attempt has its evidence and the hash of it, what the verifiers have seen, waivers, approvals and notes. Long
@@ -39,38 +35,32 @@ evidence is cut, and left out of the JSON, unless --full is given.
 If approvers are given, the session is shown as it was before any approval that is not by one of them, and the exit
 code is 1. Without approvers, the session is shown as it is in its log.`;
 
-/** Creates `phasegate show`. */
-export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("show")
-    .summary("show one session: its phases or steps, attempts and problems")
-    .description("Shows one session: its phases as a tree, or its steps in the order they were done, with problems.")
-    .argument("<session>", "id of the session, as `phasegate sessions` lists it")
-    .addOption(stateOption().makeOptionMandatory());
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .option("--full", "show the whole evidence and output of every attempt, however long")
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (sessionId: string, { state, full, json, ...trust }: ShowOptions) => {
-      const opened = await openSession(state, sessionId, await readTrust(trust));
-      try {
-        const report = await reportOf(opened, sessionId, { stream: terminal.stdout, full: full === true });
-        if (json) printJson(terminal, report.json);
-        else for (const line of reportLines(sessionId, report, terminal.stdout)) print(terminal, line);
-        setExitCode(report.isUnapproved ? EXIT.problems : EXIT.ok);
-      } finally {
-        await opened.engine.close();
-      }
-    });
-}
+export const showCommand = command({
+  name: "show",
+  summary: "show one session: its phases or steps, attempts and problems",
+  description: "Shows one session: its phases as a tree, or its steps in the order they were done, with problems.",
+  arguments: [sessionArgument()],
+  options: {
+    state: required(stateOption()),
+    ...trustOptions(),
+    full: flag("--full", "show the whole evidence and output of every attempt, however long"),
+    json: jsonOption(),
+  },
+  help: HELP,
+  async run({ state, full, json, ...trust }, terminal, sessionId) {
+    const opened = await openSession(state, sessionId, await readTrust(trust));
+    const shown = { stream: terminal.stdout, full: full === true };
+    const report = await reportOf(opened, sessionId, shown).finally(() => opened.engine.close());
+    if (json) printJson(terminal, report.json);
+    else for (const line of reportLines(sessionId, report, terminal.stdout)) print(terminal, line);
+    return report.isUnapproved ? EXIT.problems : EXIT.ok;
+  },
+});
 
 /** A field of a report. A field without a value is not shown. */
-type Field = readonly [name: string, value: string | undefined];
+export type Field = readonly [name: string, value: string | undefined];
 
-/** A session of any kind, ready to be printed. */
 interface Report {
-  /** The value that `--json` prints. */
   readonly json: object;
   readonly fields: readonly Field[];
   /** The events of the session, from the oldest to the newest. */
@@ -79,7 +69,6 @@ interface Report {
   readonly isUnapproved: boolean;
 }
 
-/** Where a report is shown, and whether all of it is. */
 interface Shown {
   readonly stream: Writable;
   readonly full: boolean;
@@ -123,7 +112,6 @@ export function styledStatus(stream: Writable, status: SessionStatus | RoutedSta
   return styled(stream, STATUS_STYLES[status], text);
 }
 
-/** An approval that a session waits for. */
 interface Awaited {
   readonly prompt: string;
   readonly approvers?: readonly string[] | undefined;
@@ -131,7 +119,7 @@ interface Awaited {
 }
 
 function awaitingJson({ prompt, approvers, evidenceHash }: Awaited) {
-  return { prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash };
+  return { prompt, approvers, evidenceHash };
 }
 
 function waiverFields({ awaitingWaiver: open, waiverDenied: denied, waived = [] }: StateView): Field[] {
@@ -178,20 +166,17 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     number: one.number,
     ...optional("phaseInPlan", numberInPlan(one)),
     name: one.name,
-    status: phaseStatus(view, one.number),
+    status: STATUS_OF[phaseState(view, one.number)] ?? "current",
     attempts: history.filter((attempt) => attempt.phase === one.number),
   }));
   const json = {
     ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
     ...(owner && ownedBy(owner)),
-    ...(note === undefined ? {} : { note }),
-    ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
-    ...(unapproved === undefined ? {} : { unapproved }),
-    ...(awaitingWaiver === undefined ? {} : { awaitingWaiver }),
-    ...(waiverDenied === undefined ? {} : { waiverDenied }),
-    ...(waived === undefined ? {} : { waived }),
-    ...(tasks.length === 0 ? {} : { tasks: tasks.map(({ ready: _, ...task }) => task) }),
-    ...(lastNote === undefined ? {} : { lastNote }),
+    note,
+    awaiting: awaiting && awaitingJson(awaiting),
+    ...{ unapproved, awaitingWaiver, waiverDenied, waived },
+    tasks: tasks.length === 0 ? undefined : tasks.map(({ ready: _, ...task }) => task),
+    lastNote,
     ...{ createdAt, updatedAt },
     phases: phases.map((one) => ({ ...one, attempts: one.attempts.map((attempt) => attemptJson(attempt, full)) })),
   };
@@ -252,12 +237,12 @@ const MARKS = {
 
 type PhaseStatus = keyof typeof MARKS;
 
-function phaseStatus({ head, completedPhases, skippedPhases }: StateView, number: number): PhaseStatus {
-  if (skippedPhases.includes(number)) return "skipped";
-  if (completedPhases.includes(number)) return "completed";
-  if (head.phase !== number) return "ahead";
-  return head.status === "failed" ? "failed" : "current";
-}
+const STATUS_OF: Readonly<Partial<Record<PhaseLine["state"], PhaseStatus>>> = {
+  done: "completed",
+  skipped: "skipped",
+  failed: "failed",
+  ahead: "ahead",
+};
 
 interface PhaseReport {
   readonly number: number;
@@ -286,7 +271,7 @@ async function routedReport(engine: RoutedEngine, sessionId: string, { stream, f
   const json = {
     ...{ sessionId, kind: "routed" },
     ...rest,
-    ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
+    awaiting: awaiting && awaitingJson(awaiting),
     history,
   };
   const fields: Field[] = [

@@ -8,7 +8,6 @@ import { join, relative, resolve, sep } from "node:path";
 import type { ListedSession, LookAt } from "../engine/lists.js";
 import { errnoOf, PhasegateError } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
-import { RecordedReader } from "../inspector/sources.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import { lookAtSession } from "../phased/lists.js";
 import { Notifications } from "../phased/notifications.js";
@@ -16,6 +15,7 @@ import { type EngineOptions, resolveOptions } from "../phased/options.js";
 import { createContext } from "../phased/phased.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
+import { RecordedReader } from "../read/sources.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { RoutedNotifications } from "../routed/notifications.js";
 import { createRoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "../routed/options.js";
@@ -23,6 +23,7 @@ import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { isInside } from "../sandbox/resolve.js";
+import { defined } from "../workflow/json.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -31,9 +32,7 @@ import { importModule } from "./module-file.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
-/** Options for opening a state. */
 interface OpenOptions {
-  /** Creates a state if there is none. */
   readonly create?: boolean;
 }
 
@@ -53,7 +52,6 @@ const MEMORY = ":memory:";
 /** A kind has at least two letters: `C:\…` is a folder. */
 const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
 
-/** A value of `--state`, taken apart. */
 interface StateName {
   /** The part before the colon, in small letters; missing for a folder. */
   readonly kind?: string;
@@ -62,7 +60,6 @@ interface StateName {
   readonly path?: string;
 }
 
-/** Takes a value of `--state` apart. */
 export function parseState(state: string): StateName {
   const [, name, rest = ""] = KIND.exec(state) ?? [];
   if (name === undefined) return { rest: state, path: state };
@@ -78,10 +75,7 @@ export function requireNoLink(state: string, project: string, option?: string): 
   if (isInside(root, place)) refuseLinkedState(root, relative(root, place).split(sep).join("/"), option);
 }
 
-/**
- * Opens the state that `--state` names: `sqlite:FILE`, `postgres:URL`, or a folder. Without `create`, a place without
- * sessions is refused and not changed.
- */
+/** Opens what `--state` names. Without `create`, a place without sessions is refused and not changed. */
 export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
   const { kind, rest } = parseState(state);
   if (kind === undefined) return openFolder(state, options);
@@ -128,13 +122,10 @@ async function openPostgres(rest: string, state: string, { create = false }: Ope
     throw new CommandFailure(`${withoutPasswords(state)} is not the URL of a database`, EXIT.usage, hint);
   }
   const { PostgresStorage } = await import("../storage/postgres/storage.js");
-  return PostgresStorage.open({ url, migrate: create, ...(schema === undefined ? {} : { schema }) });
+  return PostgresStorage.open(defined({ url, migrate: create, schema }));
 }
 
-/**
- * Opens the storage of a module: `module:./redis.mjs?url=redis://localhost`. Its default export, or its export `openWith`, gets
- * the parameters behind the question mark, and `create`.
- */
+/** Opens `module:./redis.mjs?url=…`: its `openWith` or default export gets the parameters, and `create`. */
 async function openModule(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
   const [file = "", ...query] = rest.split("?");
   if (file === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write module:./FILE.mjs.");
@@ -162,6 +153,21 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
   return { url: address.replace(found, () => (after === undefined ? "" : before)), schema };
 }
 
+export async function using<S extends { close?(): Promise<void> }, T>(
+  opened: S,
+  use: (opened: S) => Promise<T>,
+): Promise<T> {
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close?.();
+  }
+}
+
+export async function withState<T>(state: string, use: (storage: StorageAdapter) => Promise<T>): Promise<T> {
+  return using(await openState(state), use);
+}
+
 /** The failure of a command on sessions where there are none. */
 export class NoSessions extends CommandFailure {}
 
@@ -177,31 +183,29 @@ async function requireSessions(file: string, where: string): Promise<void> {
   });
 }
 
-/** The approvers, the hash key, the verifiers that record the baseline of a phase, and the number of attempts at a gate. */
-type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals"> & {
-  readonly limits?: Partial<AttemptLimits>;
-};
+/** What a command gives its engines: whom it trusts, limits of attempts, and what it can show besides the logs. */
+type Setup = Partial<Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals">> &
+  Partial<Pick<EngineOptions, "content" | "plans">> &
+  Partial<Pick<RoutedEngineOptions, "workflows">> & { readonly limits?: Partial<AttemptLimits> };
 
-/** What an engine for a session needs besides: the workflows and plans, for a command that reads plans. */
-type Sources = Partial<Pick<EngineOptions, "content" | "plans">>;
-
-/** The routed workflows, for a command that shows them. */
-type RoutedSources = Partial<Pick<RoutedEngineOptions, "workflows">>;
-
-/** The operator is the host: a server's limit of active sessions is not theirs. */
-const LIMITS = { maxActiveSessions: Number.POSITIVE_INFINITY };
+/** Returns the options of engines that start nothing, and decide on no steps. */
+function optionsOver(
+  storage: StorageAdapter,
+  { content = NO_WORKFLOWS, plans, workflows = NO_ROUTED, limits, ...trust }: Setup,
+): { readonly phased: EngineOptions; readonly routed: RoutedEngineOptions } {
+  // The operator is the host: a server's limit of active sessions is not theirs.
+  const shared = { storage, limits: { maxActiveSessions: Number.POSITIVE_INFINITY, ...limits }, ...trust };
+  return {
+    phased: { ...shared, content, ...defined({ plans }) },
+    routed: { ...shared, workflows, decider: NO_DECIDER },
+  };
+}
 
 /** An engine for one session, by the kind of session that it is. */
 export type OpenedSession =
   | { readonly kind: "phased"; readonly engine: Engine }
   | { readonly kind: "routed"; readonly engine: RoutedEngine }
   | { readonly kind: "recorded"; readonly engine: RecordedReader };
-
-/** Opens an engine over the phased sessions of a state. It starts nothing. */
-export async function openPhased(state: string, trust: Trust = {}): Promise<Engine> {
-  const storage = await openState(state);
-  return orClosed(storage, async () => createEngine({ storage, content: NO_WORKFLOWS, ...trust }));
-}
 
 /** Engines of all kinds over one state, for a host that looks at all of it. */
 export interface OpenedState {
@@ -210,25 +214,20 @@ export interface OpenedState {
   readonly routed: RoutedEngine;
 }
 
-/** Opens engines over all sessions of a state. They start nothing, and decide on no steps. */
-export async function openAll(
-  state: string,
-  { content = NO_WORKFLOWS, plans, workflows = NO_ROUTED, limits: attempts, ...trust }: Trust & Sources & RoutedSources,
-): Promise<OpenedState> {
+/** Opens engines over all sessions of a state. */
+export async function openAll(state: string, setup: Setup): Promise<OpenedState> {
   const storage = await openState(state);
-  const limits = { ...LIMITS, ...attempts };
-  return orClosed(storage, () => ({
-    storage,
-    engine: createEngine({ storage, content, limits, ...trust, ...(plans && { plans }) }),
-    routed: createRoutedEngine({ storage, workflows, decider: NO_DECIDER, limits, ...trust }),
-  }));
+  return orClosed(storage, () => {
+    const { phased, routed } = optionsOver(storage, setup);
+    return { storage, engine: createEngine(phased), routed: createRoutedEngine(routed) };
+  });
 }
 
 /** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
-export async function openSession(state: string, sessionId: string, trust: Trust = {}): Promise<OpenedSession> {
+export async function openSession(state: string, sessionId: string, setup: Setup): Promise<OpenedSession> {
   parseSessionId(sessionId);
   const storage = await openState(state);
-  return orClosed(storage, () => sessionIn(storage, sessionId, trust));
+  return orClosed(storage, () => sessionIn(storage, sessionId, setup));
 }
 
 /** Closes a storage if what is to use it can't be opened: open connections would keep the process alive. */
@@ -242,36 +241,23 @@ async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T> | T):
 }
 
 /** Returns an engine for a session in an open storage, by the kind of session that it is. */
-export async function sessionIn(
-  storage: StorageAdapter,
-  sessionId: string,
-  { content = NO_WORKFLOWS, plans, limits: attempts, ...trust }: Trust & Sources = {},
-): Promise<OpenedSession> {
+export async function sessionIn(storage: StorageAdapter, sessionId: string, setup: Setup): Promise<OpenedSession> {
   const id = parseSessionId(sessionId);
-  const limits = { ...LIMITS, ...attempts };
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(id))?.summary.kind;
-  if (kind === recordedMachine.kind) return { kind: "recorded", engine: recordedIn(storage, trust.hashKey) };
-  const shared = { storage, limits, ...trust };
+  if (kind === recordedMachine.kind) return { kind: "recorded", engine: recordedIn(storage, setup.hashKey) };
+  const { phased, routed } = optionsOver(storage, setup);
   return kind === routedMachine.kind
-    ? { kind: "routed", engine: createRoutedEngine({ ...shared, workflows: NO_ROUTED, decider: NO_DECIDER }) }
-    : { kind: "phased", engine: createEngine({ ...shared, content, ...(plans && { plans }) }) };
-}
-
-/** The failures in all at one gate after which only the host can grant more. */
-interface Exhaustion {
-  readonly maxAttemptsTotal?: number;
+    ? { kind: "routed", engine: createRoutedEngine(routed) }
+    : { kind: "phased", engine: createEngine(phased) };
 }
 
 /** Returns a function that reads the entry of a session in a list from its log, up to the first unaccepted approval. */
-export function createLooker(storage: StorageAdapter, { maxAttemptsTotal, ...trust }: Trust & Exhaustion): LookAt {
-  const { hashKey } = trust;
-  const limits = maxAttemptsTotal === undefined ? {} : { maxAttemptsTotal };
-  const options = resolveOptions({ storage, content: NO_WORKFLOWS, limits, ...trust });
-  const phased = createContext(options, new Notifications());
-  const resolved = resolveRoutedOptions({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits, ...trust });
-  const routed = createRoutedContext(resolved, new RoutedNotifications());
-  const recorded = recordedIn(storage, hashKey);
+export function createLooker(storage: StorageAdapter, setup: Setup): LookAt {
+  const options = optionsOver(storage, setup);
+  const phased = createContext(resolveOptions(options.phased), new Notifications());
+  const routed = createRoutedContext(resolveRoutedOptions(options.routed), new RoutedNotifications());
+  const recorded = recordedIn(storage, setup.hashKey);
   const looks: Readonly<Record<string, (id: SessionId) => Promise<ListedSession | undefined>>> = {
     phased: (id) => lookAtSession(phased, id),
     [routedMachine.kind]: (id) => lookAtInstance(routed, id),
@@ -313,5 +299,5 @@ const NO_DECIDER = {
 };
 
 function recordedIn(storage: StorageAdapter, hashKey: EngineOptions["hashKey"]): RecordedReader {
-  return new RecordedReader({ storage, ...(hashKey === undefined ? {} : { hashKey }) });
+  return new RecordedReader(defined({ storage, hashKey }));
 }

@@ -1,70 +1,52 @@
 /** `phasegate stats`: sums up the phased sessions of a state, with bars; with a file for the cursor, it reads only what is new. */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Writable } from "node:stream";
-import { Command, Option } from "commander";
 import { isPhasegateError } from "../errors.js";
 import { LIVING } from "../phased/options.js";
 import type { Statistics, StatisticsCursor } from "../phased/statistics.js";
 import type { PhaseStatistics, SessionCounts, WorkflowStatistics } from "../phased/sums.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { jsonOption, logLevelOption, notEmpty, stateOption } from "./options.js";
+import { defined } from "../workflow/json.js";
+import { command, required, text } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { jsonOption, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";
 import { styledStatus } from "./show.js";
-import { openPhased } from "./state.js";
-import { aligned, counted, durationText, print, printable, printJson, styled, type Terminal } from "./terminal.js";
-import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
-
-interface StatsOptions extends TrustOptions {
-  readonly state: string;
-  readonly workflow?: string;
-  readonly cursor?: string;
-  readonly json?: true;
-}
+import { openAll } from "./state.js";
+import { aligned, counted, durationText, print, printable, printJson, styled } from "./terminal.js";
+import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 TIME is what sessions that have completed the phase were active at it; pauses do not count. If approvers are given, a
 session counts as it was before any approval that is not by one of them. The exit code is 1 if there are such sessions,
 or sessions that cannot be read.`;
 
-/** Creates `phasegate stats`. */
-export function statsCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("stats")
-    .summary("sum up the sessions of a state")
-    .description("Sums up the phased sessions of a state: where they are, how long phases take, and why gates refuse.")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(new Option("--workflow <type>", "only sessions on this workflow").argParser(notEmpty))
-    .addOption(
-      new Option("--cursor <file>", "keep what was read in this file; the next call reads only what is new").argParser(
-        notEmpty,
-      ),
-    )
-    .addOption(jsonOption());
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (options: StatsOptions) => setExitCode(await stats(options, terminal)));
-}
-
-async function stats(options: StatsOptions, terminal: Terminal): Promise<ExitCode> {
-  const { state, workflow, cursor: file, json } = options;
-  const trust = await readTrust(options);
-  const before = file === undefined ? undefined : await readCursor(file);
-  const engine = await openPhased(state, trust);
-  const request = {
-    ...(workflow === undefined ? {} : { workflowType: workflow }),
-    ...(before === undefined ? {} : { cursor: before }),
-  };
-  const found = await engine
-    .statistics(request)
-    .catch((error: unknown) => refuseCursor(error, file))
-    .finally(() => engine.close());
-  const { cursor, ...shown } = found;
-  if (file !== undefined) await writeCursor(file, cursor);
-  if (json) printJson(terminal, shown);
-  else for (const line of lines(found, trust.hashKey !== undefined, terminal.stdout)) print(terminal, line);
-  return found.broken === undefined && found.unapproved === 0 ? EXIT.ok : EXIT.problems;
-}
+export const statsCommand = command({
+  name: "stats",
+  summary: "sum up the sessions of a state",
+  description: "Sums up the phased sessions of a state: where they are, how long phases take, and why gates refuse.",
+  options: {
+    state: required(stateOption()),
+    workflow: text("--workflow <type>", "only sessions on this workflow"),
+    cursor: text("--cursor <file>", "keep what was read in this file; the next call reads only what is new"),
+    json: jsonOption(),
+    ...trustOptions(),
+  },
+  help: HELP,
+  async run({ state, workflow: workflowType, cursor: file, json, ...options }, terminal) {
+    const trust = await readTrust(options);
+    const before = file === undefined ? undefined : await readCursor(file);
+    const { engine } = await openAll(state, trust);
+    const found = await engine
+      .statistics(defined({ workflowType, cursor: before }))
+      .catch((error: unknown) => refuseCursor(error, file))
+      .finally(() => engine.close());
+    const { cursor, ...shown } = found;
+    if (file !== undefined) await writeCursor(file, cursor);
+    if (json) printJson(terminal, shown);
+    else for (const line of lines(found, trust.hashKey !== undefined, terminal.stdout)) print(terminal, line);
+    return found.broken === undefined && found.unapproved === 0 ? EXIT.ok : EXIT.problems;
+  },
+});
 
 /** Reads the cursor in a file; undefined if there is no such file yet. */
 async function readCursor(file: string): Promise<StatisticsCursor | undefined> {

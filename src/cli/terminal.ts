@@ -11,7 +11,6 @@ import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { escapeHidden } from "../workflow/names.js";
 import { singleLine } from "../workflow/object-reader.js";
 
-/** The streams of a command: those of the process, or of a test. */
 export interface Terminal {
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -41,10 +40,7 @@ export function printJson(
   print(terminal, escapeHidden(JSON.stringify(value, replacer, 2)));
 }
 
-/**
- * Returns a text from outside with escapes for characters that steer a terminal, change the direction of a line or are
- * invisible. Tabs and line ends are kept if `lines` is set.
- */
+/** Escapes what steers a terminal, turns a line or is invisible. Tabs and line ends are kept if `lines` is set. */
 export function printable(text: string, { lines = false } = {}): string {
   return lines ? escapeHidden(text.replace(/\r\n/g, "\n")) : singleLine(text);
 }
@@ -54,7 +50,6 @@ export function isInteractive({ stdin, stdout }: Terminal): boolean {
   return isTty(stdin) && isTty(stdout);
 }
 
-/** Asks for a line. Returns `""` if the input has ended. */
 export async function ask({ stdin, stdout }: Terminal, question: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stdout });
   try {
@@ -84,10 +79,7 @@ export function phaseTitle(number: number, name: string, inPlan?: string): strin
   return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
 }
 
-/**
- * Returns rows as lines in which each column is as wide as its widest cell; those in `numbers` are aligned to the right. All
- * rows have as many cells as the first one. `style` gets cells that have their width.
- */
+/** Returns rows as lines with aligned columns; those in `numbers` to the right. `style` gets cells of full width. */
 export function aligned(
   rows: readonly (readonly string[])[],
   numbers: readonly number[] = [],
@@ -142,10 +134,8 @@ export function durationText(seconds: number): string {
 /** The longest line of code that is shown. A longer one would fill the screen. */
 const LINE_MAX = 400;
 
-/** Maximum number of diagnostics that are shown of a file or a workflow. */
 const SHOWN_MAX = 100;
 
-/** A text, split into lines once for all its code frames. */
 export type SourceLines = readonly string[];
 
 /** Splits a text into lines for {@link diagnosticLines}. */

@@ -1,17 +1,12 @@
 /** `phasegate test-storage`: runs the storage contract over an adapter in a module of the user. */
-import { Command, Option } from "commander";
 import { ContractError, type ContractReport, type ContractResult } from "../testing/contract.js";
 import type { StorageContractModule } from "../testing/storage-contract/stage.js";
-import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { defined } from "../workflow/json.js";
+import { argument, command, parsed, text, wholeNumber } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
 import { importModule } from "./module-file.js";
-import { jsonOption, logLevelOption, notEmpty, wholeNumber } from "./options.js";
+import { jsonOption } from "./options.js";
 import { print, printable, printJson, styled, type Terminal } from "./terminal.js";
-
-interface TestStorageOptions {
-  readonly kills?: number;
-  readonly only?: string;
-  readonly json?: true;
-}
 
 const HELP = `
 The module exports open(), which returns an adapter over an empty storage. It may export reopen(adapter), which
@@ -19,41 +14,27 @@ returns another adapter over the same storage, spawn(adapter), which returns how
 ({module, options}), and finish(), which is called at the end. docs/testing.md describes the cases. The exit code is
 1 if the adapter breaks a promise.`;
 
-/** Creates `phasegate test-storage`. */
-export function testStorageCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("test-storage")
-    .summary("test your own storage adapter")
-    .description("Runs the contract of storage adapters over yours, and prints which promises it keeps.")
-    .argument("<module>", "a JavaScript or TypeScript file that opens the adapter")
-    .addOption(
-      new Option("--kills <n>", "number of processes to kill at random times; 100 if not given").argParser(
-        wholeNumber(1),
-      ),
-    )
-    .addOption(new Option("--only <text>", "only cases whose names contain this").argParser(notEmpty))
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (file: string, options: TestStorageOptions) => {
-      setExitCode(await testStorage(file, options, terminal));
-    });
-}
-
-async function testStorage(file: string, options: TestStorageOptions, terminal: Terminal): Promise<ExitCode> {
-  const module = Object.fromEntries(await importModule(file));
-  if (!isContractModule(module)) throw notAContract(file);
-  const { kills, only, json } = options;
-  const report = await reportOf(
-    { ...module, ...(kills === undefined ? {} : { kills }) },
-    {
-      ...(only === undefined ? {} : { only }),
-      ...(json ? {} : { onResult: (result: ContractResult) => printResult(result, terminal) }),
-    },
-  );
-  if (json) printJson(terminal, report, errorText);
-  else print(terminal, countLine(report));
-  return report.broken === 0 && report.kept > 0 ? EXIT.ok : EXIT.problems;
-}
+export const testStorageCommand = command({
+  name: "test-storage",
+  summary: "test your own storage adapter",
+  description: "Runs the contract of storage adapters over yours, and prints which promises it keeps.",
+  arguments: [argument("<module>", "a JavaScript or TypeScript file that opens the adapter")],
+  options: {
+    kills: parsed("--kills <n>", "number of processes to kill at random times; 100 if not given", wholeNumber(1)),
+    only: text("--only <text>", "only cases whose names contain this"),
+    json: jsonOption(),
+  },
+  help: HELP,
+  async run({ kills, only, json }, terminal, file) {
+    const module = Object.fromEntries(await importModule(file));
+    if (!isContractModule(module)) throw notAContract(file);
+    const onResult = json ? undefined : (result: ContractResult) => printResult(result, terminal);
+    const report = await reportOf({ ...module, ...defined({ kills }) }, defined({ only, onResult }));
+    if (json) printJson(terminal, report, errorText);
+    else print(terminal, countLine(report));
+    return report.broken === 0 && report.kept > 0 ? EXIT.ok : EXIT.problems;
+  },
+});
 
 /** Runs the contract, which is loaded here: no other command needs it. */
 async function reportOf(
@@ -114,7 +95,6 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Replaces an error in JSON by its message. */
 function errorText(_: string, value: unknown): unknown {
   return value instanceof Error ? value.message : value;
 }

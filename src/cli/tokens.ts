@@ -2,7 +2,7 @@
  * `phasegate tokens`: makes, lists and revokes tokens for a server over HTTP; and the tokens file, which says who may call
  * one with a static token. shared-file.ts reads and writes it.
  */
-import { Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { isPhasegateError } from "../errors.js";
 import {
   createToken,
@@ -15,10 +15,12 @@ import {
   tokensText,
 } from "../login/tokens.js";
 import { ROLES, type Role } from "../ports/actor.js";
-import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { age, jsonOption, logLevelOption, notEmpty } from "./options.js";
+import { defined } from "../workflow/json.js";
+import { age, argument, command, type Given, group, logLevelOption, parsed, required, text } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
-import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
+import { counted, print, printable, printJson, timeText } from "./terminal.js";
 
 const HELP = `
 The file has no token, only salted digests. Keep it where no agent can write: whoever can write it can add a token. A running
@@ -37,88 +39,88 @@ actor, whose sessions are the same.
 Roles: agent works on its own sessions, viewer sees all, approver sees all and answers what waits for a person, operator
 does everything.`;
 
-interface FileOptions {
-  readonly tokens: string;
+function tokensOption(): Given<string> {
+  const what = "the tokens file: who may call a server over HTTP";
+  return required(text("--tokens <file>", what).env("PHASEGATE_TOKENS"));
 }
 
-interface AddOptions extends FileOptions {
-  readonly role: readonly Role[];
-  readonly team?: string;
-  readonly expires?: number;
-}
-
-/** Returns `--tokens`. */
-export function tokensOption(): Option {
-  return new Option("--tokens <file>", "the tokens file: who may call a server over HTTP")
-    .env("PHASEGATE_TOKENS")
-    .argParser(notEmpty);
-}
-
-/** Creates `phasegate tokens`. */
-export function tokensCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("tokens")
-    .summary("make, list and revoke tokens for a server over HTTP")
-    .description("Makes, lists and revokes the tokens with which clients log in to a server over HTTP.")
-    .addHelpText("after", HELP);
-  const subcommand = (name: string, summary: string, description: string) =>
-    command
-      .command(name)
-      .summary(summary)
-      .description(description)
-      .addOption(tokensOption().makeOptionMandatory())
-      .addOption(logLevelOption());
-  subcommand("add", "print a new token, once", "Adds a token to the file, and prints it. It is not shown again.")
-    .argument("<name>", "name of the actor, the owner of the sessions that are started with it", tokenName)
-    .addOption(
-      new Option("--role <role>", `what the actor may do (${ROLES.join(", ")}); may be repeated`)
-        .argParser((value: string, before: readonly Role[] = []) => [...before, role(value)])
-        .makeOptionMandatory(),
-    )
-    .option("--team <team>", "team of the sessions that the actor starts", tokenName)
-    .option(
+const addCommand = command({
+  name: "add",
+  summary: "print a new token, once",
+  description: "Adds a token to the file, and prints it. It is not shown again.",
+  arguments: [argument("<name>", "name of the actor, the owner of the sessions that are started with it", tokenName)],
+  options: {
+    tokens: tokensOption(),
+    logLevel: logLevelOption(),
+    role: required(
+      parsed(
+        "--role <role>",
+        `what the actor may do (${ROLES.join(", ")}); may be repeated`,
+        (value: string, before: readonly Role[] = []): readonly Role[] => [...before, role(value)],
+      ),
+    ),
+    team: parsed("--team <team>", "team of the sessions that the actor starts", tokenName),
+    expires: parsed(
       "--expires <age>",
       "how long the token counts, such as 12h or 90d; without it, until it is revoked",
       lifetime,
-    )
-    .addHelpText("after", ADD_HELP)
-    .action(async (name: string, { tokens, role: roles, team, expires }: AddOptions) => {
-      const ends = expires === undefined ? {} : { expires: Date.now() + expires };
-      const file = new TokensFile(tokens);
-      const { token, entry } = await file.add({ name, roles, ...(team !== undefined && { team }), ...ends });
-      print(terminal, token);
-      terminal.stderr.write(`${described(entry, Date.now())}. It is not shown again.\n`);
-      setExitCode(EXIT.ok);
-    });
-  const listing = "Lists the tokens in the file: whose they are, what they allow, and whether they count.";
-  subcommand("list", "list the tokens, without the secrets", listing)
-    .addOption(jsonOption())
-    .action(({ tokens, json }: FileOptions & { json?: true }) => {
-      const [entries, now] = [new TokensFile(tokens).list(), Date.now()];
-      if (json) {
-        const shown = entries.map(({ salt: _, hash: __, ...entry }) => ({ ...entry, state: tokenState(entry, now) }));
-        printJson(terminal, { tokens: shown });
-      } else {
-        for (const entry of entries) print(terminal, described(entry, now));
-        if (entries.length === 0) print(terminal, "No tokens.");
-      }
-      setExitCode(EXIT.ok);
-    });
-  const revoking = "Revokes a token by its id, or all tokens of a name. A running server refuses them from then on.";
-  subcommand("revoke", "revoke a token, or all of a name", revoking)
-    .argument("<name-or-id>", "name of the actor, or id of one token")
-    .action(async (nameOrId: string, { tokens }: FileOptions) => {
-      const { found, revoked } = await new TokensFile(tokens).revoke(nameOrId);
-      if (found === 0) {
-        const hint = "See `phasegate tokens list`.";
-        throw new CommandFailure(`${printable(nameOrId)} has no token`, EXIT.problems, hint);
-      }
-      print(terminal, `Revoked ${counted(revoked.length, "token")} of ${printable(nameOrId)}.`);
-      setExitCode(EXIT.ok);
-    });
-  return command;
-}
+    ),
+  },
+  help: ADD_HELP,
+  async run({ tokens, role: roles, team, expires: lifetime }, terminal, name) {
+    const expires = lifetime === undefined ? undefined : Date.now() + lifetime;
+    const { token, entry } = await new TokensFile(tokens).add(defined({ name, roles, team, expires }));
+    print(terminal, token);
+    terminal.stderr.write(`${described(entry, Date.now())}. It is not shown again.\n`);
+    return EXIT.ok;
+  },
+});
 
-/** Returns a line about a token. */
+const listCommand = command({
+  name: "list",
+  summary: "list the tokens, without the secrets",
+  description: "Lists the tokens in the file: whose they are, what they allow, and whether they count.",
+  options: { tokens: tokensOption(), logLevel: logLevelOption(), json: jsonOption() },
+  run({ tokens, json }, terminal) {
+    const [entries, now] = [new TokensFile(tokens).list(), Date.now()];
+    if (json) {
+      const shown = entries.map(({ salt: _, hash: __, ...entry }) => ({ ...entry, state: tokenState(entry, now) }));
+      printJson(terminal, { tokens: shown });
+    } else {
+      for (const entry of entries) print(terminal, described(entry, now));
+      if (entries.length === 0) print(terminal, "No tokens.");
+    }
+    return EXIT.ok;
+  },
+});
+
+const revokeCommand = command({
+  name: "revoke",
+  summary: "revoke a token, or all of a name",
+  description: "Revokes a token by its id, or all tokens of a name. A running server refuses them from then on.",
+  arguments: [argument("<name-or-id>", "name of the actor, or id of one token")],
+  options: { tokens: tokensOption() },
+  async run({ tokens }, terminal, nameOrId) {
+    const { found, revoked } = await new TokensFile(tokens).revoke(nameOrId);
+    if (found === 0) {
+      const hint = "See `phasegate tokens list`.";
+      throw new CommandFailure(`${printable(nameOrId)} has no token`, EXIT.problems, hint);
+    }
+    print(terminal, `Revoked ${counted(revoked.length, "token")} of ${printable(nameOrId)}.`);
+    return EXIT.ok;
+  },
+});
+
+export const tokensCommand = group(
+  {
+    name: "tokens",
+    summary: "make, list and revoke tokens for a server over HTTP",
+    description: "Makes, lists and revokes the tokens with which clients log in to a server over HTTP.",
+    help: HELP,
+  },
+  [addCommand, listCommand, revokeCommand],
+);
+
 function described(entry: TokenEntry, now: number): string {
   const { id, name, roles, team, created, expires, revoked } = entry;
   const ends = { valid: "", expired: "expired ", revoked: "revoked " }[tokenState(entry, now)];
@@ -150,19 +152,15 @@ function lifetime(value: string): number {
   throw new InvalidArgumentError("It must be more than 0.");
 }
 
-/** What the file is, in messages. */
 const WHAT = "the tokens file";
 /** Hashes are no secrets, but names and roles are nobody else's business. */
 const MODE = 0o600;
 
-/** Tokens in a file. */
 export class TokensFile {
-  /** The path of the file, with links followed. */
   readonly file: string;
   readonly #now: () => number;
   readonly #current: (report: (error: unknown) => void) => string;
 
-  /** Times are in milliseconds since 1970. */
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
     this.#now = now;
@@ -172,16 +170,11 @@ export class TokensFile {
     });
   }
 
-  /**
-   * Returns the text of the file for `createTokenLogin`: the same text until it changes. A file that can't be read any more
-   * is reported once, and the text that was read last is kept.
-   * @throws {CommandFailure} when it could never be read.
-   */
+  /** The text for `createTokenLogin`: the same until the file changes. One that can't be read is reported once. */
   current(report: (error: unknown) => void): string {
     return this.#current(report);
   }
 
-  /** Lists the tokens. */
   list(): readonly TokenEntry[] {
     return [...this.#parse(readText(this.file, WHAT)).values()];
   }

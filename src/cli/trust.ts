@@ -2,45 +2,40 @@
  * The options that say what a command trusts: whose approvals count, the key that binds the logs, and what verifiers may
  * run and ask. A server and a person who approves must be given the same approvers and key, so that both check alike.
  */
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { type Approvers, checkApprovers } from "../approval/approvers.js";
 import type { EngineOptions } from "../phased/options.js";
 import type { Verifier } from "../ports/verifier.js";
 import { createVerifiers } from "../verifiers/create-verifiers.js";
 import { ApproversFile, approversOption } from "./approvers.js";
+import { type Given, parsed, repeated, text, type Values } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { notEmpty, readSecret, repeated } from "./options.js";
+import { readSecret } from "./options.js";
 
-/** Values of {@link trustOptions}. */
-export interface TrustOptions {
-  readonly approver?: Readonly<Record<string, string>>;
-  readonly approvers?: string;
-  readonly hashKeyFile?: string;
-}
-
-/** Returns the options for approvers and the hash key. */
-export function trustOptions(): Option[] {
-  return [
-    new Option(
+export function trustOptions() {
+  return {
+    approver: parsed(
       "--approver <name=key>",
       "an approver's public key, as `phasegate keygen` prints it; may be repeated",
-    ).argParser((value: string, before: Readonly<Record<string, string>> = {}) => ({ ...before, ...approver(value) })),
-    approversOption(),
-    hashKeyOption(),
-  ];
+      (value: string, before: Texts = {}): Texts => ({ ...before, ...approver(value) }),
+    ),
+    approvers: approversOption(),
+    hashKeyFile: hashKeyOption(),
+  };
 }
+export type TrustOptions = Values<ReturnType<typeof trustOptions>>;
+
+type Texts = Readonly<Record<string, string>>;
 
 /** Returns the option for the key that makes the hash chains of logs HMAC chains. */
-export function hashKeyOption(): Option {
-  return new Option("--hash-key-file <file>", "a file with the key for the hash chains of the sessions' logs")
-    .env("PHASEGATE_HASH_KEY_FILE")
-    .argParser(notEmpty);
+export function hashKeyOption(): Given<string | undefined> {
+  const what = "a file with the key for the hash chains of the sessions' logs";
+  return text("--hash-key-file <file>", what).env("PHASEGATE_HASH_KEY_FILE");
 }
 
 /** Printed when logs fail their check without a key: a log does not say that it is bound with one. */
 export const KEY_HINT = "If these logs are bound with a key, give it with --hash-key-file.";
 
-/** What a command trusts. */
 export interface Trust extends Pick<EngineOptions, "hashKey"> {
   readonly approvers: Approvers;
 }
@@ -82,7 +77,9 @@ function throwIt(error: unknown): never {
 const KEY_LENGTH_MIN = 32;
 
 /** Reads the key as text, without the line end that editors add. */
-export async function readHashKey({ hashKeyFile }: TrustOptions): Promise<{ readonly hashKey?: string }> {
+export async function readHashKey({
+  hashKeyFile,
+}: Pick<TrustOptions, "hashKeyFile">): Promise<{ readonly hashKey?: string }> {
   if (hashKeyFile === undefined) return {};
   let hashKey = await readSecret(hashKeyFile, "the hash key");
   while (/[\r\n]$/.test(hashKey)) hashKey = hashKey.slice(0, -1);
@@ -97,35 +94,32 @@ function approver(value: string): Record<string, string> {
   throw new InvalidArgumentError("Write it as NAME=ed25519:…");
 }
 
-/** Values of {@link verifierOptions}, and the project that verifiers work in. */
-export interface VerifierOptions {
-  readonly project?: string;
-  readonly allowCommand?: Readonly<Record<string, string>>;
-  readonly allowHost?: readonly string[];
-  readonly allowEnv?: readonly string[];
-}
-
-/** Returns `--project`. */
-export function projectOption(text = "folder of the targets, which gates check"): Option {
-  return new Option("--project <dir>", text).env("PHASEGATE_PROJECT").argParser(notEmpty);
+export function projectOption(what = "folder of the targets, which gates check"): Given<string | undefined> {
+  return text("--project <dir>", what).env("PHASEGATE_PROJECT");
 }
 
 /** Returns the options that let gates run commands and ask servers. Without them, gates read files and git only. */
-export function verifierOptions(): Option[] {
-  return [
-    new Option(
+export function verifierOptions() {
+  return {
+    allowCommand: parsed(
       "--allow-command <command>",
       'a command that gates may run in the project: NAME or NAME=PATH with any arguments, or "npm test" with these only; may be repeated',
-    ).argParser((value: string, before: Readonly<Record<string, string>> = {}) => ({ ...before, ...commandIn(value) })),
-    new Option(
+      (value: string, before: Texts = {}): Texts => ({ ...before, ...commandIn(value) }),
+    ),
+    allowHost: parsed(
       "--allow-host <host>",
       "a server that gates may send requests to, as name or name:port; may be repeated",
-    ).argParser(repeated),
-    new Option("--allow-env <name>", "an environment variable that is passed to commands; may be repeated").argParser(
-      (value: string, before: readonly string[] = []) => [...before, variableName(value)],
+      repeated,
     ),
-  ];
+    allowEnv: parsed(
+      "--allow-env <name>",
+      "an environment variable that is passed to commands; may be repeated",
+      (value: string, before: readonly string[] = []): readonly string[] => [...before, variableName(value)],
+    ),
+  };
 }
+
+export type VerifierOptions = Values<ReturnType<typeof verifierOptions>> & { readonly project?: string };
 
 /** Creates the built-in verifiers of a project. Without a project there are none. */
 export async function openVerifiers(

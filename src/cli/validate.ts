@@ -5,24 +5,17 @@
 import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { Command } from "commander";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { hasErrors } from "../workflow/diagnostic.js";
 import { gateFileText } from "../workflow/infer/document-gate.js";
+import { defined } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import type { FieldGate, PhaseDefinition } from "../workflow/structure.js";
-import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { argument, command, flag, group, logLevelOption, parsed, wholeNumber } from "./command.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
 import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
-import {
-  includeRootOption,
-  jsonOption,
-  logLevelOption,
-  requireFolder,
-  startersFolder,
-  startersOption,
-  wholeNumber,
-} from "./options.js";
+import { includeRootOption, jsonOption, requireFolder, startersFolder, startersOption } from "./options.js";
 import {
   counted,
   diagnosticLines,
@@ -36,46 +29,6 @@ import {
   type Terminal,
 } from "./terminal.js";
 import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
-
-interface ValidateOptions extends VerifierOptions {
-  readonly json?: true;
-  readonly starters?: true;
-  readonly strict?: true;
-  readonly includeRoot?: readonly string[];
-}
-
-/** Creates `phasegate validate`. */
-export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("validate")
-    .summary("check workflow definitions")
-    .description("Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.")
-    .argument("[dir]", "a workflow's folder, or a folder of workflows")
-    .addOption(startersOption())
-    .option("--strict", "let warnings count as errors, such as a phase that requires nothing")
-    .addOption(jsonOption())
-    .addOption(includeRootOption())
-    .addOption(logLevelOption())
-    .addOption(projectOption());
-  for (const option of verifierOptions()) command.addOption(option);
-  return command
-    .addHelpText("after", HELP)
-    .action(
-      async (given: string | undefined, { json, includeRoot = [], starters, strict, ...options }: ValidateOptions) => {
-        const folder = folderOf(given, starters);
-        const path = await requireFolder(folder, "the workflow folder");
-        const verifiers = await hostVerifiers(options);
-        const phased = await findWorkflows(path, verifiers);
-        const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
-        const found: FoundFiles[] = [...phased, ...routed];
-        found.sort((one, other) => (one.type < other.type ? -1 : 1));
-        if (found.length === 0) throw noWorkflow(folder);
-        if (json) printJson(terminal, asJson(found));
-        else await printAll(found, folder, terminal, verifiers !== undefined);
-        const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
-        setExitCode(refused > 0 ? EXIT.problems : EXIT.ok);
-      },
-    );
-}
 
 function folderOf(given: string | undefined, starters: true | undefined): string {
   if (given !== undefined && starters === undefined) return given;
@@ -95,10 +48,41 @@ started.
 Give --project, --allow-command, --allow-host and --allow-env as for serve: gates are then checked as serve checks them
 when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.`;
 
+export const validateCommand = command({
+  name: "validate",
+  summary: "check workflow definitions",
+  description: "Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.",
+  arguments: [argument("[dir]", "a workflow's folder, or a folder of workflows")],
+  options: {
+    starters: startersOption(),
+    strict: flag("--strict", "let warnings count as errors, such as a phase that requires nothing"),
+    json: jsonOption(),
+    includeRoot: includeRootOption(),
+    logLevel: logLevelOption(),
+    project: projectOption(),
+    ...verifierOptions(),
+  },
+  help: HELP,
+  async run({ json, includeRoot = [], starters, strict, ...options }, terminal, given) {
+    const folder = folderOf(given, starters);
+    const path = await requireFolder(folder, "the workflow folder");
+    const verifiers = await hostVerifiers(options);
+    const phased = await findWorkflows(path, verifiers);
+    const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
+    const found: FoundFiles[] = [...phased, ...routed];
+    found.sort((one, other) => (one.type < other.type ? -1 : 1));
+    if (found.length === 0) throw noWorkflow(folder);
+    if (json) printJson(terminal, asJson(found));
+    else await printAll(found, folder, terminal, verifiers !== undefined);
+    const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
+    return refused > 0 ? EXIT.problems : EXIT.ok;
+  },
+});
+
 /** Returns the verifiers that serve would have with these options; undefined without a project. */
 async function hostVerifiers(options: VerifierOptions) {
   const project = options.project === undefined ? undefined : await requireFolder(options.project, "the project");
-  const verifiers = await openVerifiers({ ...options, ...(project === undefined ? {} : { project }) }, process.env);
+  const verifiers = await openVerifiers({ ...options, ...defined({ project }) }, process.env);
   return project === undefined ? undefined : verifiers;
 }
 
@@ -191,36 +175,29 @@ function noWorkflow(folder: string): CommandFailure {
   return new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
 }
 
-/** Creates `phasegate gate` with its subcommand `freeze`. */
-export function gateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("gate")
-    .summary("write gate files")
-    .description("Writes gate files from the texts of phases.")
-    .addCommand(freezeCommand(terminal, setExitCode));
-}
+const freezeCommand = command({
+  name: "freeze",
+  summary: "write the requirements in the texts of phases into gate files",
+  description: "Writes a gate-definition.yaml for each phase whose gate is read from its text.",
+  arguments: [argument("<workflow-dir>", "a workflow's folder")],
+  options: { phase: parsed("--phase <number>", "only this phase", wholeNumber(0)) },
+  help: "\nAn existing gate file is never changed. Check the guesses, which are listed at the top of each file.",
+  async run({ phase }, terminal, folder) {
+    const workflow = await requireWorkflow(folder);
+    const phases = gatesToFreeze(workflow, phase);
+    const root = await realpath(folder);
+    for (const { number, gate } of phases) {
+      const path = await writeGate(root, number, gate, workflow);
+      print(terminal, `wrote ${printable(join(folder, path))}: ${gate.fields.length} fields`);
+    }
+    return EXIT.ok;
+  },
+});
 
-function freezeCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("freeze")
-    .summary("write the requirements in the texts of phases into gate files")
-    .description("Writes a gate-definition.yaml for each phase whose gate is read from its text.")
-    .argument("<workflow-dir>", "a workflow's folder")
-    .option("--phase <number>", "only this phase", wholeNumber(0))
-    .addOption(logLevelOption())
-    .addHelpText(
-      "after",
-      "\nAn existing gate file is never changed. Check the guesses, which are listed at the top of each file.",
-    )
-    .action(async (folder: string, { phase }: { readonly phase?: number }) => {
-      const workflow = await requireWorkflow(folder);
-      const phases = gatesToFreeze(workflow, phase);
-      const root = await realpath(folder);
-      for (const { number, gate } of phases) {
-        const path = await writeGate(root, number, gate, workflow);
-        print(terminal, `wrote ${printable(join(folder, path))}: ${gate.fields.length} fields`);
-      }
-      setExitCode(EXIT.ok);
-    });
-}
+export const gateCommand = group(
+  { name: "gate", summary: "write gate files", description: "Writes gate files from the texts of phases." },
+  [freezeCommand],
+);
 
 async function requireWorkflow(folder: string): Promise<FoundWorkflow> {
   const [workflow, other] = await findWorkflows(await requireFolder(folder, "the workflow folder"));

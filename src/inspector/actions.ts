@@ -1,10 +1,10 @@
 /** What the host may do with a session from the page, if it is switched on. Each is recorded with who did it, and why. */
 import { PhasegateError } from "../errors.js";
 import type { MoveResult } from "../phased/commands.js";
-import type { InspectorSources } from "./sources.js";
-import type { ActionBody, HostAction, Kind } from "./wire.js";
+import type { Kind } from "../read/model.js";
+import type { InspectorSources } from "../read/sources.js";
+import type { ActionBody, HostAction } from "./wire.js";
 
-/** All actions of the host. */
 export const HOST_ACTIONS = [
   "retry",
   "skip",

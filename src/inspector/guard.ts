@@ -28,13 +28,11 @@ export type InspectorAccess =
    */
   | { readonly login: InspectorLogin };
 
-/** A request that may come in: whose it is, where people log in. */
 export interface Admitted {
   readonly actor?: Actor;
   readonly refused?: never;
 }
 
-/** A request that may not. */
 export interface Refused {
   readonly refused: Refusal | Response;
   readonly actor?: never;
@@ -60,7 +58,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The headers of every answer. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": POLICY,
   "cross-origin-opener-policy": "same-origin",
@@ -72,15 +69,13 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-/** Why a request is refused. */
 export interface Refusal {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500;
   readonly code: string;
   readonly message: string;
-  readonly remedy?: string;
+  readonly remedy?: string | undefined;
 }
 
-/** Checks requests for one inspector. */
 export class Guard {
   readonly #hosts: readonly string[];
   readonly #access: InspectorAccess;
@@ -158,7 +153,6 @@ export class Guard {
  * browser gives to this address alone.
  */
 interface Pass {
-  /** The cookie's name and value. */
   readonly name: string;
   readonly value: string;
   readonly key: string;
@@ -221,13 +215,11 @@ function digestOf(text: string): string {
 /** Whom a login lets in. */
 export type InspectorLogin = Pick<Login, "authenticate">;
 
-/** Somebody who has logged in. */
 export interface Person {
   readonly actor: Actor;
 }
 
 interface Opened {
-  /** The name of the actor. */
   readonly actor: string;
   readonly token: string;
   readonly pass: Pass;
@@ -292,7 +284,6 @@ function isPlain(request: Request): boolean {
   return origin === null ? LOCAL_NAMES.includes(hostOf(request).name) : origin.startsWith("http:");
 }
 
-/** Returns the value of a cookie of a request. */
 function cookieOf(request: Request, name: string): string | undefined {
   const cookies = (request.headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
   return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);

@@ -5,8 +5,7 @@
  * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; people with tokens of their own
  * - options.ts: what a host may set, checked
  * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
- * - sources.ts: the engines behind it, and what they do without a commit; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
- *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
+ * - workflows.ts: workflows and their graphs; sessions are read by read/
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
  * - live.ts: the stream of changes
  * - page/: the page's sources, which run in the browser
@@ -18,11 +17,14 @@ import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { type Access, type Actor, actorKey, byOwner } from "../ports/actor.js";
 import { type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import { isResponse } from "../ports/login.js";
+import { kindOf, listSessions, placeIn } from "../read/lists.js";
+import { attemptOf, attemptsOf, commitsOf, detailOf } from "../read/session.js";
+import { Activities, notThere, RecordedReader, type Source, sourcesOf } from "../read/sources.js";
+import { type StatisticsRead, statisticsOf } from "../read/statistics.js";
+import { type Answered, answer, askedBy, askedOtherwise, Inboxes, waitingOf } from "../read/waiting.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
-import { attemptOf, attemptsOf, commitsOf, detailOf } from "./details.js";
 import { Guard, type Refusal, SECURITY_HEADERS } from "./guard.js";
-import { answer, Inboxes, notThere, waitingOf } from "./inbox.js";
 import { ActorStreams, Live, Watches } from "./live.js";
 import { checkInspectorOptions, type InspectorOptions } from "./options.js";
 import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
@@ -39,8 +41,6 @@ import {
   originOf,
   segmentsOf,
 } from "./requests.js";
-import { kindOf, listSessions, placeIn, type StatisticsRead, statisticsOf } from "./sessions.js";
-import { Activities, RecordedReader, type Source, sourcesOf } from "./sources.js";
 import type { About, ApiError, LoginAnswer } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 
@@ -106,7 +106,6 @@ interface App {
   /** The streams of those who log in: each gets what the actor may see. */
   readonly streams: ActorStreams;
   readonly activities: Activities;
-  /** Whose request it is, where people log in. */
   readonly actor?: Actor;
   readonly inboxes: Inboxes;
   readonly statistics: StatisticsRead;
@@ -224,15 +223,8 @@ function events({ live, streams, sources, guard, actor }: App, request: Request)
 
 function about({ options, sources, approvers, actor }: App): About {
   const { actions = [], unsigned = false, title = "phasegate" } = options;
-  const who = actor === undefined ? {} : { actor: actor.name };
-  return {
-    kinds: sources.map(({ kind }) => kind),
-    actions,
-    approvers: approversIn(approvers()),
-    unsigned,
-    title,
-    ...who,
-  };
+  const kinds = sources.map(({ kind }) => kind);
+  return { kinds, actions, approvers: approversIn(approvers()), unsigned, title, actor: actor?.name };
 }
 
 async function session(
@@ -309,7 +301,11 @@ async function write(host: App, path: string, request: Request): Promise<Respons
     const said = await bodyOf(request, answerBody);
     if (said.signature === undefined && app.options.unsigned !== true) return refuse(UNSIGNED);
     const by = said.signature === undefined ? (app.actor?.name ?? said.by) : said.by;
-    return json(await answer(app.options, await kindOf(app.sources, id), id, { ...said, by }));
+    // The answer names the request that the person saw: the session may ask something else by now, even about the same evidence.
+    const asked = await askedBy(app.options, await kindOf(app.sources, id), id);
+    const isWaiver = asked?.what === "waiver";
+    if (asked?.question.request !== said.request || isWaiver !== (said.what === "waiver")) throw askedOtherwise(id);
+    return json({ status: statusAfter(await answer(app.options, asked, { ...said, by })) });
   }
   const body = await bodyOf(request, actionBody);
   if (app.options.actions?.includes(body.action) !== true) {
@@ -317,6 +313,12 @@ async function write(host: App, path: string, request: Request): Promise<Respons
     return refuse({ status: 403, code: "NOT_ALLOWED", message: `${body.action} is switched off here.`, remedy });
   }
   return json(await act(app.options, await kindOf(app.sources, id), id, { ...body, by: app.actor?.name ?? body.by }));
+}
+
+function statusAfter({ what, result }: Answered): string {
+  if (what === "step") return result.status;
+  if (what === "waiver") return result.granted ? "granted" : "denied";
+  return result.passed ? "passed" : "refused";
 }
 
 const UNSIGNED: Refusal = {
@@ -330,8 +332,7 @@ const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message
 
 function refuse(refused: Refusal | Response): Response {
   if (isResponse(refused)) return refused;
-  const { status, code, message, remedy } = refused;
-  const error = { code, message, ...(remedy === undefined ? {} : { remedy }) };
+  const { status, ...error } = refused;
   return Response.json({ error } satisfies ApiError, { status, headers: { "cache-control": "no-store" } });
 }
 
@@ -354,7 +355,7 @@ function failed(error: unknown, report: (error: unknown) => void): Response {
   if (isPhasegateError(error)) {
     const { code, message, remedy } = error;
     if (STATUS[code] === 500) report(error);
-    return refuse({ status: STATUS[code] ?? 409, code, message, ...(remedy === undefined ? {} : { remedy }) });
+    return refuse({ status: STATUS[code] ?? 409, code, message, remedy });
   }
   report(error);
   return refuse({ status: 500, code: "INTERNAL", message: "The inspector has failed. Its log says why." });

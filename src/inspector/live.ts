@@ -6,10 +6,12 @@
 import { type Actor, actorKey, byOwner, maySee } from "../ports/actor.js";
 import { type FullClock, pause } from "../ports/clock.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { findIn } from "../read/lists.js";
+import type { Kind } from "../read/model.js";
+import type { Source } from "../read/sources.js";
+import { RecentMap } from "../workflow/cache.js";
 import { isSessionId } from "../workflow/names.js";
-import { findIn } from "./sessions.js";
-import type { Source } from "./sources.js";
-import type { Kind, LiveMessage } from "./wire.js";
+import type { LiveMessage } from "./wire.js";
 
 /** Commits that follow each other within this time are one message, in milliseconds. */
 const GATHER_MS = 100;
@@ -17,21 +19,18 @@ const GATHER_MS = 100;
 const BEAT_MS = 15_000;
 /** The wait before a watch that failed is begun again, and between the looks where nothing can be watched. */
 const AGAIN_MS = 2000;
-/** The messages that are kept for pages that come back. */
 const KEPT = 500;
 /** More changed sessions at once than this: the pages read their lists anew. */
 const AT_ONCE = 50;
 /** The wait for the watches to begin: a storage may have to look at all of its sessions first. */
 const READY_MS = 1500;
+/** As many sessions are known by their last commits. */
+const KNOWN = 1000;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
-/** Hears of changes in all sessions. */
 interface Listener {
-  /**
-   * `summary` is the session as a commit has left it; missing if something happens without one. `before` is the session before
-   * a commit that has given it to somebody else.
-   */
+  /** `summary`: as a commit has left the session; `before`: as it was, if a commit has given it to somebody else. */
   changed(kind: string, sessionId: string, summary?: SessionSummary, before?: SessionSummary): void;
   /** Something may have been missed. */
   reset(): void;
@@ -43,6 +42,8 @@ export class Watches {
   readonly #clock: FullClock;
   readonly #report: (error: unknown) => void;
   readonly #listeners = new Set<Listener>();
+  /** Sessions as their last commits have left them. */
+  readonly #known = new RecentMap<string, SessionSummary>(KNOWN);
   #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
 
   constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
@@ -87,8 +88,8 @@ export class Watches {
         if (!isFirst) reset();
         const commits = storage.watch?.({}, { signal, onReady: isFirst ? onReady : reset }) ?? [];
         for await (const commit of commits) {
-          const before = await ownedBefore(storage, commit);
           const { sessionId, summary } = commit;
+          const before = await this.#ownedBefore(storage, commit);
           for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary, before);
         }
       } catch (error) {
@@ -98,16 +99,18 @@ export class Watches {
       await pause(this.#clock, AGAIN_MS, signal);
     }
   }
-}
 
-/** Returns a session as it was before a commit that has given it to somebody else. Of other commits, none is read. */
-async function ownedBefore(
-  storage: StorageAdapter,
-  { sessionId, version, body }: Commit,
-): Promise<SessionSummary | undefined> {
-  if (!body.includes('"type":"assigned"')) return undefined;
-  for await (const { summary } of storage.log(sessionId, { after: version - 2, limit: 1 })) return summary;
-  return undefined;
+  /** Returns a session as it was before a commit that has given it to somebody else. The one before is read once. */
+  async #ownedBefore(
+    storage: StorageAdapter,
+    { sessionId, version, summary }: Commit,
+  ): Promise<SessionSummary | undefined> {
+    let before = this.#known.get(sessionId);
+    this.#known.set(sessionId, summary);
+    if (before === undefined && version > 1)
+      for await (const commit of storage.log(sessionId, { after: version - 2, limit: 1 })) before = commit.summary;
+    return before?.owner === summary.owner && before?.team === summary.team ? undefined : before;
+  }
 }
 
 interface Sent {
@@ -124,7 +127,6 @@ interface Queue {
   isTelling: boolean;
 }
 
-/** Tells pages what changes. */
 export class Live {
   readonly #watches: Watches;
   readonly #sources: readonly Source[];
@@ -165,7 +167,6 @@ export class Live {
     };
   }
 
-  /** The number of open pages. */
   get pages(): number {
     return this.#pages.size;
   }
@@ -204,7 +205,6 @@ export class Live {
     });
   }
 
-  /** Ends all streams and watches. */
   close(): void {
     for (const page of this.#pages.keys()) this.#close(page);
   }

@@ -1,6 +1,7 @@
 /** The options of an inspector. */
 import type { Approvers, Invitations } from "../approval/approvers.js";
 import { type Clock, clockCheck } from "../ports/clock.js";
+import type { InspectorSources } from "../read/sources.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import {
   callable,
@@ -18,7 +19,6 @@ import {
   texts,
 } from "../workflow/host-options.js";
 import type { InspectorAccess } from "./guard.js";
-import type { InspectorSources } from "./sources.js";
 import type { HostAction } from "./wire.js";
 
 /** Options of an inspector. */

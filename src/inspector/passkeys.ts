@@ -6,10 +6,11 @@ import { type Approvers, type Invitations, keysOf, type Passkey } from "../appro
 import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "../approval/passkey.js";
 import { PhasegateError } from "../errors.js";
 import type { FullClock } from "../ports/clock.js";
-import { askedOtherwise, questionOf } from "./inbox.js";
+import type { Kind } from "../read/model.js";
+import type { InspectorSources } from "../read/sources.js";
+import { askedBy, askedOtherwise } from "../read/waiting.js";
 import { originOf } from "./requests.js";
-import type { InspectorSources } from "./sources.js";
-import type { About, Challenge, ChallengeBody, InvitationView, Kind } from "./wire.js";
+import type { About, Challenge, ChallengeBody, InvitationView } from "./wire.js";
 
 /** How long a person may take to register a passkey, in milliseconds. */
 const REGISTER_MS = 5 * 60_000;
@@ -37,7 +38,7 @@ export async function challengeFor(
   { decision, by, note, request }: ChallengeBody,
   { origin, clock }: { readonly origin: string; readonly clock: FullClock },
 ): Promise<Challenge> {
-  const question = await questionOf(sources, kind, sessionId);
+  const question = (await askedBy(sources, kind, sessionId))?.question;
   if (question?.request !== request) throw askedOtherwise(sessionId);
   const all = passkeysOf(approvers, by);
   if (all.length === 0) throw noPasskey(by);
@@ -50,7 +51,6 @@ export async function challengeFor(
   return { signedAt, challenge, rpId: first.rpId, credentials: ids };
 }
 
-/** Registers passkeys of invited approvers. */
 export class Registrations {
   readonly #invitations: Invitations | undefined;
   readonly #approvers: () => Approvers;

@@ -7,7 +7,6 @@ import { ENGLISH } from "../workflow/zod-issues.js";
 
 const BODY_MAX = 64 * 1024;
 
-/** The bodies of requests. */
 export const loginBody = z.object({ token: z.string().check(z.maxLength(16_384)) });
 const name = z.string().check(z.maxLength(200));
 const text = z.string().check(z.maxLength(2000));
@@ -60,7 +59,6 @@ export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Pro
   });
 }
 
-/** The names of this machine for itself. */
 export const LOCAL_NAMES: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
 
 /** Returns the name that a client gives the server, with its port and without. The URL may be the server's own idea. */
@@ -86,7 +84,6 @@ export function numberOf(field: string, text: string, remedy: string): number {
   throw invalid(field, "a whole number", remedy);
 }
 
-/** Returns the parts of a path. */
 export function segmentsOf(path: string): readonly string[] {
   try {
     return path.split("/").map(decodeURIComponent);
@@ -95,7 +92,6 @@ export function segmentsOf(path: string): readonly string[] {
   }
 }
 
-/** Returns the error for a member that is not valid. */
 export function invalid(field: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected} expected`, {
     remedy,

@@ -1,13 +1,13 @@
 /** The workflows that there are: phases, gates and graphs; of broken ones, what is wrong and where. */
 import { draw, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
+import type { InspectorSources } from "../read/sources.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import type { InspectorSources } from "./sources.js";
 import type {
+  BrokenWorkflow,
   DiagnosticText,
   GateLine,
-  Kind,
   WorkflowDetail,
   WorkflowLine,
   WorkflowList,
@@ -18,38 +18,34 @@ import type {
 export type CodeFrame = (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;
 
 /** Lists all workflows by type. */
-export async function workflowsOf({ engine, routed }: InspectorSources, frame: CodeFrame): Promise<WorkflowList> {
+
+/** A workflow of either kind: its definition, or what is wrong with it. */
+type Listing = { readonly type: string; readonly diagnostics: readonly Diagnostic[] } & (
+  | { readonly kind: "phased"; readonly definition: WorkflowStructure | undefined }
+  | { readonly kind: "routed"; readonly definition: RoutedDefinition | undefined }
+);
+
+async function listingsOf({ engine, routed }: InspectorSources): Promise<readonly Listing[]> {
+  const phased = ((await engine?.listWorkflows()) ?? []).map((one): Listing => {
+    const definition = one.status === "ready" ? one.definition.structure : undefined;
+    return { kind: "phased", type: one.type, diagnostics: one.diagnostics, definition };
+  });
+  const others = ((await routed?.listWorkflows()) ?? []).map((one): Listing => {
+    const definition = one.status === "ready" ? one.definition : undefined;
+    return { kind: "routed", type: one.name, diagnostics: one.diagnostics, definition };
+  });
+  return [...phased, ...others];
+}
+
+/** Lists all workflows: phased ones, then routed ones. */
+export async function workflowsOf(sources: InspectorSources, frame: CodeFrame): Promise<WorkflowList> {
   const items: WorkflowLine[] = [];
-  for (const listing of (await engine?.listWorkflows()) ?? []) {
-    const { type, diagnostics } = listing;
-    if (listing.status === "broken") items.push(await brokenWorkflow("phased", type, diagnostics, frame));
+  for (const listing of await listingsOf(sources)) {
+    const { kind, type, definition, diagnostics } = listing;
+    if (definition === undefined) items.push(await brokenWorkflow(listing, frame));
     else {
-      const { name, description, phases } = listing.definition.structure;
-      items.push({
-        status: "ready",
-        kind: "phased",
-        type,
-        name,
-        description,
-        steps: phases.length,
-        warnings: diagnostics.length,
-      });
-    }
-  }
-  for (const listing of (await routed?.listWorkflows()) ?? []) {
-    const { name: type, diagnostics } = listing;
-    if (listing.status === "broken") items.push(await brokenWorkflow("routed", type, diagnostics, frame));
-    else {
-      const { goal = "", steps } = listing.definition;
-      items.push({
-        status: "ready",
-        kind: "routed",
-        type,
-        name: type,
-        description: goal,
-        steps: steps.length,
-        warnings: diagnostics.length,
-      });
+      const steps = "phases" in definition ? definition.phases.length : definition.steps.length;
+      items.push({ status: "ready", kind, type, ...namesOf(definition), steps, warnings: diagnostics.length });
     }
   }
   return { items };
@@ -57,68 +53,44 @@ export async function workflowsOf({ engine, routed }: InspectorSources, frame: C
 
 /** Returns one workflow, a broken one with its diagnostics; undefined if there is none. */
 export async function workflowOf(
-  { engine, routed }: InspectorSources,
+  sources: InspectorSources,
   type: string,
   frame: CodeFrame,
 ): Promise<WorkflowView | undefined> {
-  const phased = (await engine?.listWorkflows())?.find((one) => one.type === type);
-  if (phased?.status === "ready") {
-    return phasedWorkflow(phased.definition.structure, await textsOf(phased.diagnostics, type, frame));
-  }
-  const instance = (await routed?.listWorkflows())?.find((one) => one.name === type);
-  if (instance?.status === "ready") {
-    return routedWorkflow(instance.definition, await textsOf(instance.diagnostics, type, frame));
-  }
-  if (phased !== undefined) return brokenWorkflow("phased", type, phased.diagnostics, frame);
-  return instance && brokenWorkflow("routed", type, instance.diagnostics, frame);
-}
-
-async function brokenWorkflow(
-  kind: Kind,
-  type: string,
-  diagnostics: readonly Diagnostic[],
-  frame: CodeFrame,
-): Promise<Extract<WorkflowLine, { readonly status: "broken" }>> {
-  return { status: "broken", kind, type, diagnostics: await textsOf(diagnostics, type, frame) };
-}
-
-function phasedWorkflow(structure: WorkflowStructure, diagnostics: readonly DiagnosticText[]): WorkflowDetail {
-  const { type, name, description, version, phases } = structure;
-  const graph = phasedGraph(structure);
-  return {
-    ...{ status: "ready", kind: "phased", type, name, description, version, diagnostics },
-    ...pictures(graph),
-    phases: phases.map((phase) => ({
+  const named = (await listingsOf(sources)).filter((one) => one.type === type);
+  const listing = named.find(({ definition }) => definition !== undefined) ?? named[0];
+  if (listing === undefined) return undefined;
+  const { kind, definition } = listing;
+  if (definition === undefined) return brokenWorkflow(listing, frame);
+  const diagnostics = await textsOf(listing.diagnostics, type, frame);
+  const about = { status: "ready", kind, type, ...namesOf(definition), diagnostics } as const;
+  if ("phases" in definition) {
+    const phases = definition.phases.map((phase) => ({
       number: phase.number,
       name: phase.name,
       tasks: phase.tasks.map((task) => task.name),
       gate: gateLines(phase.gate),
       documents: documentsOf(phase),
-    })),
-  };
+    }));
+    return { ...about, version: definition.version, ...pictures(phasedGraph(definition)), phases };
+  }
+  const phases = definition.steps.map((step, index) => ({
+    number: index + 1,
+    name: step.name,
+    tasks: [],
+    gate: step.gate === undefined ? [] : gateLines(step.gate),
+    documents: step.file === undefined ? [] : [step.file],
+  }));
+  return { ...about, version: definition.revision.slice(0, 12), ...pictures(routedGraph(definition)), phases };
 }
 
-function routedWorkflow(definition: RoutedDefinition, diagnostics: readonly DiagnosticText[]): WorkflowDetail {
-  const { name, goal = "", revision, steps } = definition;
-  return {
-    ...{
-      status: "ready",
-      kind: "routed",
-      type: name,
-      name,
-      description: goal,
-      version: revision.slice(0, 12),
-      diagnostics,
-    },
-    ...pictures(routedGraph(definition)),
-    phases: steps.map((step, index) => ({
-      number: index + 1,
-      name: step.name,
-      tasks: [],
-      gate: step.gate === undefined ? [] : gateLines(step.gate),
-      documents: step.file === undefined ? [] : [step.file],
-    })),
-  };
+function namesOf(definition: WorkflowStructure | RoutedDefinition) {
+  const { name } = definition;
+  return { name, description: "phases" in definition ? definition.description : (definition.goal ?? "") };
+}
+
+async function brokenWorkflow({ kind, type, diagnostics }: Listing, frame: CodeFrame): Promise<BrokenWorkflow> {
+  return { status: "broken", kind, type, diagnostics: await textsOf(diagnostics, type, frame) };
 }
 
 function pictures(graph: Parameters<typeof draw>[0]): Pick<WorkflowDetail, "drawing" | "mermaid" | "svg"> {
@@ -187,14 +159,7 @@ async function textsOf(
         .filter((part) => part !== undefined)
         .join(":");
       const shown = index < FRAMES_MAX ? await frame(diagnostic, workflow) : undefined;
-      return {
-        severity,
-        code,
-        message,
-        place,
-        ...(hint === undefined ? {} : { hint }),
-        ...(shown === undefined ? {} : { frame: shown }),
-      };
+      return { severity, code, message, place, hint, frame: shown };
     }),
   );
 }

@@ -33,6 +33,16 @@ export function optional<K extends string, V>(key: K, value: V | undefined): { [
   return entry;
 }
 
+/** The type of an object whose members that may be undefined are optional instead. */
+export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Returns an object without the members that are undefined. */
+export function defined<const T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
+}
+
 /** Returns JSON with sorted keys, so that equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(inOrder(value));

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type {
   AttemptDetail,
-  AuditView,
+  Findings,
   PhasedDetail,
   SessionDetail,
   SessionList,
   StatisticsView,
   Waiting,
-} from "../../src/inspector/wire.js";
+} from "../../src/read/model.js";
 import { makeEngine } from "../support/make-engine.js";
 import { makePlanned } from "../support/planned.js";
 import { built } from "../support/workflows.js";
@@ -46,7 +46,7 @@ describe("a session whose log is damaged", () => {
     const { get, sessionId, post } = await withDamage(version);
     const detail = await get<SessionDetail>(`sessions/${sessionId}`);
     expect(detail).toEqual({ kind: "broken", sessionId, code: "TAMPERED", message: expect.any(String) });
-    const audit = await get<AuditView>(`sessions/${sessionId}/audit`);
+    const audit = await get<Findings>(`sessions/${sessionId}/audit`);
     expect(audit).toMatchObject({ intact: false, versions: version - 1, reason: expect.any(String) });
     const action = { action: "pause", by: "ann", note: "to look at it", phase: 2 };
     expect((await post(`sessions/${sessionId}/action`, action)).status).toBeGreaterThanOrEqual(400);

@@ -2,8 +2,8 @@ import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
 import { ScriptedDecider } from "phasegate/ai";
 import { createRoutedEngine } from "phasegate/routed";
 import { describe, expect, it, vi } from "vitest";
+import type { About, WorkflowDetail, WorkflowList, WorkflowView } from "../../src/inspector/wire.js";
 import type {
-  About,
   AttemptDetail,
   AttemptList,
   CommitList,
@@ -11,10 +11,7 @@ import type {
   SessionDetail,
   StatisticsView,
   Waiting,
-  WorkflowDetail,
-  WorkflowList,
-  WorkflowView,
-} from "../../src/inspector/wire.js";
+} from "../../src/read/model.js";
 import { askingFiles } from "../support/approvals.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
 import { built } from "../support/workflows.js";

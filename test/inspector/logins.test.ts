@@ -1,8 +1,9 @@
 import { createInspector } from "phasegate/inspector";
 import { createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { describe, expect, it, vi } from "vitest";
-import type { About, Inbox, LiveMessage, SessionDetail, SessionList } from "../../src/inspector/wire.js";
+import type { About, LiveMessage } from "../../src/inspector/wire.js";
 import type { Role } from "../../src/ports/actor.js";
+import type { Inbox, SessionDetail, SessionList } from "../../src/read/model.js";
 import { Recorder } from "../../src/workspace/session/machine.js";
 import { startTwoPhases } from "../support/make-engine.js";
 import { makeHouse, ORIGIN } from "./house.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SessionList } from "../../src/inspector/wire.js";
+import type { SessionList } from "../../src/read/model.js";
 import { built } from "../support/workflows.js";
 import { makeHouse } from "./house.js";
 

@@ -246,7 +246,7 @@ describe("the compose file", () => {
 
   it("starts the server with options that it has, which fit together", () => {
     const command = new Command("serve").exitOverride();
-    for (const option of serveOptions()) command.addOption(option);
+    for (const option of Object.values(serveOptions())) command.addOption(option);
     const [name, ...args] = server.command as string[];
     expect(name).toBe("serve");
     const given = command.parse(args, { from: "user" }).opts<ListenOptions>();

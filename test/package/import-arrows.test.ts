@@ -41,13 +41,14 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   login: "workflow ports",
   otel: "workflow routed/decision ports",
   graph: "workflow",
+  read: "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval engine phased routed workspace graph",
   inspector:
-    "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval engine phased routed workspace graph",
-  // Three files alone: see below.
+    "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval engine phased routed workspace graph read",
+  // Four files alone: see below.
   "inspector/page": "",
   setup: "workflow sandbox",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval engine phased routed
-    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http login otel setup graph inspector`,
+    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http login otel setup graph read inspector`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
@@ -121,10 +122,12 @@ test("the page imports what it says to the server, as types, and two files of co
     "src/inspector/wire.ts": "export interface About { readonly title: string }\nexport const code = 1;",
     "src/inspector/inspector.ts": "export interface Inspector { readonly base: string }",
     "src/inspector/page/good.ts": 'import type { About } from "../wire.js";\nexport type Title = About;',
-    "src/inspector/filter.ts": "export const FILTERS = 1;",
+    "src/read/model.ts": "export interface Row { readonly id: string }",
+    "src/inspector/page/row.ts": 'import type { Row } from "../../read/model.js";\nexport type Shown = Row;',
+    "src/read/filter.ts": "export const FILTERS = 1;",
     "src/workflow/names.ts": "export const HIDDEN = 1;",
     "src/inspector/page/shared.ts":
-      'export { FILTERS } from "../filter.js";\nexport { HIDDEN } from "../../workflow/names.js";',
+      'export { FILTERS } from "../../read/filter.js";\nexport { HIDDEN } from "../../workflow/names.js";',
     "src/inspector/page/code.ts": 'export { code } from "../wire.js";',
     "src/inspector/page/server.ts":
       'import type { Inspector } from "../inspector.js";\nexport type Server = Inspector;',

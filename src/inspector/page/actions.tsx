@@ -1,7 +1,8 @@
 /** What the host may do with a session, if it is switched on: each asks who does it and why, before it is done. */
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { ActionBody, ShownDetail } from "../wire.js";
+import type { ShownDetail } from "../../read/model.js";
+import type { ActionBody } from "../wire.js";
 import { NameField, nameIn } from "./answer.js";
 import { about, asFailure, type Failure, post } from "./api.js";
 import { go, href } from "./router.js";
@@ -10,7 +11,6 @@ import { announce, Failed } from "./view.js";
 
 type Action = ActionBody["action"];
 
-/** The words of each action: its button, its question, and what it does. */
 const WORDS: Readonly<Record<Action, readonly [button: string, question: string, text: string]>> = {
   retry: ["Retry", "Retry the phase?", "The session goes on at this phase, with attempts granted anew."],
   skip: [
@@ -24,7 +24,6 @@ const WORDS: Readonly<Record<Action, readonly [button: string, question: string,
   delete: ["Delete", "Delete the session?", "Its log is removed. This can't be undone."],
 };
 
-/** The actions that a session in its state has. */
 function possible(detail: ShownDetail): readonly Action[] {
   const { status } = detail.summary;
   if (detail.kind === "recorded") return [];
@@ -41,7 +40,6 @@ function possible(detail: ShownDetail): readonly Action[] {
   return wanted.flatMap(([action, is]) => (is && about.value.actions.includes(action) ? [action] : []));
 }
 
-/** The buttons, and the dialog that they open. */
 export function Actions({ detail, onDone }: { readonly detail: ShownDetail; readonly onDone: () => void }) {
   const actions = possible(detail);
   const asked = useSignal<Action>("pause");

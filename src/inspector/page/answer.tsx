@@ -2,7 +2,8 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { UNCHECKED } from "../../gate/unchecked.js";
-import type { About, AnswerBody, Waiting, WaitingLine } from "../wire.js";
+import type { Waiting, WaitingLine } from "../../read/model.js";
+import type { About, AnswerBody } from "../wire.js";
 import { about, asFailure, type Failure, post, readAbout } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
 import { sign } from "./passkey.js";
@@ -26,7 +27,6 @@ export function nameIn(form: FormData): string {
   return by;
 }
 
-/** What a person has to see before an answer. */
 export function Matter({ waiting }: { readonly waiting: Waiting }) {
   const {
     what,
@@ -65,16 +65,8 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
           <Differences items={differences} since="the last refusal" />
         </Part>
       )}
-      {verification.length > 0 && (
-        <Part title="What verifiers saw">
-          <Verifications items={verification} />
-        </Part>
-      )}
-      {warnings.length > 0 && (
-        <Part title="Warnings">
-          <Problems items={warnings} />
-        </Part>
-      )}
+      <Verifications items={verification} title="What verifiers saw" />
+      <Problems items={warnings} title="Warnings" />
       {evidence !== undefined && (
         <Part title={what === "approval" ? "Evidence" : "Evidence that was refused last"}>
           <Tree value={evidence} />
@@ -89,8 +81,8 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
       )}
       {found.length + notes.length > 0 && (
         <Part title="The attempt before">
-          {found.length > 0 && <Problems items={found} />}
-          {notes.length > 0 && <Notes items={notes} />}
+          <Problems items={found} />
+          <Notes items={notes} />
         </Part>
       )}
     </div>
@@ -104,7 +96,6 @@ function namesFor({ approvers }: Waiting, { approvers: known, unsigned }: About)
   return known.length === 0 ? approvers : approvers.filter((name) => names.includes(name));
 }
 
-/** The form for the answer. */
 export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: () => void }) {
   const { what, sessionId, request, evidenceHash } = waiting;
   const { approvers, unsigned } = about.value;

@@ -4,7 +4,8 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { About, ApiError, Inbox, LiveMessage, LoginAnswer } from "../wire.js";
+import type { Inbox } from "../../read/model.js";
+import type { About, ApiError, LiveMessage, LoginAnswer } from "../wire.js";
 import { base } from "./router.js";
 
 /** Whether the server answers this browser: unknown until the first answer. */
@@ -21,7 +22,6 @@ export async function readAbout(): Promise<void> {
 /** The requests that wait for a person: their number, and the sessions that may have one. */
 export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> } | undefined>(undefined);
 
-/** Keeps what the inbox has. */
 export function noteInbox({ items }: Inbox): void {
   waiting.value = { count: items.length, ids: new Set(items.map(({ sessionId }) => sessionId)) };
 }
@@ -39,7 +39,6 @@ export function changesInbox(message: LiveMessage): boolean {
   return true;
 }
 
-/** An answer other than 2xx, or none at all. */
 export class Failure extends Error {
   readonly status: number;
   readonly code: string;
@@ -53,12 +52,10 @@ export class Failure extends Error {
   }
 }
 
-/** Reads from the API; `path` is below `api/`. */
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return request<T>(path, signal === undefined ? {} : { signal });
 }
 
-/** Sends a change to the API. */
 export function post<T>(path: string, body: object): Promise<T> {
   const headers = { "content-type": "application/json" };
   return request<T>(path, { method: "POST", headers, body: JSON.stringify(body) });
@@ -67,13 +64,11 @@ export function post<T>(path: string, body: object): Promise<T> {
 /** Where the browser keeps the key: other servers on this machine get this one's cookies, but not this. */
 const KEY = `phasegate ${base}`;
 
-/** Logs in with the secret of the URL. */
 export async function logIn(token: string): Promise<void> {
   const { key } = await post<LoginAnswer>("login", { token });
   localStorage.setItem(KEY, key);
 }
 
-/** Sends a request to the API, with the cookie and the key. */
 function send(path: string, options: RequestInit): Promise<Response> {
   const headers = { ...options.headers, "x-phasegate": localStorage.getItem(KEY) ?? "1" };
   return fetch(`${base}api/${path}`, { ...options, headers, credentials: "same-origin" });
@@ -207,10 +202,7 @@ export interface Loaded<T> {
 /** Changes that follow each other within this time are one, in milliseconds. */
 const GATHER_MS = 150;
 
-/**
- * Reads a path of the API, and reads it again when a message is about it. What was read stays until there is something newer;
- * another path begins with nothing.
- */
+/** Reads a path of the API, and again when a message is about it. What was read stays until there is newer data. */
 export function useData<T>(path: string, isAbout: (message: LiveMessage) => boolean = isReset): Loaded<T> {
   const state = useSignal<{ path: string; data?: T; error?: Failure; isLoading: boolean }>({ path, isLoading: true });
   const reload = useRef(() => {});

@@ -1,15 +1,13 @@
 /** The attempts of a phased session, newest first. Evidence and differences are read when an attempt is opened. */
-import { useSignal } from "@preact/signals";
-import type { AttemptDetail, AttemptLine, AttemptList } from "../wire.js";
+import type { AttemptDetail, AttemptLine, AttemptList } from "../../read/model.js";
 import { useData } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
 import { usePages } from "./records.js";
 import { counted, duration, Line, Long, State, Time } from "./text.js";
 import { Differences, Tree } from "./tree.js";
-import { Empty, Loading, Part } from "./view.js";
+import { Empty, Fold, Loading, Part } from "./view.js";
 
 interface Context {
-  /** The names of phases by number. */
   readonly names: ReadonlyMap<number, string>;
   /** The phase whose attempt waits for a person. */
   readonly waitingPhase: number | undefined;
@@ -17,7 +15,6 @@ interface Context {
   readonly verifying: readonly string[] | undefined;
 }
 
-/** The tab of attempts. */
 export function Attempts({ id, version, ...context }: Context & { readonly id: string; readonly version: number }) {
   const { items, ...pages } = usePages<AttemptLine, AttemptList>(
     `sessions/${id}/attempts`,
@@ -66,36 +63,31 @@ interface AttemptProps extends Context {
 }
 
 function Attempt({ id, version, attempt, names, waitingPhase, verifying, isFirst }: AttemptProps) {
-  const isOpen = useSignal(isFirst);
   const { phase, startedAt, durationSeconds, problems = [] } = attempt;
   const [state, word] = stateOf(attempt, attempt.phase === waitingPhase, verifying);
+  const summary = () => (
+    <>
+      <State of={state} word={word} />
+      <span>
+        Phase {phase} <Line text={names.get(phase) ?? ""} max={80} />
+        <span class="quiet"> attempt {attempt.attempt}</span>
+        {state === "verifying" && (
+          <span class="quiet">
+            , runs <Line text={verifying?.join(", ") ?? ""} max={200} />
+          </span>
+        )}
+        {problems.length > 0 && <span class="quiet">, {counted(problems.length, "problem")}</span>}
+      </span>
+      <span class="quiet right">
+        <Time at={startedAt} />
+        {durationSeconds !== undefined && `, ${duration(durationSeconds)}`}
+      </span>
+    </>
+  );
   return (
-    <details
-      class="attempt"
-      open={isOpen.value}
-      onToggle={({ currentTarget }) => {
-        isOpen.value = currentTarget.open;
-      }}
-    >
-      <summary>
-        <State of={state} word={word} />
-        <span>
-          Phase {phase} <Line text={names.get(phase) ?? ""} max={80} />
-          <span class="quiet"> attempt {attempt.attempt}</span>
-          {state === "verifying" && (
-            <span class="quiet">
-              , runs <Line text={verifying?.join(", ") ?? ""} max={200} />
-            </span>
-          )}
-          {problems.length > 0 && <span class="quiet">, {counted(problems.length, "problem")}</span>}
-        </span>
-        <span class="quiet right">
-          <Time at={startedAt} />
-          {durationSeconds !== undefined && `, ${duration(durationSeconds)}`}
-        </span>
-      </summary>
-      {isOpen.value && <Body id={id} version={version} attempt={attempt} />}
-    </details>
+    <Fold class="attempt" isFirst={isFirst} summary={summary}>
+      {() => <Body id={id} version={version} attempt={attempt} />}
+    </Fold>
   );
 }
 
@@ -123,21 +115,9 @@ function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "a
           <Long text={reason} />
         </Part>
       )}
-      {problems.length > 0 && (
-        <Part title="Problems">
-          <Problems items={problems} />
-        </Part>
-      )}
-      {verification.length > 0 && (
-        <Part title="What verifiers saw">
-          <Verifications items={verification} />
-        </Part>
-      )}
-      {notes.length > 0 && (
-        <Part title="Notes">
-          <Notes items={notes} />
-        </Part>
-      )}
+      <Problems items={problems} title="Problems" />
+      <Verifications items={verification} title="What verifiers saw" />
+      <Notes items={notes} title="Notes" />
       {waived.length > 0 && (
         <Part title="Waived">
           <ul>

@@ -1,74 +1,101 @@
 /** What a gate has found: problems, what verifiers saw, notes and waivers. */
-import type { AttemptNote, Problem, Verification } from "../wire.js";
-import { Line, Long, Some, State, Time } from "./text.js";
 
-/** What is wrong with evidence. */
-export function Problems({ items }: { readonly items: readonly Problem[] }) {
-  return (
-    <ul class="problems">
-      <Some items={items} what="problem">
-        {({ field, message, got, expected }, index) => (
-          <li key={index}>
-            {field !== "" && (
-              <>
-                <Line text={field} code />{" "}
-              </>
-            )}
-            <Long text={message} />
-            {got !== undefined && !message.includes(got) && (
-              <p class="quiet">
-                got <Line text={got} code />
-              </p>
-            )}
-            {expected !== undefined && !message.includes(expected) && (
-              <p class="quiet">
-                expected <Line text={expected} code />
-              </p>
-            )}
-          </li>
-        )}
+import type { ComponentChildren } from "preact";
+import type { AttemptNote, Problem, Verification } from "../../read/model.js";
+import { Line, Long, Some, State, Time } from "./text.js";
+import { Part } from "./view.js";
+
+interface ListProps<T> {
+  readonly items: readonly T[];
+  /** The title of the part that the list is; it stands alone without one. */
+  readonly title?: string;
+}
+
+/** A list of findings, of which a long one is cut; nothing if there are none. */
+function Findings<T>({
+  items,
+  title,
+  name,
+  what,
+  children,
+}: ListProps<T> & {
+  readonly name: string;
+  readonly what: string;
+  readonly children: (item: T) => ComponentChildren;
+}) {
+  if (items.length === 0) return null;
+  const list = (
+    <ul class={name}>
+      <Some items={items} what={what}>
+        {(item, index) => <li key={index}>{children(item)}</li>}
       </Some>
     </ul>
+  );
+  return title === undefined ? list : <Part title={title}>{list}</Part>;
+}
+
+export function Problems(props: ListProps<Problem>) {
+  return (
+    <Findings {...props} name="problems" what="problem">
+      {({ field, message, got, expected }) => (
+        <>
+          {field !== "" && (
+            <>
+              <Line text={field} code />{" "}
+            </>
+          )}
+          <Long text={message} />
+          {got !== undefined && !message.includes(got) && (
+            <p class="quiet">
+              got <Line text={got} code />
+            </p>
+          )}
+          {expected !== undefined && !message.includes(expected) && (
+            <p class="quiet">
+              expected <Line text={expected} code />
+            </p>
+          )}
+        </>
+      )}
+    </Findings>
   );
 }
 
 /** What verifiers saw: what was run, how it ended, the lines of its output. */
-export function Verifications({ items }: { readonly items: readonly Verification[] }) {
+export function Verifications(props: ListProps<Verification>) {
   return (
-    <ul class="verifications">
-      <Some items={items} what="check">
-        {({ verifier, field, ok, failed, unrecorded, message, ran, exit, output, at }, index) => (
-          <li key={index}>
-            <p>
-              <State
-                of={ok ? "ok" : "failed"}
-                word={ok ? "passed" : failed ? "not possible" : unrecorded ? "no snapshot" : "failed"}
-              />{" "}
-              <strong>
-                <Line text={verifier} />
-              </strong>
-              {field !== undefined && (
-                <>
-                  {" "}
-                  on <Line text={field} code />
-                </>
-              )}{" "}
-              <span class="quiet">
-                <Time at={at} />
-              </span>
+    <Findings {...props} name="verifications" what="check">
+      {({ verifier, field, ok, failed, unrecorded, message, ran, exit, output, at }) => (
+        <>
+          <p>
+            <State
+              of={ok ? "ok" : "failed"}
+              word={ok ? "passed" : failed ? "not possible" : unrecorded ? "no snapshot" : "failed"}
+            />{" "}
+            <strong>
+              <Line text={verifier} />
+            </strong>
+            {field !== undefined && (
+              <>
+                {" "}
+                on <Line text={field} code />
+              </>
+            )}{" "}
+            <span class="quiet">
+              <Time at={at} />
+            </span>
+          </p>
+          <Long text={message} />
+          {ran !== undefined && (
+            <p class="quiet">
+              <Line text={ran} code />
+              {exit !== undefined && ` ended with ${exit}`}
             </p>
-            <Long text={message} />
-            {ran !== undefined && (
-              <p class="quiet">
-                <Line text={ran} code />
-                {exit !== undefined && ` ended with ${exit}`}
-              </p>
-            )}
-            {output !== undefined && output.length > 0 && <Long text={output.join("\n")} code />}
-          </li>
-        )}
-      </Some>
-    </ul>
+          )}
+          {output !== undefined && output.length > 0 && <Long text={output.join("\n")} code />}
+        </>
+      )}
+    </Findings>
   );
 }
 
@@ -87,38 +114,35 @@ const SAID: Readonly<Record<AttemptNote["event"], string>> = {
   plan_synced: "read the changed plan",
 };
 
-/** What people and the agent have said. */
-export function Notes({ items }: { readonly items: readonly AttemptNote[] }) {
+export function Notes(props: ListProps<AttemptNote>) {
   return (
-    <ul class="notes">
-      <Some items={items} what="note">
-        {({ at, event, by = "agent", note, task, fields, authenticated }, index) => (
-          <li key={index}>
-            <p>
-              <strong>
-                <Line text={by} max={80} />
-              </strong>{" "}
-              {SAID[event]}
-              {task !== undefined && ` ${task}`}
-              {fields !== undefined && (
-                <>
-                  {" "}
-                  for <Line text={fields.join(", ")} code />
-                </>
-              )}{" "}
-              <span class="quiet">
-                {authenticated !== undefined && (authenticated ? "signed, " : "not signed, ")}
-                <Time at={at} />
-              </span>
-            </p>
-            {note !== undefined && (
-              <blockquote>
-                <Long text={note} />
-              </blockquote>
-            )}
-          </li>
-        )}
-      </Some>
-    </ul>
+    <Findings {...props} name="notes" what="note">
+      {({ at, event, by = "agent", note, task, fields, authenticated }) => (
+        <>
+          <p>
+            <strong>
+              <Line text={by} max={80} />
+            </strong>{" "}
+            {SAID[event]}
+            {task !== undefined && ` ${task}`}
+            {fields !== undefined && (
+              <>
+                {" "}
+                for <Line text={fields.join(", ")} code />
+              </>
+            )}{" "}
+            <span class="quiet">
+              {authenticated !== undefined && (authenticated ? "signed, " : "not signed, ")}
+              <Time at={at} />
+            </span>
+          </p>
+          {note !== undefined && (
+            <blockquote>
+              <Long text={note} />
+            </blockquote>
+          )}
+        </>
+      )}
+    </Findings>
   );
 }

@@ -1,5 +1,5 @@
 /** A drawing of a workflow, or of the way of a session through one. The layout comes from the server. */
-import type { Drawing } from "../wire.js";
+import type { Drawing } from "../../read/model.js";
 import { counted, visible } from "./text.js";
 
 /** As many characters of a label fit into the place that the layout has left for it. */

@@ -1,14 +1,12 @@
 /** All that waits for a person, the oldest request first. */
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Inbox as Items, Waiting, WaitingLine } from "../wire.js";
+import type { Inbox as Items, Waiting, WaitingLine } from "../../read/model.js";
 import { AnswerForm, Matter, WhoMay } from "./answer.js";
 import { changesInbox, noteInbox, useData } from "./api.js";
 import { href } from "./router.js";
 import { Ago, Line, line, number, Some, State } from "./text.js";
-import { Empty, Heading, Loading } from "./view.js";
+import { Empty, Fold, Heading, Loading } from "./view.js";
 
-/** The view of the inbox. */
 export function Inbox() {
   const inbox = useData<Items>("inbox", changesInbox);
   const { data } = inbox;
@@ -49,34 +47,29 @@ interface RequestProps {
 
 function Request({ waiting, isFirst, onDone }: RequestProps) {
   const { what, sessionId, target, workflowType, phase, phaseName, question, askedAt } = waiting;
-  const isOpen = useSignal(isFirst);
+  const summary = (isOpen: boolean) => (
+    <>
+      <State of="waiting" word={what} />
+      <span>
+        <h2>
+          <Line text={target === "" ? sessionId : target} max={120} />
+        </h2>{" "}
+        <span class="quiet">
+          <Line text={workflowType} max={80} />, phase {phase} <Line text={phaseName} max={80} />
+          <WhoMay waiting={waiting} />
+        </span>
+        {!isOpen && <span class="quiet preview">{line(question, 160)}</span>}
+      </span>
+      <span class="quiet right">
+        <Ago at={askedAt} suffix=" ago" />
+      </span>
+    </>
+  );
   return (
     <li>
-      <details
-        class="attempt"
-        open={isOpen.value}
-        onToggle={({ currentTarget }) => {
-          isOpen.value = currentTarget.open;
-        }}
-      >
-        <summary>
-          <State of="waiting" word={what} />
-          <span>
-            <h2>
-              <Line text={target === "" ? sessionId : target} max={120} />
-            </h2>{" "}
-            <span class="quiet">
-              <Line text={workflowType} max={80} />, phase {phase} <Line text={phaseName} max={80} />
-              <WhoMay waiting={waiting} />
-            </span>
-            {!isOpen.value && <span class="quiet preview">{line(question, 160)}</span>}
-          </span>
-          <span class="quiet right">
-            <Ago at={askedAt} suffix=" ago" />
-          </span>
-        </summary>
-        {isOpen.value && <Whole line={waiting} onDone={onDone} />}
-      </details>
+      <Fold class="attempt" isFirst={isFirst} summary={summary}>
+        {() => <Whole line={waiting} onDone={onDone} />}
+      </Fold>
     </li>
   );
 }

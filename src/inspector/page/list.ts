@@ -1,12 +1,11 @@
 /** The list of sessions as far as it was read, and how messages change it. */
 import { signal } from "@preact/signals";
-import { filterOf, isChosen } from "../filter.js";
-import type { BrokenSession, ListedSession, LiveMessage, SessionList } from "../wire.js";
+import { filterOf, isChosen } from "../../read/filter.js";
+import type { BrokenSession, ListedSession, SessionList } from "../../read/model.js";
+import type { LiveMessage } from "../wire.js";
 import { asFailure, type Failure, get } from "./api.js";
 
-/** What was read of a list. */
 export interface Listed {
-  /** The query that it answers. */
   readonly query: string;
   readonly rows: readonly ListedSession[];
   readonly broken: readonly BrokenSession[];
@@ -25,7 +24,6 @@ const PAGE = 100;
 /** As many rows are read anew after a lost connection; who has scrolled further scrolls again. */
 const AGAIN_MAX = 1000;
 
-/** Returns the query of a filter, without its first `?`. */
 export function queryOf(query: URLSearchParams): string {
   return new URLSearchParams(Object.entries(filterOf(query))).toString();
 }
@@ -50,7 +48,6 @@ export async function readList(query: string): Promise<void> {
   }
 }
 
-/** Reads the next page. */
 export async function readMore(): Promise<void> {
   const before = listed.peek();
   if (before.isReading || before.cursor === undefined) return;

@@ -12,7 +12,7 @@
 import { useSignal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Inbox as Items } from "../wire.js";
+import type { Inbox as Items } from "../../read/model.js";
 import {
   about,
   asFailure,

@@ -29,7 +29,6 @@ export async function sign(sessionId: string, answer: AnswerBody): Promise<Answe
   return { signedAt, value, authenticatorData, clientData };
 }
 
-/** The page that an invitation leads to. */
 export function Invitation({ secret }: { readonly secret: string }) {
   const state = useSignal<{ readonly isBusy?: boolean; readonly name?: string; readonly error?: Failure }>({});
   const { isBusy = false, name, error } = state.value;

@@ -1,6 +1,6 @@
 /** The plots, with their library: a bundle of its own, loaded when there is something to plot. */
 import uPlot from "uplot";
-import type { StatisticsView } from "../wire.js";
+import type { StatisticsView } from "../../read/model.js";
 
 const DAY_MS = 86_400_000;
 const DAY_S = 86_400;
@@ -8,7 +8,6 @@ const DAY_S = 86_400;
 const DAYS = [1, 2, 7, 14, 30, 91, 182, 365];
 const date = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** Returns the date of a moment in seconds since 1970: `3 Nov`. */
 function dateOf(seconds: number): string {
   return date.format(new Date(seconds * 1000));
 }
@@ -16,7 +15,6 @@ function dateOf(seconds: number): string {
 /** As many days are shown at least. */
 const DAYS_MIN = 14;
 
-/** Adds the days on which nothing happened. */
 function filled(days: StatisticsView["days"]): StatisticsView["days"] {
   const known = new Map(days.map((day) => [day.day, day]));
   const last = Date.parse(days.at(-1)?.day ?? "");

@@ -2,21 +2,18 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Activity, AuditView, CommitLine, CommitList } from "../wire.js";
+import type { Activity, CommitLine, CommitList, Findings } from "../../read/model.js";
 import { asFailure, type Failure, get } from "./api.js";
 import { counted, Line, Long, line, number, State, Time } from "./text.js";
-import { Empty, Failed } from "./view.js";
+import { Columns, Empty, Failed } from "./view.js";
 
 interface PageOf<Item> {
   readonly items: readonly Item[];
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   readonly total: number;
 }
 
-/**
- * Reads a list page by page, newest first. A new version of the session brings its newest items; those that were read before
- * stay.
- */
+/** Reads a list page by page, newest first. A new version of the session brings its newest items. */
 export function usePages<Item, Page extends PageOf<Item>>(
   path: string,
   version: number,
@@ -66,12 +63,10 @@ export function usePages<Item, Page extends PageOf<Item>>(
   return { items, more, isEmpty: total === 0 };
 }
 
-/** Marks a commit that repeated calls were answered with. */
 export function AnsweredAgain({ times }: { readonly times: number | undefined }) {
   return times === undefined ? null : <span class="quiet"> (answered again {counted(times, "time")})</span>;
 }
 
-/** The tab of commits. */
 export function Log({
   id,
   version,
@@ -90,15 +85,7 @@ export function Log({
   return (
     <>
       <table class="log" aria-label="Commits, newest first">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Time</th>
-            <th scope="col">Events</th>
-            <th scope="col">By</th>
-            <th scope="col">Hash</th>
-          </tr>
-        </thead>
+        <Columns names={["Version", "Time", "Events", "By", "Hash"]} />
         <tbody>
           {items.map(({ version, at, events, by, note, hash }) => (
             <tr key={version}>
@@ -132,14 +119,13 @@ const DISTRUST: Readonly<Record<string, string>> = {
   unsigned: "it is not signed",
 };
 
-/** The tab of the audit, which reads the whole log. */
 export function Audit({ id, version }: { readonly id: string; readonly version: number }) {
-  const state = useSignal<{ version: number; report?: AuditView; error?: Failure } | undefined>(undefined);
+  const state = useSignal<{ version: number; report?: Findings; error?: Failure } | undefined>(undefined);
   const isRunning = useSignal(false);
   const run = async () => {
     isRunning.value = true;
     try {
-      state.value = { version, report: await get<AuditView>(`sessions/${id}/audit`) };
+      state.value = { version, report: await get<Findings>(`sessions/${id}/audit`) };
     } catch (error) {
       state.value = { version, error: asFailure(error) };
     }
@@ -185,7 +171,7 @@ export function Audit({ id, version }: { readonly id: string; readonly version: 
   );
 }
 
-function Approvals({ items }: { readonly items: AuditView["approvals"] }) {
+function Approvals({ items }: { readonly items: Findings["approvals"] }) {
   if (items.length === 0) return <Empty>No gate has passed with an approval or a waiver.</Empty>;
   return (
     <ul class="approvals">

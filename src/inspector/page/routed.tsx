@@ -1,5 +1,5 @@
 /** Routed and recorded sessions: what was reported and decided, entry by entry. */
-import type { JsonObject, RecordedDetail, RoutedDetail } from "../wire.js";
+import type { JsonObject, RecordedDetail, RoutedDetail } from "../../read/model.js";
 import { Problems, Verifications } from "./findings.js";
 import { Picture } from "./graph.js";
 import { AnsweredAgain, Audit } from "./records.js";
@@ -7,7 +7,6 @@ import { counted, duration, Line, Long, number, Some, State, Time } from "./text
 import { Tree } from "./tree.js";
 import { Empty, Tabs } from "./view.js";
 
-/** The tabs of a routed session. */
 export function Routed({ detail }: { readonly detail: RoutedDetail }) {
   const { summary, version, drawing, context } = detail;
   return (
@@ -86,15 +85,15 @@ function RoutedEntry({
     outcomeStatus,
     determinedNextStep,
     decision,
-    problems,
-    verification,
+    problems = [],
+    verification = [],
     reason,
     by,
   } = entry;
   return (
     <li>
       <p class="entry-head">
-        <State of={stateOf(outcomeStatus, problems !== undefined)} word={outcomeStatus.toLowerCase()} />
+        <State of={stateOf(outcomeStatus, entry.problems !== undefined)} word={outcomeStatus.toLowerCase()} />
         <strong>
           <Line text={stepName === "" ? "Start" : stepName} max={80} />
         </strong>
@@ -123,8 +122,8 @@ function RoutedEntry({
           )}
         </blockquote>
       )}
-      {problems !== undefined && <Problems items={problems} />}
-      {verification !== undefined && <Verifications items={verification} />}
+      <Problems items={problems} />
+      <Verifications items={verification} />
       {(report !== undefined || decision !== undefined) && (
         <details>
           <summary>Report and decision</summary>
@@ -176,7 +175,6 @@ function stateOf(outcome: string, isRefused: boolean): string {
   return /^suspended/i.test(outcome) ? "paused" : "current";
 }
 
-/** The tabs of a recorded session. */
 export function Recorded({ detail: { entries, summary, version } }: { readonly detail: RecordedDetail }) {
   return (
     <Tabs

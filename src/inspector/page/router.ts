@@ -5,7 +5,6 @@
  */
 import { signal } from "@preact/signals";
 
-/** The place of the view that is shown. */
 export interface Place {
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
@@ -27,7 +26,6 @@ function decoded(segment: string): string {
   }
 }
 
-/** The place that is shown. */
 export const place = signal<Place>(read());
 
 /** Returns the URL of a place. Members of the query that are empty or undefined are left out. */
@@ -39,7 +37,6 @@ export function href(segments: readonly string[], query: Readonly<Record<string,
   return `${base}${path}${search === "" ? "" : `?${search}`}`;
 }
 
-/** Returns the URL of this place with other filters. */
 export function hrefWith(changes: Readonly<Record<string, string | undefined>>): string {
   const { segments, query } = place.value;
   return href(segments, { ...Object.fromEntries(query), ...changes });

@@ -1,7 +1,9 @@
 /** One session: what it is, where it stands, what it waits for; phased ones with their phases as a timeline. */
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { BrokenDetail, LiveMessage, PhasedDetail, PhaseLine, SessionDetail, ShownDetail } from "../wire.js";
+import type { BrokenDetail, PhasedDetail, PhaseLine, SessionDetail, ShownDetail } from "../../read/model.js";
+import type { LiveMessage } from "../wire.js";
 import { Actions } from "./actions.js";
 import { WaitingNow } from "./answer.js";
 import { onMessage, useData } from "./api.js";
@@ -14,7 +16,6 @@ import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js
 import { Tree } from "./tree.js";
 import { announce, Copy, Heading, Loading, Tabs } from "./view.js";
 
-/** The view of one session. */
 export function Session({ id }: { readonly id: string }) {
   const isAbout = (message: LiveMessage) =>
     message.type === "reset" || (message.type === "session" && message.session.sessionId === id);
@@ -115,73 +116,61 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
   );
 }
 
+function Fact({ term, children }: { readonly term: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
 function Facts({ detail }: { readonly detail: ShownDetail }) {
   const { summary, version, hash } = detail;
   const { sessionId, workflowType, owner, team, status, createdAt, updatedAt, completedAt } = summary;
+  const agent = detail.kind === "recorded" ? detail.agent : undefined;
   return (
     <dl class="facts">
-      <div>
-        <dt>Status</dt>
-        <dd>
-          <State of={status} />
-        </dd>
-      </div>
-      <div>
-        <dt>Workflow</dt>
-        <dd>
-          {detail.kind === "recorded" ? (
-            <Line text={workflowType} />
-          ) : (
-            <a href={href(["workflows", workflowType])}>
-              <Line text={detail.kind === "phased" ? detail.workflowName : workflowType} max={100} />
-            </a>
-          )}
-        </dd>
-      </div>
-      {detail.kind === "recorded" && detail.agent !== undefined && (
-        <div>
-          <dt>Agent</dt>
-          <dd>
-            <Line text={detail.agent} max={100} />
-          </dd>
-        </div>
+      <Fact term="Status">
+        <State of={status} />
+      </Fact>
+      <Fact term="Workflow">
+        {detail.kind === "recorded" ? (
+          <Line text={workflowType} />
+        ) : (
+          <a href={href(["workflows", workflowType])}>
+            <Line text={detail.kind === "phased" ? detail.workflowName : workflowType} max={100} />
+          </a>
+        )}
+      </Fact>
+      {agent !== undefined && (
+        <Fact term="Agent">
+          <Line text={agent} max={100} />
+        </Fact>
       )}
       {owner !== undefined && (
-        <div>
-          <dt>Owner</dt>
-          <dd>
-            <Line text={team === undefined ? owner : `${owner}, ${team}`} max={100} />
-          </dd>
-        </div>
+        <Fact term="Owner">
+          <Line text={team === undefined ? owner : `${owner}, ${team}`} max={100} />
+        </Fact>
       )}
-      <div>
-        <dt>Started</dt>
-        <dd>
-          <Time at={createdAt} />
-        </dd>
-      </div>
-      <div>
-        <dt>{completedAt === undefined ? "Last change" : "Completed"}</dt>
-        <dd>{completedAt === undefined ? <Ago at={updatedAt} suffix=" ago" /> : <Time at={completedAt} />}</dd>
-      </div>
-      <div>
-        <dt>Version</dt>
-        <dd>
-          {version}
-          {hash !== undefined && (
-            <>
-              {" "}
-              <code title={hash}>{hash.slice(0, 10)}</code>
-            </>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Id</dt>
-        <dd>
-          <code>{sessionId}</code> <Copy text={sessionId} label="Copy" />
-        </dd>
-      </div>
+      <Fact term="Started">
+        <Time at={createdAt} />
+      </Fact>
+      <Fact term={completedAt === undefined ? "Last change" : "Completed"}>
+        {completedAt === undefined ? <Ago at={updatedAt} suffix=" ago" /> : <Time at={completedAt} />}
+      </Fact>
+      <Fact term="Version">
+        {version}
+        {hash !== undefined && (
+          <>
+            {" "}
+            <code title={hash}>{hash.slice(0, 10)}</code>
+          </>
+        )}
+      </Fact>
+      <Fact term="Id">
+        <code>{sessionId}</code> <Copy text={sessionId} label="Copy" />
+      </Fact>
     </dl>
   );
 }

@@ -1,13 +1,14 @@
 /** The list of sessions: filters, and rows of which only those on the screen are in the document. */
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { FILTERS } from "../filter.js";
-import type { ListedSession, WorkflowList } from "../wire.js";
+import { FILTERS } from "../../read/filter.js";
+import type { ListedSession } from "../../read/model.js";
+import type { WorkflowList } from "../wire.js";
 import { about, onMessage, useData } from "./api.js";
 import { applyMessage, listed, queryOf, readList, readMore } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { Ago, counted, Line, line, number, State } from "./text.js";
-import { announce, Empty, Failed, Heading } from "./view.js";
+import { announce, Columns, Empty, Failed, Heading } from "./view.js";
 
 const WIDE = matchMedia("(min-width: 760px)");
 /** The height of a row in pixels, as list.css has it. */
@@ -15,7 +16,6 @@ const ROW = { wide: 38, narrow: 76 };
 /** Rows above and below the screen that are there, too. */
 const AROUND = 12;
 
-/** The view of all sessions. */
 export function Sessions() {
   const query = queryOf(place.value.query);
   useEffect(() => {
@@ -133,7 +133,6 @@ function Select({ label, options, value, onChange }: SelectProps) {
   );
 }
 
-/** A choice of workflows. */
 export function WorkflowSelect({ value, onChange }: Pick<SelectProps, "value" | "onChange">) {
   const { data } = useData<WorkflowList>("workflows");
   const types = [...new Set(data?.items.map(({ type }) => type))].sort();
@@ -193,17 +192,7 @@ function Rows() {
         aria-label="Sessions, newest first"
         aria-rowcount={cursor === undefined ? rows.length + 1 : -1}
       >
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Target</th>
-            <th scope="col">Workflow</th>
-            <th scope="col">At</th>
-            <th scope="col">Waits for</th>
-            <th scope="col">Last change</th>
-            <th scope="col">Age</th>
-          </tr>
-        </thead>
+        <Columns names={["Status", "Target", "Workflow", "At", "Waits for", "Last change", "Age"]} />
         <tbody ref={body} onKeyDown={moveFocus}>
           <Space rows={first} height={height} />
           {rows.slice(first, end).map((session, index) => (

@@ -1,14 +1,13 @@
 /** Figures: sessions a day, the time that phases take, and where gates refuse. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../wire.js";
+import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../../read/model.js";
 import { useData } from "./api.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { WorkflowSelect } from "./sessions.js";
 import { counted, duration, Line, number, Some } from "./text.js";
-import { Empty, Heading, Loading } from "./view.js";
+import { Columns, Empty, Heading, Loading } from "./view.js";
 
-/** The view of figures. They are read when it is opened, and when asked to. */
 export function Statistics() {
   const workflow = place.value.query.get("workflow") ?? "";
   const statistics = useData<StatisticsView>(
@@ -103,13 +102,7 @@ function Days({ days, plotted }: Pick<StatisticsView, "days" | "plotted">) {
         <summary>As a table</summary>
         <div class="scroll">
           <table aria-label="Sessions a day">
-            <thead>
-              <tr>
-                <th scope="col">Day</th>
-                <th scope="col">Started</th>
-                <th scope="col">Completed</th>
-              </tr>
-            </thead>
+            <Columns names={["Day", "Started", "Completed"]} />
             <tbody>
               {days
                 .toReversed()
@@ -142,19 +135,19 @@ function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: 
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
       <section class="scroll" tabIndex={0} aria-label={`Phases of ${workflowType.slice(0, 100)}`}>
         <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">Phase</th>
-              <th scope="col">Now here</th>
-              <th scope="col">Time, median</th>
-              <th scope="col">90th percentile</th>
-              <th scope="col">Passed</th>
-              <th scope="col">Refused</th>
-              <th scope="col">Denied</th>
-              <th scope="col">Waivers</th>
-              <th scope="col">Refused at</th>
-            </tr>
-          </thead>
+          <Columns
+            names={[
+              "Phase",
+              "Now here",
+              "Time, median",
+              "90th percentile",
+              "Passed",
+              "Refused",
+              "Denied",
+              "Waivers",
+              "Refused at",
+            ]}
+          />
           <tbody>
             {phases.map((phase) => (
               <PhaseRow of={phase} key={phase.phase} />

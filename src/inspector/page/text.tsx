@@ -14,7 +14,6 @@ export function visible(text: string): string {
   });
 }
 
-/** The characters of a text that stands in one line. */
 const LINE_MAX = 300;
 
 /** Returns a text for one line: hidden characters made visible, and cut. */
@@ -116,7 +115,6 @@ export function counted(count: number, what: string): string {
   return `${numbers.format(count)} ${what}${count === 1 ? "" : what.endsWith("s") ? "es" : "s"}`;
 }
 
-/** Returns a number with commas. */
 export function number(value: number): string {
   return numbers.format(value);
 }

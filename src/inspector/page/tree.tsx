@@ -1,14 +1,14 @@
 /** JSON as a tree, and what changed between two submissions. */
 import { useSignal } from "@preact/signals";
-import type { Difference, JsonValue } from "../wire.js";
+import type { Difference, JsonValue } from "../../read/model.js";
 import { counted, Line, Long, line, number, Some, visible } from "./text.js";
+import { Fold } from "./view.js";
 
 /** Members of an object this deep are shown when it is opened. */
 const OPEN_DEPTH = 2;
 /** Objects with more members are closed at first. */
 const OPEN_MEMBERS = 40;
 
-/** A value as a tree. */
 export function Tree({ value }: { readonly value: JsonValue }) {
   if (typeof value !== "object" || value === null) return <Scalar value={value} />;
   const members = Object.entries(value);
@@ -54,31 +54,17 @@ function Member({ name, value, depth }: { readonly name: string; readonly value:
       </>
     );
   }
-  return <Branch members={members} depth={depth} label={label} count={count} />;
-}
-
-interface BranchProps {
-  readonly members: readonly (readonly [string, JsonValue])[];
-  readonly depth: number;
-  readonly label: preact.JSX.Element;
-  readonly count: string;
-}
-
-/** What is closed is not in the document. */
-function Branch({ members, depth, label, count }: BranchProps) {
-  const isOpen = useSignal(depth < OPEN_DEPTH && members.length <= OPEN_MEMBERS);
   return (
-    <details
-      open={isOpen.value}
-      onToggle={({ currentTarget }) => {
-        isOpen.value = currentTarget.open;
-      }}
+    <Fold
+      isFirst={depth < OPEN_DEPTH && members.length <= OPEN_MEMBERS}
+      summary={() => (
+        <>
+          {label} <span class="quiet">{count}</span>
+        </>
+      )}
     >
-      <summary>
-        {label} <span class="quiet">{count}</span>
-      </summary>
-      {isOpen.value && <Members members={members} depth={depth + 1} />}
-    </details>
+      {() => <Members members={members} depth={depth + 1} />}
+    </Fold>
   );
 }
 

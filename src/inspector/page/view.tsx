@@ -9,7 +9,6 @@ import { line } from "./text.js";
 /** What a screen reader says next. */
 export const announcement = signal("");
 
-/** Has a screen reader say something, without moving the focus. */
 export function announce(text: string): void {
   announcement.value = text;
 }
@@ -38,7 +37,6 @@ export function Heading({ title, children }: { readonly title: string; readonly 
   );
 }
 
-/** A part of what stands below a heading of the second level. */
 export function Part({ title, children }: { readonly title: ComponentChildren; readonly children: ComponentChildren }) {
   return (
     <section>
@@ -71,7 +69,49 @@ export function Loading<T>({
   );
 }
 
-/** An error: what is wrong, and what to do. */
+/** Something that is opened with a click. What is closed is not in the document. */
+export function Fold({
+  isFirst,
+  summary,
+  children,
+  ...rest
+}: {
+  readonly class?: string;
+  /** True if it is open at first. */
+  readonly isFirst: boolean;
+  readonly summary: (isOpen: boolean) => ComponentChildren;
+  readonly children: () => ComponentChildren;
+}) {
+  const isOpen = useSignal(isFirst);
+  return (
+    <details
+      {...rest}
+      open={isOpen.value}
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary>{summary(isOpen.value)}</summary>
+      {isOpen.value && children()}
+    </details>
+  );
+}
+
+/** The head of a table. */
+export function Columns({ names }: { readonly names: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th scope="col" key={name}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
 export function Failed({
   error,
   reload,
@@ -92,7 +132,6 @@ export function Failed({
   );
 }
 
-/** Says that there is nothing, and why. */
 export function Empty({ children }: { readonly children: ComponentChildren }) {
   return <div class="empty">{children}</div>;
 }
@@ -146,7 +185,6 @@ export function Tabs({
   );
 }
 
-/** Copies a text. */
 export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
   const said = useSignal<string | undefined>(undefined);
   const copy = async () => {

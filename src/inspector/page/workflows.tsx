@@ -6,7 +6,6 @@ import { href } from "./router.js";
 import { counted, Line, Long, line, number, State } from "./text.js";
 import { Copy, Empty, Heading, Loading } from "./view.js";
 
-/** The view of all workflows. */
 export function Workflows() {
   const workflows = useData<WorkflowList>("workflows");
   return (
@@ -82,7 +81,6 @@ function Diagnostics({ items }: { readonly items: readonly DiagnosticText[] }) {
   );
 }
 
-/** The view of one workflow. */
 export function Workflow({ type }: { readonly type: string }) {
   const path = `workflows/${encodeURIComponent(type)}`;
   const workflow = useData<WorkflowView>(path);

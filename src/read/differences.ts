@@ -1,9 +1,8 @@
 /** What changed between two submissions, value by value; and between two texts, line by line (Myers' algorithm, by jsdiff). */
 import { diffArrays } from "diff";
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
-import type { Difference } from "./wire.js";
+import { defined, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
+import type { Difference } from "./model.js";
 
-/** Maximum number of differences that are listed. */
 const DIFFERENCES_MAX = 200;
 /** Lines around a change that are shown with it. */
 const AROUND = 2;
@@ -17,7 +16,6 @@ const STEPS_MAX = 600_000;
 /** Equal lines that are passed in the time of a step. */
 const LINES_PER_STEP = 40;
 
-/** The steps that a comparison may still take. */
 interface Budget {
   left: number;
 }
@@ -52,12 +50,7 @@ function compare(
   const isPaid = isLong && lineCount(before) + lineCount(after) <= budget.left;
   const lines = isPaid ? changedLines(before, after, budget) : [];
   if (lines.length > 0) found.push({ path, lines });
-  else
-    found.push({
-      path,
-      ...(one === undefined ? {} : { before: one }),
-      ...(other === undefined ? {} : { after: other }),
-    });
+  else found.push(defined({ path, before: one, after: other }));
 }
 
 /** Returns the names of all members of two objects, or the numbers of all items of two lists; undefined for other values. */
@@ -83,10 +76,7 @@ function lineCount(text: string): number {
   return count;
 }
 
-/**
- * Returns the lines of both texts with ` `, `-` or `+` before them; for those far from a change stands `…`. Empty if no line
- * differs: a line break at the end makes no difference.
- */
+/** Returns the lines of both texts with ` `, `-` or `+`; `…` for those far from a change. Empty if no line differs. */
 export function changedLines(before: string, after: string, budget: Budget = { left: STEPS_MAX }): readonly string[] {
   const parts = partsOf(linesOf(before), linesOf(after), budget);
   if (!parts.some(({ added, removed }) => added || removed)) return [];

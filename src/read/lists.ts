@@ -1,23 +1,20 @@
 /**
- * Lists of sessions of all kinds, newest first; and figures of all phased sessions. A storage filters by some members alone; the
+ * Lists of sessions of all kinds, newest first. A storage filters by some members alone; the
  * other filters are applied here, to a bounded number of sessions for each request: a page may be empty, and its cursor continues
  * the search.
  */
 import * as z from "zod/mini";
 import type { BrokenSession, ListedSession, SessionPage } from "../engine/lists.js";
-import { isPhasegateError, PhasegateError } from "../errors.js";
-import type { Engine } from "../phased/engine.js";
+import { PhasegateError } from "../errors.js";
 import { LIVING } from "../phased/options.js";
-import type { StatisticsCursor } from "../phased/statistics.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import { filterOf, isChosen } from "./filter.js";
-import { notThere } from "./inbox.js";
-import type { InspectorSources, Source } from "./sources.js";
-import type { Kind, SessionFilter, SessionList, StatisticsView } from "./wire.js";
+import { defined } from "../workflow/json.js";
+import { filterOf, isChosen, type SessionFilter } from "./filter.js";
+import { KINDS, type Kind, type SessionList } from "./model.js";
+import { notThere, type Source } from "./sources.js";
 
 const PAGE = 50;
 const PAGE_MAX = 200;
-/** The number of sessions that one request looks at. */
 const LOOKED_AT = 1000;
 
 const positionSchema = z.object({ createdAt: z.string(), sessionId: z.string() });
@@ -31,7 +28,6 @@ const cursorSchema = z.record(
 );
 type Cursor = z.infer<typeof cursorSchema>;
 
-/** Lists sessions; `now` is in milliseconds since 1970. */
 export async function listSessions(
   sources: readonly Source[],
   query: URLSearchParams,
@@ -61,13 +57,12 @@ export async function listSessions(
   return {
     items,
     broken: [...broken.values()],
-    ...(isAtEnd(chosen, cursor) ? {} : { cursor: encode(cursor) }),
-    ...(total === undefined || isFiltered ? {} : { total }),
+    cursor: isAtEnd(chosen, cursor) ? undefined : encode(cursor),
+    total: isFiltered ? undefined : total,
   };
 }
 
-const KINDS = ["phased", "routed", "recorded"] as const satisfies readonly Kind[];
-const WAITING = ["any", "approval", "waiver", "host"] as const satisfies readonly SessionFilter["waiting"][];
+const WAITING = ["any", "approval", "waiver", "host"];
 
 /** Refuses filters that no session can pass. The names of steps can't be known: those of old sessions may be gone. */
 function checkChoices({ kind, status, waiting, phase }: SessionFilter, sources: readonly Source[]): void {
@@ -86,12 +81,12 @@ function queryOf({ status, workflow, stuck, owner }: SessionFilter, now: number)
   const seconds = stuck === undefined ? undefined : Number(stuck);
   if (seconds !== undefined && !(seconds >= 0 && Number.isFinite(seconds)))
     throw badFilter("stuck", "seconds, 0 or more");
-  return {
+  return defined({
     status: seconds === undefined ? wanted : wanted.filter((name) => name === "active"),
-    ...(workflow === undefined ? {} : { workflowType: workflow }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(seconds === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - seconds * 1000)).toISOString() }),
-  };
+    workflowType: workflow,
+    owner,
+    updatedBefore: seconds === undefined ? undefined : new Date(Math.max(0, now - seconds * 1000)).toISOString(),
+  });
 }
 
 function badFilter(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
@@ -108,7 +103,7 @@ export async function findIn(
 ): Promise<{ readonly summary?: ListedSession; readonly damage?: BrokenSession }> {
   let cursor: string | undefined;
   do {
-    const page = await list({ idPrefix: id, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await list(defined({ idPrefix: id, limit: PAGE, cursor }));
     const summary = page.items.find(({ sessionId }) => sessionId === id);
     const damage = page.broken?.find(({ sessionId }) => sessionId === id);
     if (summary !== undefined) return { summary };
@@ -124,7 +119,6 @@ type Place = { readonly kind: Kind } & (
   | { readonly summary?: never; readonly damage: BrokenSession }
 );
 
-/** Finds a session among all kinds. */
 export async function placeIn(sources: readonly Source[], id: string): Promise<Place> {
   for (const { kind, list } of sources) {
     const { summary, damage } = await findIn(list, id);
@@ -145,10 +139,9 @@ interface Merged {
   readonly items: readonly ListedSession[];
   readonly broken: readonly BrokenSession[];
   readonly cursor: Cursor;
-  readonly total?: number;
+  readonly total: number | undefined;
 }
 
-/** Returns the newest sessions of all kinds behind a cursor. */
 async function mergedPage(
   sources: readonly Source[],
   query: SessionQuery & { limit: number },
@@ -158,7 +151,7 @@ async function mergedPage(
     sources.map(async ({ kind, list }) => {
       const { at, last, ended } = cursor[kind] ?? {};
       const none: SessionPage = { items: [] };
-      const page = ended ? none : await list({ ...query, ...(at === undefined ? {} : { cursor: at }) });
+      const page = ended ? none : await list(defined({ ...query, cursor: at }));
       return { kind, page, at, last, left: behind(page.items, last), taken: 0 };
     }),
   );
@@ -184,12 +177,7 @@ async function mergedPage(
   const isFirst = Object.keys(cursor).length === 0;
   const total =
     isFirst && totals.every((count) => count !== undefined) ? totals.reduce((sum, count) => sum + count, 0) : undefined;
-  return {
-    items,
-    broken: pages.flatMap(({ page }) => page.broken ?? []),
-    cursor: next,
-    ...(total === undefined ? {} : { total }),
-  };
+  return { items, broken: pages.flatMap(({ page }) => page.broken ?? []), cursor: next, total };
 }
 
 type Position = z.infer<typeof positionSchema>;
@@ -231,65 +219,4 @@ function readCursor(text: string): Cursor {
       cause,
     });
   }
-}
-
-/** The sessions that the plot of days looks at: the newest. */
-const PLOTTED = 5000;
-const PLOTTED_PAGE = 500;
-
-/** What statistics have read so far, of the sessions of all: the next call reads only what is new. */
-export interface StatisticsRead {
-  cursor?: StatisticsCursor;
-}
-
-/** Returns the statistics of all phased sessions, or of those on one workflow. */
-export async function statisticsOf(
-  { engine }: InspectorSources,
-  workflowType: string | undefined,
-  read: StatisticsRead,
-): Promise<StatisticsView> {
-  if (engine === undefined) return { workflows: [], unapproved: 0, broken: [], days: [], plotted: 0 };
-  const only = workflowType === undefined ? {} : { workflowType };
-  const { cursor } = read;
-  const found = await engine.statistics({ ...only, ...(cursor && { cursor }) }).catch((error: unknown) => {
-    // There is another approver since, or the storage has an earlier state again.
-    if (cursor === undefined || !isPhasegateError(error) || error.code !== "CURSOR_INVALID") throw error;
-    return engine.statistics(only);
-  });
-  read.cursor = found.cursor;
-  const { workflows, unapproved, broken = [] } = found;
-  return { workflows, unapproved, broken, ...(await daysOf(engine, only)) };
-}
-
-async function daysOf(
-  engine: Engine,
-  only: { readonly workflowType?: string },
-): Promise<Pick<StatisticsView, "days" | "plotted">> {
-  const started = new Map<string, number>();
-  const completed = new Map<string, number>();
-  let plotted = 0;
-  let cursor: string | undefined;
-  do {
-    const page = await engine.listSessions({
-      ...only,
-      limit: PLOTTED_PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const { createdAt, completedAt } of page.items) {
-      add(started, createdAt);
-      if (completedAt !== undefined) add(completed, completedAt);
-    }
-    plotted += page.items.length;
-    cursor = page.cursor;
-  } while (cursor !== undefined && plotted < PLOTTED);
-  const days = [...new Set([...started.keys(), ...completed.keys()])].sort();
-  return {
-    plotted,
-    days: days.map((day) => ({ day, started: started.get(day) ?? 0, completed: completed.get(day) ?? 0 })),
-  };
-}
-
-function add(counts: Map<string, number>, at: string): void {
-  const day = at.slice(0, 10);
-  counts.set(day, (counts.get(day) ?? 0) + 1);
 }

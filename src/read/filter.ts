@@ -2,12 +2,16 @@
  * The filters of the list of sessions. The server chooses with them what the storage can't choose, and the page, which shares this
  * file, whether a session that has just changed belongs to what it shows.
  */
-import type { ListedSession, SessionFilter } from "./wire.js";
+import type { ListedSession } from "./model.js";
 
-/** The filters by their names in the query. */
+/**
+ * The filters by their names in the query: `status` is several, joined by commas; `phase` a phase's number or a step's name;
+ * `stuck` the seconds without a commit; `text` is in the id, the workflow or the target.
+ */
 export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
 
-/** Returns the filters that a query gives. */
+export type SessionFilter = { readonly [K in (typeof FILTERS)[number]]?: string };
+
 export function filterOf(query: URLSearchParams): SessionFilter {
   return Object.fromEntries(FILTERS.flatMap((key) => (query.get(key) ? [[key, query.get(key)]] : [])));
 }
@@ -24,7 +28,7 @@ export function isChosen(
     (workflow === undefined || workflowType === workflow) &&
     (owner === undefined || session.owner === owner) &&
     (phase === undefined || String(current) === phase) &&
-    (waiting === undefined || (waiting === "any" ? waitsFor.length > 0 : waitsFor.includes(waiting))) &&
+    (waiting === undefined || waitsFor.some((what) => waiting === "any" || waiting === what)) &&
     (text === undefined || `${sessionId}\n${workflowType}\n${target}`.toLowerCase().includes(text.toLowerCase()))
   );
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changedLines, differencesOf } from "../../src/inspector/differences.js";
+import { changedLines, differencesOf } from "../../src/read/differences.js";
 
 describe("differences of two submissions", () => {
   it("name each value that is not as it was", () => {

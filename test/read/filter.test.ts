@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ListedSession } from "../../src/engine/lists.js";
-import { FILTERS, filterOf, isChosen } from "../../src/inspector/filter.js";
+import { FILTERS, filterOf, isChosen } from "../../src/read/filter.js";
 
 const SESSION: ListedSession = {
   sessionId: "bug_fix_src_a_20261122_010656_k3f9abcd" as ListedSession["sessionId"],

@@ -6,6 +6,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { storageOf } from "../engine/engine.js";
 import { listSessions, type SessionPage } from "../engine/lists.js";
+import { PhasegateError } from "../errors.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
@@ -15,6 +16,7 @@ import { systemClock } from "../ports/clock.js";
 import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { RecentMap } from "../workflow/cache.js";
+import { defined } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type RecordedCommit,
@@ -24,7 +26,7 @@ import {
   recordedEntries,
   recordedMachine,
 } from "../workspace/session/machine.js";
-import type { Activity, Kind } from "./wire.js";
+import type { Activity, Kind } from "./model.js";
 
 /** What an inspector shows: at least one kind of sessions. */
 export interface InspectorSources {
@@ -41,7 +43,6 @@ export interface InspectorSources {
   };
 }
 
-/** One kind of session. */
 export interface Source {
   readonly kind: Kind;
   readonly storage: StorageAdapter;
@@ -75,7 +76,7 @@ export class RecordedReader {
     const caller = actor && { actor, authorize: byOwner };
     this.#caller = caller;
     const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
-    const all = new Recorder({ storage, clock: systemClock, ...(key === undefined ? {} : { hashKey: key }) });
+    const all = new Recorder(defined({ storage, clock: systemClock, hashKey: key }));
     this.#recorder = caller === undefined ? all : all.limitedTo((summary) => maySee(caller, "listSessions", summary));
   }
 
@@ -119,7 +120,6 @@ export interface RecordedSession extends Receipt {
 /** Limits of how many sessions, and of how many commits of one, repeated calls are remembered. */
 const [SESSIONS, COMMITS] = [1000, 100];
 
-/** Listens to engines for what happens without a commit. */
 export class Activities {
   readonly #verifying = new Map<string, readonly string[]>();
   readonly #replays = new RecentMap<string, Map<number, number>>(SESSIONS);
@@ -136,14 +136,10 @@ export class Activities {
     ].filter((stop) => stop !== undefined);
   }
 
-  /** Returns what is known of a session. */
   of(sessionId: string): Activity {
     const verifying = this.#verifying.get(sessionId);
     const replays = this.#replays.get(sessionId);
-    return {
-      ...(verifying && { verifying }),
-      ...(replays && { replays: Object.fromEntries(replays) }),
-    };
+    return { verifying, replays: replays && Object.fromEntries(replays) };
   }
 
   close(): void {
@@ -164,4 +160,11 @@ export class Activities {
     this.#replays.set(sessionId, own);
     this.#onChange(kind, sessionId);
   }
+}
+
+export function notThere(what: string, sessionId: string): PhasegateError<"SESSION_NOT_FOUND"> {
+  return new PhasegateError("SESSION_NOT_FOUND", `session ${sessionId}: ${what}`, {
+    remedy: "Open it from the list of sessions.",
+    details: { sessionId },
+  });
 }

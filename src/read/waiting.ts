@@ -1,20 +1,22 @@
 /** What waits for a person, with everything that the person has to see before an answer; and the answers. */
-import type { ApprovalQuestion, WaiverQuestion } from "../approval/message.js";
+
+import type { ApprovalSignature } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { uncheckedFields } from "../gate/unchecked.js";
-import type { AwaitedApproval } from "../phased/approval/ledger.js";
+import type { ApprovalRequest, AwaitedApproval } from "../phased/approval/ledger.js";
+import type { ApprovalResult } from "../phased/approval/requests.js";
+import type { WaiverRequest, WaiverResult } from "../phased/approval/waivers.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedView } from "../routed/types.js";
+import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { RecentMap } from "../workflow/cache.js";
-import type { JsonObject } from "../workflow/json.js";
+import { defined, type JsonObject } from "../workflow/json.js";
 import { differencesOf } from "./differences.js";
+import { type Inbox, type Kind, type Waiting, type WaitingLine, waitingLine } from "./model.js";
 import type { InspectorSources } from "./sources.js";
-import type { AnswerBody, Inbox, Kind, Waiting, WaitingLine } from "./wire.js";
 
-/** The characters of a question that the inbox shows. */
 const QUESTION_MAX = 500;
 
 /** Returns everything that waits, the oldest request first: who asks what, without the evidence. */
@@ -90,13 +92,7 @@ async function phasedLine(
 }
 
 function lineOf(waiting: WaitingLine): WaitingLine {
-  const { what, kind, sessionId, workflowType, target, phase, phaseName, question, approvers, askedAt, request } =
-    waiting;
-  return {
-    ...{ what, kind, sessionId, workflowType, target, phase, phaseName, askedAt, request },
-    question: question.slice(0, QUESTION_MAX),
-    ...(approvers === undefined ? {} : { approvers }),
-  };
+  return waitingLine.parse({ ...waiting, question: waiting.question.slice(0, QUESTION_MAX) });
 }
 
 /** Returns what a session waits for a person for; undefined if it waits for nobody. */
@@ -113,11 +109,7 @@ export async function waitingOf(
 async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
-    const page = await routed.listSessions({
-      status: ["active"],
-      limit: 200,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
+    const page = await routed.listSessions(defined({ status: ["active"], limit: 200, cursor }));
     for (const { sessionId, waitsFor } of page.items) if (waitsFor?.includes("approval")) yield sessionId;
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -129,50 +121,35 @@ export async function waitingIn(
   { sessionId, structure, awaitingApproval, waitsForWaiver }: StateView,
   attempts: readonly PhaseAttempt[],
 ): Promise<Waiting | undefined> {
-  const approval = awaitingApproval ? await engine.session(sessionId).approval() : undefined;
-  const waiver = waitsForWaiver ? await engine.session(sessionId).waiver() : undefined;
-  const question = approval ?? waiver;
-  if (question === undefined) return undefined;
-  const before = attempts.findLastIndex(({ phase, status }) => phase === question.phase && status === "failed");
+  const asked = awaitingApproval || waitsForWaiver ? await askedBy({ engine }, "phased", sessionId) : undefined;
+  if (asked === undefined || asked.what === "step") return undefined;
+  const { workflowType, target, phase, askedAt, request, approvers } = asked.question;
+  const at = attempts.findLastIndex((attempt) => attempt.phase === phase && attempt.status === "failed");
+  const { problems = [], notes = [], verification = [] }: Partial<PhaseAttempt> = attempts[at] ?? {};
+  const [submitted] = at === -1 ? [] : await evidenceOf(engine, sessionId, [at]);
   const common = {
-    sessionId,
     kind: "phased",
-    workflowType: question.workflowType,
-    target: question.target,
-    phase: question.phase,
-    phaseName: structure.phases.find(({ number }) => number === question.phase)?.name ?? "",
-    askedAt: question.askedAt,
-    request: question.request,
-    ...(question.approvers === undefined ? {} : { approvers: question.approvers }),
-    ...beforeOf(attempts[before]),
+    ...{ sessionId, workflowType, target, phase, askedAt, request, approvers },
+    phaseName: structure.phases.find(({ number }) => number === phase)?.name ?? "",
+    before: at === -1 ? undefined : { problems, notes },
   } as const;
-  if (approval !== undefined) {
-    const { prompt, evidence, evidenceHash, verification, warnings } = approval;
-    const [then] = before === -1 ? [] : await evidenceOf(engine, sessionId, [before]);
-    const differences = then === undefined ? {} : { differences: differencesOf(then, evidence) };
-    return {
-      ...common,
-      what: "approval",
-      question: prompt,
-      evidence,
-      evidenceHash,
-      unchecked: uncheckedFields(evidence, verification),
-      verification,
-      warnings,
-      ...differences,
-    };
+  if (asked.what === "phase") {
+    const differences = submitted && differencesOf(submitted, asked.question.evidence);
+    return { ...common, ...approvalOf(asked.question), warnings: asked.question.warnings, differences };
   }
-  const { fields, reason, requirements } = waiver ?? { fields: [], reason: "", requirements: [] };
-  const asked = fields.map((name, index) => ({ name, text: requirements[index] ?? "" }));
-  const verification = attempts[before]?.verification ?? [];
-  const [evidence] = before === -1 ? [] : await evidenceOf(engine, sessionId, [before]);
-  const submitted = evidence === undefined ? {} : { evidence };
-  return { ...common, what: "waiver", question: reason, fields: asked, ...submitted, verification, warnings: [] };
+  const { fields, reason, requirements } = asked.question;
+  return {
+    ...common,
+    what: "waiver",
+    ...{ question: reason, evidence: submitted, verification, warnings: [] },
+    fields: fields.map((name, index) => ({ name, text: requirements[index] ?? "" })),
+  };
 }
 
-function beforeOf(attempt: PhaseAttempt | undefined): Pick<Waiting, "before"> {
-  if (attempt === undefined) return {};
-  return { before: { problems: attempt.problems ?? [], notes: attempt.notes ?? [] } };
+/** Returns the members of an approval, of a phase or a step. */
+function approvalOf({ prompt, evidence, evidenceHash, verification }: ApprovalRequest | RoutedQuestion) {
+  const unchecked = uncheckedFields(evidence, verification);
+  return { what: "approval", question: prompt, evidence, evidenceHash, unchecked, verification } as const;
 }
 
 /** Returns the evidence of attempts; undefined for one without, and for the index -1. */
@@ -188,71 +165,78 @@ export async function evidenceOf(
 /** Returns what a routed session waits for a person for; undefined if it waits for nobody. */
 export function waitingInstance({ awaiting }: RoutedView): Waiting | undefined {
   if (awaiting === undefined) return undefined;
-  const { sessionId, workflowType, phase, step, prompt, evidence, evidenceHash, verification, approvers } = awaiting;
+  const { sessionId, workflowType, phase, step, askedAt, request, approvers } = awaiting;
   return {
-    what: "approval",
-    kind: "routed",
-    sessionId,
-    workflowType,
-    target: "",
-    phase,
-    phaseName: step,
-    question: prompt,
-    askedAt: awaiting.askedAt,
-    request: awaiting.request,
-    evidence,
-    evidenceHash,
-    unchecked: uncheckedFields(evidence, verification),
-    verification,
+    ...{ kind: "routed", sessionId, workflowType, target: "", phase, phaseName: step, askedAt, request, approvers },
+    ...approvalOf(awaiting),
     warnings: [],
-    ...(approvers === undefined ? {} : { approvers }),
   };
 }
 
-/** Returns the question that a session asks now. */
-export async function questionOf(
+/** The question of a session, as it is signed. */
+export type Asked =
+  | { readonly what: "phase"; readonly question: ApprovalRequest }
+  | { readonly what: "step"; readonly question: RoutedQuestion }
+  | { readonly what: "waiver"; readonly question: WaiverRequest };
+
+/** Returns the question that a session asks now; undefined if it asks nothing. */
+export async function askedBy(
   { engine, routed }: InspectorSources,
   kind: Kind,
   sessionId: string,
-): Promise<ApprovalQuestion | WaiverQuestion | undefined> {
-  if (kind === "routed") return (await routed?.session(sessionId).state())?.awaiting;
-  return (await engine?.session(sessionId).approval()) ?? (await engine?.session(sessionId).waiver());
+): Promise<Asked | undefined> {
+  if (kind === "routed") {
+    const question = (await routed?.session(sessionId).state())?.awaiting;
+    return question && { what: "step", question };
+  }
+  const approval = await engine?.session(sessionId).approval();
+  if (approval !== undefined) return { what: "phase", question: approval };
+  const waiver = await engine?.session(sessionId).waiver();
+  return waiver && { what: "waiver", question: waiver };
 }
 
-/**
- * Passes a person's answer to the engine. The answer names the request that the person saw: if the session asks something
- * else by now, it is refused, even if that is about the same evidence.
- */
+/** A person's answer, with the hash of the evidence that the person has seen if it is about some. */
+export interface Decision {
+  readonly decision: "approve" | "deny";
+  readonly by: string;
+  readonly note?: string | undefined;
+  readonly signature?: ApprovalSignature | undefined;
+  readonly evidenceHash?: string | undefined;
+}
+
+export type Answered =
+  | { readonly what: "phase"; readonly result: ApprovalResult }
+  | { readonly what: "step"; readonly result: RoutedView }
+  | { readonly what: "waiver"; readonly result: WaiverResult };
+
+/** Passes a person's answer to the engine. */
 export async function answer(
-  sources: InspectorSources,
-  kind: Kind,
-  sessionId: string,
-  body: AnswerBody,
-): Promise<{ readonly status: string }> {
-  const { what, decision, by, note, request, evidenceHash = "", signature } = body;
-  const { engine, routed } = sources;
-  if ((await questionOf(sources, kind, sessionId))?.request !== request) throw askedOtherwise(sessionId);
-  const said = { by, ...(note === undefined ? {} : { note }), ...(signature === undefined ? {} : { signature }) };
-  if (decision === "deny" && (note === undefined || note.trim() === "")) throw noteMissing();
-  if (kind === "routed" || engine === undefined) {
-    const view =
-      decision === "approve"
-        ? await routed?.session(sessionId).approve({ ...said, evidenceHash })
-        : await routed?.session(sessionId).deny({ ...said, note: note ?? "", evidenceHash });
-    return { status: view?.status ?? "" };
+  { engine, routed }: InspectorSources,
+  { what, question: { sessionId, request } }: Asked,
+  { decision, by, note = "", signature, evidenceHash = "" }: Decision,
+): Promise<Answered> {
+  const isApproved = decision === "approve";
+  if (!isApproved && note.trim() === "") throw noteMissing();
+  const said = defined({ by, signature, note: note === "" ? undefined : note });
+  const denial = { ...said, note };
+  const seen = { evidenceHash };
+  if (what === "step" && routed !== undefined) {
+    const approving = isApproved
+      ? routed.session(sessionId).approve({ ...said, ...seen })
+      : routed.session(sessionId).deny({ ...denial, ...seen });
+    return { what, result: await approving };
   }
+  if (what === "step" || engine === undefined) throw askedOtherwise(sessionId);
   if (what === "waiver") {
-    const { granted } =
-      decision === "approve"
-        ? await engine.session(sessionId).waive({ ...said, request })
-        : await engine.session(sessionId).denyWaiver({ ...said, note: note ?? "", request });
-    return { status: granted ? "granted" : "denied" };
+    const waiving = isApproved
+      ? engine.session(sessionId).waive({ ...said, request })
+      : engine.session(sessionId).denyWaiver({ ...denial, request });
+    return { what, result: await waiving };
   }
-  const { passed } =
-    decision === "approve"
-      ? await engine.session(sessionId).approve({ ...said, evidenceHash })
-      : await engine.session(sessionId).deny({ ...said, note: note ?? "", evidenceHash });
-  return { status: passed ? "passed" : "refused" };
+  const approving = isApproved
+    ? engine.session(sessionId).approve({ ...said, ...seen })
+    : engine.session(sessionId).deny({ ...denial, ...seen });
+  return { what, result: await approving };
 }
 
 function noteMissing(): PhasegateError<"INVALID_INPUT"> {
@@ -262,18 +246,9 @@ function noteMissing(): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** Returns the error for an answer to a request that the session does not make any more. */
 export function askedOtherwise(sessionId: string): PhasegateError<"CONFLICT"> {
   return new PhasegateError("CONFLICT", `session ${sessionId} does not ask that any more`, {
     remedy: "Look at what it asks now, if anything, and answer that.",
-    details: { sessionId },
-  });
-}
-
-/** Returns the error for what a session does not have. */
-export function notThere(what: string, sessionId: string): PhasegateError<"SESSION_NOT_FOUND"> {
-  return new PhasegateError("SESSION_NOT_FOUND", `session ${sessionId}: ${what}`, {
-    remedy: "Open it from the list of sessions.",
     details: { sessionId },
   });
 }

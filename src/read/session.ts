@@ -1,11 +1,10 @@
-/** One session as the page shows it: phases with their states, attempts, commits, and the way through a routed workflow. */
+/** One session as people are shown it: its phases with their states, attempts, commits, and the way through its workflow. */
 
 import { BROKEN, type ListedSession } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
-import type { SessionEvent } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { SessionCommit } from "../phased/watch.js";
@@ -13,16 +12,13 @@ import type { Actor } from "../ports/actor.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { RoutedView } from "../routed/types.js";
-import { canonicalJson, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { canonicalJson, defined, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import type { TaskDefinition } from "../workflow/structure.js";
 import { differencesOf } from "./differences.js";
-import { evidenceOf, notThere, waitingIn, waitingInstance } from "./inbox.js";
-import { placeIn } from "./sessions.js";
-import { type InspectorSources, RecordedReader, type Source } from "./sources.js";
+import { placeIn } from "./lists.js";
 import type {
   AttemptDetail,
-  AttemptLine,
   AttemptList,
   CommitLine,
   CommitList,
@@ -31,7 +27,9 @@ import type {
   RecordedDetail,
   RoutedDetail,
   SessionDetail,
-} from "./wire.js";
+} from "./model.js";
+import { type InspectorSources, notThere, RecordedReader, type Source } from "./sources.js";
+import { evidenceOf, waitingIn, waitingInstance } from "./waiting.js";
 
 const PAGE = 50;
 
@@ -55,13 +53,10 @@ export async function detailOf(
   }
 }
 
-/** Returns a phased session. */
 async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
   const { sessionId } = summary;
   const [state, attempts] = [await engine.session(sessionId).state(), await engine.session(sessionId).history()];
   const passed = await passedAttempts(engine, state, attempts);
-  const phases = state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number)));
-  const waiting = await waitingIn(engine, state, attempts);
   return {
     kind: "phased",
     summary,
@@ -70,23 +65,20 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
     workflowName: state.structure.name,
     revision: state.head.revision,
     options: await engine.session(sessionId).options(),
-    phases,
+    phases: state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number))),
     may: mayOf(state),
     drawing: draw(phasedPath(state)),
     notices: noticesOf(state),
-    ...(state.plan === undefined ? {} : { plan: state.plan }),
-    ...(waiting === undefined ? {} : { awaiting: waiting }),
-    ...(state.unapproved === undefined ? {} : { unapproved: state.unapproved.message }),
+    plan: state.plan,
+    awaiting: await waitingIn(engine, state, attempts),
+    unapproved: state.unapproved?.message,
   };
 }
 
-/** Returns the way of a phased session over the graph of its workflow. */
-export function phasedPath({ structure, currentPhase, completedPhases, skippedPhases, status }: StateView): Graph {
-  return phasedGraph(structure, (number) => {
-    if (skippedPhases.includes(number)) return "skipped";
-    if (completedPhases.includes(number)) return "done";
-    if (number !== currentPhase || status === "completed") return "ahead";
-    return status === "failed" ? "failed" : "current";
+export function phasedPath(state: StateView): Graph {
+  return phasedGraph(state.structure, (number) => {
+    const phase = phaseState(state, number);
+    return phase === "done" || phase === "skipped" || phase === "ahead" || phase === "failed" ? phase : "current";
   });
 }
 
@@ -114,32 +106,30 @@ function phaseLine(
 ): PhaseLine {
   const phase = state.structure.phases.find((one) => one.number === number);
   const own = attempts.filter((attempt) => attempt.phase === number && attempt.status !== "rolled_back");
-  const [first, last] = [own[0], own.at(-1)];
+  const last = own.at(-1);
   const isNow = number === state.currentPhase && state.status !== "completed";
-  const isDone = state.completedPhases.includes(number);
   const tasks: PhaseLine["tasks"] = isNow
     ? state.tasks.map(({ number, name, done, closed }) => ({ number, name, state: done ? "done" : (closed ?? "open") }))
     : (phase?.tasks ?? []).map((task) => ({ number: task.number, name: task.name, state: taskState(task, passed) }));
   return {
     number,
     name: phase?.name ?? "",
-    state: stateOf(state, number, last),
+    state: phaseState(state, number, last),
     waived: state.waivedPhases.includes(number),
     tasks,
     attempts: own.filter(
       ({ status, problems }) => status !== "active" || problems !== undefined || (isNow && state.awaitingApproval),
     ).length,
-    ...(first === undefined ? {} : { startedAt: first.startedAt }),
-    ...(isDone && last?.completedAt !== undefined ? { completedAt: last.completedAt } : {}),
+    startedAt: own[0]?.startedAt,
+    completedAt: state.completedPhases.includes(number) ? last?.completedAt : undefined,
   };
 }
 
 /** Returns what was said of a task when its phase was left: by a note, or for a plan by the evidence, which must claim it. */
 function taskState(
   { number, plan }: TaskDefinition,
-  passed: PhaseAttempt | undefined,
+  { tasks, evidence = {}, waived = [] }: Partial<PhaseAttempt> = {},
 ): PhaseLine["tasks"][number]["state"] {
-  const { tasks, evidence = {}, waived = [] }: Partial<PhaseAttempt> = passed ?? {};
   if (tasks?.done.includes(number)) return "done";
   if (plan?.state === "dropped") return "dropped";
   if (plan && claimedIds(evidence).includes(plan.id)) return "done";
@@ -154,24 +144,23 @@ function mayOf({ structure, currentPhase }: StateView): PhasedDetail["may"] {
   return { skip: phase?.skippable === true, override: phase?.gate.allowOverride === true };
 }
 
-function stateOf(state: StateView, number: number, last: PhaseAttempt | undefined): PhaseLine["state"] {
+/** Returns the state of a phase; `last` is its last attempt, without which one that was overridden is done. */
+export function phaseState(state: StateView, number: number, last?: PhaseAttempt): PhaseLine["state"] {
   if (state.skippedPhases.includes(number)) return "skipped";
   if (state.completedPhases.includes(number)) return last?.status === "overridden" ? "overridden" : "done";
   if (number !== state.currentPhase || state.status === "completed") return "ahead";
-  if (state.status === "failed") return "failed";
-  if (state.status === "paused") return "paused";
+  if (state.status === "failed" || state.status === "paused") return state.status;
   if (state.awaitingApproval || state.waitsForWaiver) return "waiting";
   return state.head.submission === undefined ? "working" : "refused";
 }
 
-function noticesOf(state: StateView): readonly string[] {
-  const notices: string[] = [];
-  if (state.exhausted) notices.push("The attempts at this phase are used up. Only the host can grant more.");
-  for (const { verifier } of state.unrecorded ?? [])
-    notices.push(`${verifier} has no snapshot to compare with. A retry of the phase takes one.`);
-  if (state.plan?.unreadable !== undefined) notices.push(`The plan can't be read: ${state.plan.unreadable}`);
-  if (state.plan?.changed !== undefined) notices.push(`The plan has changed: ${state.plan.changed}.`);
-  return notices;
+function noticesOf({ exhausted, unrecorded = [], plan }: StateView): readonly string[] {
+  return [
+    ...(exhausted ? ["The attempts at this phase are used up. Only the host can grant more."] : []),
+    ...unrecorded.map(({ verifier }) => `${verifier} has no snapshot to compare with. A retry of the phase takes one.`),
+    ...(plan?.unreadable === undefined ? [] : [`The plan can't be read: ${plan.unreadable}`]),
+    ...(plan?.changed === undefined ? [] : [`The plan has changed: ${plan.changed}.`]),
+  ];
 }
 
 /** Returns a page of a session's attempts, newest first. `before` is an index: only those before it. */
@@ -179,8 +168,8 @@ export async function attemptsOf(engine: Engine, sessionId: string, before: numb
   const all = await engine.session(sessionId).history();
   const end = Math.min(before ?? all.length, all.length);
   const start = Math.max(0, end - PAGE);
-  const items = all.slice(start, end).map((attempt, at): AttemptLine => ({ ...attempt, index: start + at }));
-  return { items: items.reverse(), total: all.length, ...(start === 0 ? {} : { cursor: String(start) }) };
+  const items = all.slice(start, end).map((attempt, at) => ({ ...attempt, index: start + at }));
+  return { items: items.reverse(), total: all.length, cursor: start === 0 ? undefined : String(start) };
 }
 
 /** Returns one attempt with its evidence, and what changed since the attempt before at the same phase. */
@@ -189,11 +178,9 @@ export async function attemptOf(engine: Engine, sessionId: string, index: number
   const attempt = all[index];
   if (attempt === undefined) throw notThere(`there is no attempt ${index}`, sessionId);
   const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
-  const [now, then] = await evidenceOf(engine, sessionId, [index, before]);
-  const differences = then === undefined || now === undefined ? {} : { differences: differencesOf(then, now) };
-  const evidence = now === undefined ? {} : { evidence: now };
-  const artifact = await artifactOf(engine, sessionId, attempt, now);
-  return { ...attempt, index, ...evidence, ...differences, ...(artifact === undefined ? {} : { artifact }) };
+  const [evidence, then] = await evidenceOf(engine, sessionId, [index, before]);
+  const differences = then && evidence && differencesOf(then, evidence);
+  return { ...attempt, index, evidence, differences, artifact: await artifactOf(engine, sessionId, attempt, evidence) };
 }
 
 /** Returns what later phases get of a passed attempt, if that is not its evidence. */
@@ -218,50 +205,29 @@ async function artifactOf(
 /** Returns a page of a session's log, newest first. */
 export async function commitsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<CommitList> {
   const { version } = await engine.session(sessionId).state();
-  const commits = await engine.session(sessionId).commits({ limit: PAGE, ...(before === undefined ? {} : { before }) });
+  const commits = await engine.session(sessionId).commits(defined({ limit: PAGE, before }));
   const last = commits.at(-1)?.version ?? 1;
-  return { items: commits.map(commitLine), total: version, ...(last <= 1 ? {} : { cursor: String(last) }) };
+  return { items: commits.map(commitLine), total: version, cursor: last <= 1 ? undefined : String(last) };
 }
 
 function commitLine({ version, at, hash, events }: SessionCommit): CommitLine {
-  const by = events.map(byOf).find((name) => name !== undefined);
-  const note = events.map(noteOf).find((text) => text !== undefined);
-  return {
-    version,
-    at,
-    hash,
-    events: events.map(({ type }) => type),
-    ...(by === undefined ? {} : { by }),
-    ...(note === undefined ? {} : { note }),
-  };
+  const first = (...names: readonly string[]) =>
+    events
+      .flatMap((event) => names.map((name): unknown => Reflect.get(event, name)))
+      .find((value) => typeof value === "string");
+  const types = events.map(({ type }) => type);
+  return { version, at, hash, events: types, by: first("operator", "by"), note: first("note", "reason") };
 }
 
-function byOf(event: SessionEvent): string | undefined {
-  if ("operator" in event && event.operator !== undefined) return event.operator;
-  return "by" in event ? event.by : undefined;
-}
-
-function noteOf(event: SessionEvent): string | undefined {
-  if ("note" in event) return event.note;
-  return "reason" in event ? event.reason : undefined;
-}
-
-/** Returns a routed session. */
 async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
   const { sessionId } = summary;
   const [view, entries] = [await routed.session(sessionId).state(), await routed.session(sessionId).history()];
-  const waiting = waitingInstance(view);
-  const path = await pathOf(routed, view, entries);
+  const { version, context, reason, unapproved } = view;
   return {
-    kind: "routed",
-    summary,
-    version: view.version,
-    drawing: draw(path),
-    context: view.context,
-    entries,
-    ...(waiting === undefined ? {} : { awaiting: waiting }),
-    ...(view.reason === undefined ? {} : { reason: view.reason }),
-    ...(view.unapproved === undefined ? {} : { unapproved: `${view.unapproved.step}: ${view.unapproved.distrust}` }),
+    ...{ kind: "routed", summary, version, context, entries, reason },
+    drawing: draw(await pathOf(routed, view, entries)),
+    awaiting: waitingInstance(view),
+    unapproved: unapproved && `${unapproved.step}: ${unapproved.distrust}`,
   };
 }
 
@@ -280,11 +246,9 @@ async function pathOf(routed: RoutedEngine, view: RoutedView, entries: readonly 
   return routedGraph(definition, { steps: [...steps, ...end], failed: view.status === "FAILED" });
 }
 
-/** Returns a recorded session. */
 async function recordedDetail(reader: RecordedReader, summary: ListedSession): Promise<RecordedDetail> {
   const found = await reader.read(summary.sessionId);
   if (found === undefined) throw notThere("it is gone", summary.sessionId);
   const { head, version, hash, entries } = found;
-  const agent = head.agent === undefined ? {} : { agent: head.agent };
-  return { kind: "recorded", summary, version, hash, entries, ...agent };
+  return { kind: "recorded", summary, version, hash, entries, agent: head.agent };
 }

@@ -1,0 +1,200 @@
+/**
+ * A command as one definition: its words, arguments and options, and what it does with them. Parsing, the help, and the types of
+ * what is given come from it.
+ */
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import type { Defined } from "../workflow/json.js";
+import type { ExitCode, SetExitCode } from "./exit-codes.js";
+import type { Terminal } from "./terminal.js";
+
+/** An option, with the type of its value: `undefined` is in it if it may be missing. */
+export type Given<T> = Option & { readonly value?: () => T };
+
+type Options = Readonly<Record<string, Given<unknown>>>;
+type Arguments = readonly (Argument & { readonly value?: () => unknown })[];
+
+/** The values of options by name; those that may be missing are optional. */
+export type Values<O> = Defined<{ -readonly [K in keyof O]: O[K] extends Given<infer T> ? T : never }>;
+
+/** What an option makes of a text; `before` is what it has made of the ones before. */
+type Parse<T> = (value: string, before?: T) => T;
+
+/** An option without a value. */
+export function flag(flags: string, description: string): Given<true | undefined> {
+  return new Option(flags, description);
+}
+
+/** An option `--no-NAME`: `NAME` is true unless it is given. */
+export function negated(flags: string, description: string): Given<boolean> {
+  return new Option(flags, description);
+}
+
+/** An option with a value of any type. */
+export function parsed<T>(flags: string, description: string, parse: Parse<T>): Given<T | undefined> {
+  return new Option(flags, description).argParser<T | undefined>(parse);
+}
+
+/** An option with a text. */
+export function text(flags: string, description: string): Given<string | undefined> {
+  return parsed(flags, description, notEmpty);
+}
+
+/** An option with one of some words. */
+export function choice<const C extends string>(
+  flags: string,
+  description: string,
+  choices: readonly C[],
+): Given<C | undefined> {
+  return new Option(flags, description).choices(choices);
+}
+
+/** The same with several of the words; its flags end with dots. */
+export function choices<const C extends string>(
+  flags: string,
+  description: string,
+  words: readonly C[],
+): Given<readonly C[] | undefined> {
+  return new Option(flags, description).choices(words);
+}
+
+export function required<T>(option: Given<T>): Given<Exclude<T, undefined>> {
+  const made: Option = option;
+  return made.makeOptionMandatory();
+}
+
+/** An option with a value for when it is not given; `shown` is what the help calls it. */
+export function preset<T>(
+  option: Given<T>,
+  value: Exclude<T, undefined>,
+  shown?: string,
+): Given<Exclude<T, undefined>> {
+  const made: Option = option;
+  return made.default(value, shown);
+}
+
+/** An option that may be given without its value: it is true then. */
+export function bare<T>(option: Given<T>): Given<T | true> {
+  return option;
+}
+
+/** The value of an argument, as its flags say: `[maybe]`, `<several...>` or `<one>`. */
+type ArgumentValue<F extends string> = F extends `[${string}`
+  ? string | undefined
+  : F extends `${string}...>`
+    ? readonly string[]
+    : string;
+
+export function argument<const F extends string>(
+  flags: F,
+  description: string,
+  parse?: (value: string) => string,
+): Argument & { readonly value?: () => ArgumentValue<F> } {
+  const made = new Argument(flags, description);
+  return parse === undefined ? made : made.argParser(parse);
+}
+
+export type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
+
+/** Defines a command. It has `--log-level` as its last option unless that stands elsewhere. */
+export function command<O extends Options, const A extends Arguments = []>({
+  name,
+  summary,
+  description,
+  arguments: args,
+  options,
+  help,
+  run,
+}: {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly arguments?: A;
+  readonly options: O;
+  readonly help?: string;
+  run(
+    options: Values<O & { logLevel: ReturnType<typeof logLevelOption> }>,
+    terminal: Terminal,
+    ...args: { -readonly [K in keyof A]: A[K] extends { readonly value?: () => infer T } ? T : never }
+  ): ExitCode | Promise<ExitCode>;
+}): CreateCommand {
+  return (terminal, setExitCode) => {
+    const made = new Command(name).summary(summary).description(description);
+    for (const one of args ?? []) made.addArgument(one);
+    const all: Options = "logLevel" in options ? options : { ...options, logLevel: logLevelOption() };
+    for (const [key, option] of Object.entries(all)) {
+      if (!option.negate && option.attributeName() !== key)
+        throw new Error(`the option ${option.flags} stands under the name ${key}`);
+      made.addOption(option);
+    }
+    if (help !== undefined) made.addHelpText("after", help);
+    return made.action(async (...given) => {
+      // After the arguments come the options and the command.
+      const [values, ...ordered] = [given.at(-2), ...given.slice(0, -2)];
+      setExitCode(await Reflect.apply(run, undefined, [values, terminal, ...ordered]));
+    });
+  };
+}
+
+/** Defines a command that only has subcommands. */
+export function group(
+  about: { readonly name: string; readonly summary: string; readonly description: string; readonly help?: string },
+  subcommands: readonly CreateCommand[],
+): CreateCommand {
+  return (terminal, setExitCode) => {
+    const made = new Command(about.name).summary(about.summary).description(about.description);
+    if (about.help !== undefined) made.addHelpText("after", about.help);
+    for (const create of subcommands) made.addCommand(create(terminal, setExitCode));
+    return made;
+  };
+}
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export function isLogLevel(level: string): level is LogLevel {
+  return LOG_LEVELS.some((one) => one === level);
+}
+
+/** What is logged on stderr. At `debug`, errors are printed with their stacks. */
+export function logLevelOption(): Given<LogLevel> {
+  const option = choice("--log-level <level>", "lowest level of what is logged on stderr", LOG_LEVELS);
+  return preset(option.env("PHASEGATE_LOG_LEVEL"), "info");
+}
+
+/** Returns a parser for a whole number of at least `least`. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!/^[0-9]+$/.test(value) || !Number.isSafeInteger(number) || number < least)
+      throw new InvalidArgumentError(`It must be a whole number of at least ${least}.`);
+    if (number > most) throw new InvalidArgumentError(`It must be at most ${most}.`);
+    return number;
+  };
+}
+
+/** Returns a text that is not blank: an empty path would mean the current folder, a blank name nobody. */
+export function notEmpty(value: string): string {
+  if (value.trim() !== "") return value;
+  throw new InvalidArgumentError("It must not be empty.");
+}
+
+/** Collects the values of an option that may be repeated. */
+export function repeated(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, notEmpty(value)];
+}
+
+const AGE_UNITS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** Reads an age such as `90s`, `12h`, `7d` or `2w`. Returns milliseconds. */
+export function age(value: string): number {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(value.trim()) ?? [];
+  const milliseconds = Number(number) * (AGE_UNITS[unit] ?? Number.NaN);
+  if (number !== "" && Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
+  throw new InvalidArgumentError("Write a number and a unit: 90s, 30m, 12h, 7d or 2w.");
+}
