@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { Command, Option } from "commander";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
-import { DIALECT_NAMES } from "../plan/drafts.js";
+import { DIALECT_NAMES } from "../plan/dialects.js";
 import { planMermaid, planOrder } from "../plan/order.js";
 import { builtInParsers } from "../plan/parse-plan.js";
 import {

@@ -137,3 +137,37 @@ export function codePrefixes(
   }
   return codes > 1 && codes * 2 >= lines ? new Set([...found, ...hyphened]) : found;
 }
+
+/** Makes the ids of tasks unique. */
+export class UniqueIds {
+  readonly #given: ReadonlySet<string>;
+  readonly #used = new Set<string>();
+  readonly #copies = new Map<string, number>();
+
+  /** `given` are all ids of the source; generated ids differ from them. */
+  constructor(given: Iterable<string>) {
+    this.#given = new Set(given);
+  }
+
+  /** Returns the id if no earlier task has it; else the first free one of `1.1-2`, `1.1-3`, … */
+  take(id: string): string {
+    return this.#used.has(id) ? this.#another(id) : this.#use(id);
+  }
+
+  /** Returns an id for a task without one; never one that the source gives to another task. */
+  make(id: string): string {
+    return this.#used.has(id) || this.#given.has(id) ? this.#another(id) : this.#use(id);
+  }
+
+  #another(id: string): string {
+    let copy = this.#copies.get(id) ?? 2;
+    while (this.#used.has(`${id}-${copy}`) || this.#given.has(`${id}-${copy}`)) copy += 1;
+    this.#copies.set(id, copy + 1);
+    return this.#use(`${id}-${copy}`);
+  }
+
+  #use(id: string): string {
+    this.#used.add(id);
+    return id;
+  }
+}

@@ -2,9 +2,9 @@
  * Finds the headings that begin a phase, and the rows that name a task. Plans name their phases more than once, in
  * overviews, summaries and lists of risks; the heading that counts is the one above the tasks.
  */
-import type { Dialect } from "./drafts.js";
+import { idsNamed } from "./dependencies.js";
+import type { Dialect } from "./dialects.js";
 import { codePrefixes, IdReader, type TaskIds } from "./ids.js";
-import { idsNamed } from "./relations.js";
 import { ancestorsOf, holdersOf, isWithin, type Row, titleOf } from "./rows.js";
 import {
   fieldOf,

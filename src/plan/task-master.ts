@@ -5,9 +5,10 @@
 import * as z from "zod/mini";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { ENGLISH, innermostIssue } from "../workflow/zod-issues.js";
-import { UniqueIds } from "./drafts.js";
+import { named } from "./dependencies.js";
 import { reportSecondId } from "./finish.js";
-import { type LinkedTask, linkTasks } from "./order.js";
+import { UniqueIds } from "./ids.js";
+import { type LinkedTask, linkTasks } from "./links.js";
 import {
   checkLength,
   type PlanPhase,
@@ -170,9 +171,8 @@ function foundTasks(
       return `${prefix}${siblings.get(name) ?? name}`;
     });
     const given = `${prefix}${id}`;
-    const named = () => [{ tasks: needed, phases: [] }];
     return [
-      { id: given, given, task, named, place, position: source.at(place.offset) },
+      { id: given, given, task, named: () => [named({ tasks: needed })], place, position: source.at(place.offset) },
       ...foundTasks(task.subtasks ?? [], place.entries.get("subtasks") ?? place, tag, id),
     ];
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chooseDialect, DIALECT_NAMES, UniqueIds } from "../../src/plan/drafts.js";
+import { chooseDialect, DIALECT_NAMES } from "../../src/plan/dialects.js";
+import { UniqueIds } from "../../src/plan/ids.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { tickTasks, withEdits } from "../../src/plan/tick.js";
 import { lines, taskOf } from "./outline.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkboxAt, checkboxesIn, isTicked } from "../../src/plan/boxes.js";
-import { readDependencies } from "../../src/plan/dependency-text.js";
+import { readDependencies } from "../../src/plan/dependencies.js";
 import { codePrefixes, IdReader } from "../../src/plan/ids.js";
 import {
   bare,
@@ -18,7 +18,13 @@ const IDS = new IdReader(WORDS.taskWord, codePrefixes([]));
 
 /** Returns what a text names, in a plan with the task `US1-T03`. */
 function named(text: string) {
-  return readDependencies(text, WORDS, (word) => word === "US1-T03");
+  const { tasks, phases, unread, unsure, tooLong } = readDependencies(text, WORDS, (word) => word === "US1-T03");
+  return {
+    ...{ tasks, phases },
+    ...(unread !== undefined && { unread }),
+    ...(unsure.length > 0 && { unsure }),
+    ...(tooLong.length > 0 && { tooLong }),
+  };
 }
 
 /** Returns the parts of a line that say something. */
