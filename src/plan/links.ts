@@ -10,7 +10,7 @@ import {
   relationsIn,
 } from "./dependencies.js";
 import type { Context, TaskDraft } from "./drafts.js";
-import type { PlanPosition, PlanReport } from "./plan.js";
+import { addTo, type PlanPosition, type PlanReport } from "./plan.js";
 import type { PlanReader } from "./reader.js";
 import { ancestorsOf, cellsOf, type Row } from "./rows.js";
 import { type Field, fieldOf } from "./titles.js";
@@ -312,11 +312,4 @@ function findCycle(links: ReadonlyMap<string, readonly string[]>): readonly stri
     }
   }
   return undefined;
-}
-
-/** Adds a value to the list of a key. */
-export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }

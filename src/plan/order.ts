@@ -1,6 +1,5 @@
 /** The order of a plan's tasks, in waves, and the plan as a Mermaid flowchart. */
-import { addTo } from "./links.js";
-import type { Plan, PlanTask } from "./plan.js";
+import { addTo, type Plan, type PlanTask } from "./plan.js";
 
 /** The order of a plan's tasks. */
 export interface PlanOrder {
