@@ -114,28 +114,22 @@ export function codePrefixes(
   texts: readonly string[],
   namedIn: (isId: (word: string) => boolean) => readonly string[] = () => [],
 ): ReadonlySet<string> {
-  const leading = new Set(texts.flatMap((text) => codeTitle(text)?.id ?? []).filter((id) => !/^T\d/.test(id)));
+  const titles = texts.flatMap((text) => codeTitle(text) ?? []);
+  const leading = new Set(titles.map(({ id }) => id).filter((id) => !/^T\d/.test(id)));
   const named = leading.size === 0 ? [] : namedIn((word) => leading.has(word));
   const found = new Set(["T", "TXXX", ...named.map(prefixOf)]);
   const ids = new Map<string, Set<string>>();
-  const hyphened = new Set<string>();
-  let [lines, codes] = [0, 0];
-  for (const text of texts) {
-    const title = codeTitle(text);
-    lines += 1;
-    if (title === undefined) continue;
-    if (/^[A-Z]+-\d/.test(title.id) && !NAMES.test(prefixOf(title.id))) {
-      codes += 1;
-      hyphened.add(prefixOf(title.id));
-    }
-    const prefix = prefixOf(title.id);
-    const rest = title.id.slice(prefix.length);
-    if (/^0\d/.test(rest) || (title.sure && title.id.includes("-") && !NAMES.test(prefix))) found.add(prefix);
+  const hyphened: string[] = [];
+  for (const { id, sure } of titles) {
+    const prefix = prefixOf(id);
+    const isName = NAMES.test(prefix);
+    if (/^[A-Z]+-\d/.test(id) && !isName) hyphened.push(prefix);
     const known = ids.get(prefix) ?? new Set();
-    ids.set(prefix, known.add(title.id));
-    if (known.size > 2 && !NAMES.test(prefix)) found.add(prefix);
+    ids.set(prefix, known.add(id));
+    const isCode = known.size > 2 || (sure && id.includes("-"));
+    if (/^0\d/.test(id.slice(prefix.length)) || (isCode && !isName)) found.add(prefix);
   }
-  return codes > 1 && codes * 2 >= lines ? new Set([...found, ...hyphened]) : found;
+  return hyphened.length > 1 && hyphened.length * 2 >= texts.length ? new Set([...found, ...hyphened]) : found;
 }
 
 /** Makes the ids of tasks unique. */

@@ -5,10 +5,9 @@
  * What is decided where:
  * - words.ts: the words of plans, by language
  * - source.ts: which lines are code or comments
- * - tree.ts: how Markdown is parsed
  * - tree-text.ts: the lines of a tree that a remark pipeline hands over
  * - boxes.ts: which brackets are checkboxes
- * - rows.ts: headings, list items, table rows and lines of text, each with its parent
+ * - rows.ts: how Markdown is parsed; headings, list items, table rows and lines of text, each with its parent
  * - titles.ts: titles of phases and gates, and labels
  * - ids.ts: the ids of tasks
  * - task-line.ts: the parts of a task's line
@@ -33,11 +32,10 @@ import { outlineOf } from "./outline.js";
 import { checkLength, type PlanReading, PlanReport, planError, type SourceParser } from "./plan.js";
 import { PlanReader } from "./reader.js";
 import { reportUnplaced } from "./report.js";
-import { type Row, readRows } from "./rows.js";
+import { parseTree, type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
-import { parseTree } from "./tree.js";
 import { type PlanWords, vocabularyOf } from "./words.js";
 
 /** The options of `parsePlan`. */

@@ -146,35 +146,7 @@ function isLimited(before: string, after: string): boolean {
 }
 
 /** The words of a reader, with the patterns made of them. */
-export interface Vocabulary {
-  /** Sources of patterns: the words of a concept as alternatives, the longest first. */
-  readonly phase: string;
-  readonly task: string;
-  /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
-  isLabel(concept: "dependencies" | "criteria" | "status" | "after", name: string): boolean;
-  /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
-  stateIn(text: string): SaidWord | undefined;
-  /** Returns the word for done or pending in the language of another word for a state. */
-  wordFor(state: "done" | "pending", like: string): string;
-  /** Checks whether a text about dependencies begins with a word for none. */
-  saysNone(text: string): boolean;
-  readonly phaseTitle: RegExp;
-  readonly taskWord: RegExp;
-  /** `depends on` at the start of a text in parentheses. */
-  readonly dependsInside: RegExp;
-  /** A word for a dependency at the end of a text, before ids; a group has the ones with other meanings, such as `after`. */
-  readonly relationBefore: RegExp;
-  /** A word for a dependency at the start of a text, behind ids. */
-  readonly relationBehind: RegExp;
-  /** Returns whether the first word for a dependency says what must be first, `needs`, or what must be later. */
-  relationIn(text: string): "needs" | "blocks" | undefined;
-  /** What may stand between two ids of a list. */
-  readonly joins: RegExp;
-  /** `Phase 1`, `Phases 1-3`, `第1阶段`, in texts about dependencies. */
-  readonly phaseList: RegExp;
-  /** `Task 1 and 2`, where tasks have numbers without a dot. */
-  readonly taskList: RegExp;
-}
+export type Vocabulary = ReturnType<typeof compile>;
 
 let builtIn: Vocabulary | undefined;
 
@@ -185,7 +157,7 @@ export function vocabularyOf(extra?: PlanWords): Vocabulary {
   return builtIn;
 }
 
-function compile(extra?: PlanWords): Vocabulary {
+function compile(extra?: PlanWords) {
   const of = (concept: Concept) => [...new Set(wordsOf(concept, extra).flat())];
   const labels = {
     dependencies: new Set(of("dependencies")),
@@ -193,9 +165,8 @@ function compile(extra?: PlanWords): Vocabulary {
     status: new Set(of("status")),
     after: new Set(languagesOf(AFTER).flat()),
   };
-  const states = SAID.flatMap((state) => of(state).map((word) => [word, state] as const));
-  const stateOf = new Map(states);
-  const stateWord = starting(states.map(([word]) => word));
+  const stateOf = new Map(SAID.flatMap((state) => of(state).map((word) => [word, state] as const)));
+  const stateWord = starting([...stateOf.keys()]);
   const none = starting(of("none"));
   const whole = (list: readonly string[]) => `(?:${alternatives(list)})${END_OF_WORD}`;
   const verb = `(?!${NOUN})${whole(of("dependencies"))}`;
@@ -210,10 +181,10 @@ function compile(extra?: PlanWords): Vocabulary {
     "iu",
   );
   return {
-    phase,
-    task,
-    isLabel: (concept, name) => labels[concept].has(name),
-    stateIn: (text) => {
+    /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
+    isLabel: (concept: keyof typeof labels, name: string) => labels[concept].has(name),
+    /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
+    stateIn(text: string): SaidWord | undefined {
       const [, before = "", word = ""] = stateWord.exec(text) ?? [];
       const state = stateOf.get(word.toLowerCase().replace(/\s+/g, " "));
       if (state === undefined) return undefined;
@@ -221,35 +192,43 @@ function compile(extra?: PlanWords): Vocabulary {
       const limited = state === "done" && isLimited(before, text.slice(index + word.length));
       return { state, word, index, limited };
     },
-    wordFor: (state, like) => {
+    /** Returns the word for done or pending in the language of another word for a state. */
+    wordFor(state: "done" | "pending", like: string): string {
       const said = like.toLowerCase().replace(/\s+/g, " ");
-      const language = wordsOf("done", extra).findIndex((_, at) =>
-        SAID.some((one) => wordsOf(one, extra)[at]?.includes(said)),
-      );
+      const all = SAID.map((one) => wordsOf(one, extra));
+      const language = all[0]?.findIndex((_, at) => all.some((words) => words[at]?.includes(said))) ?? -1;
       return wordsOf(state, extra)[language]?.[0] ?? state;
     },
-    saysNone: (text) => none.test(text),
+    /** Checks whether a text about dependencies begins with a word for none. */
+    saysNone: (text: string) => none.test(text),
     phaseTitle: phasePattern(phase),
+    taskWord: new RegExp(String.raw`^[*_~\s]*(?:${task})(?:\s*#?|-)(?=[\p{L}\p{N}])`, "iu"),
+    /** `depends on` at the start of a text in parentheses. */
     dependsInside: new RegExp(String.raw`(?:^|\()\s*(?:(?:${verb}|after\b)(?:\s*[:：])?|${NOUN}\s*[:：])`, "iu"),
+    /** A word for a dependency at the end of a text, before ids; a group has the ones with other meanings, such as `after`. */
     relationBefore: new RegExp(
       String.raw`${START_OF_WORD}(?:${blocks}|${strong}|(${weak}))[\s:：=→>_([{"'#]*(?:the\s+)?(?:(?:${tasks}|steps?)\s*#?)?$`,
       "iu",
     ),
+    /** A word for a dependency at the start of a text, behind ids. */
     relationBehind: new RegExp(String.raw`^\s*[がをはの]?\s*${whole(languagesOf(BEHIND).flat())}`, "iu"),
-    relationIn: (text) => {
+    /** Returns whether the first word for a dependency says what must be first, `needs`, or what must be later. */
+    relationIn(text: string): "needs" | "blocks" | undefined {
       const [, later, first] = relation.exec(text) ?? [];
       return later !== undefined ? "blocks" : first !== undefined ? "needs" : undefined;
     },
+    /** What may stand between two ids of a list. */
     joins: new RegExp(
       String.raw`^(?:[\s,;&+/、，_"'–—~～-]|\.{2,3}|…|\([^()]*\)|(?:${JOIN_WORDS}|then|or|${tasks}|steps?)(?!\p{L}))*$`,
       "iu",
     ),
+    /** `Phase 1`, `Phases 1-3`, `第1阶段`, in texts about dependencies. */
     phaseList: new RegExp(
       String.raw`(?<!\p{L})(?:${phase})s?\s*#?(${NUMBER}(?:${JOIN}(?!\d+\.\d)${NUMBER})*)|第\s*(\d+|[${CHINESE}]{1,3})\s*(?:${phase})`,
       "giu",
     ),
+    /** `Task 1 and 2`, where tasks have numbers without a dot. */
     taskList: new RegExp(String.raw`(?<!\p{L})${tasks}\s*#?(\d+(?:${JOIN}#?\d+)*)(?!\.?\d)`, "giu"),
-    taskWord: new RegExp(String.raw`^[*_~\s]*(?:${task})(?:\s*#?|-)(?=[\p{L}\p{N}])`, "iu"),
   };
 }
 
