@@ -1,22 +1,26 @@
 /** Turns drafts into a plan: numbers of phases, ids and states of tasks, descriptions, and durations from overviews. */
-import type { Context, PhaseDraft, TaskDraft } from "./drafts.js";
-import { UniqueIds } from "./ids.js";
-import { linkDrafts } from "./links.js";
+import { uniqueIds } from "./ids.js";
+import { type IdOf, idFinder, linkDrafts } from "./links.js";
 import type { TaskState } from "./plan.js";
 import { keptItems, type Plan, type PlanPhase, type PlanPosition, type PlanReport, type PlanTask } from "./plan.js";
-import type { PlanReader } from "./reader.js";
+import type { Context, PhaseDraft, PlanReader, TaskDraft } from "./reader.js";
 import { cellsOf } from "./rows.js";
 import { durationIn } from "./task-line.js";
 import { labelOf, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
-/** Returns the plan of what was read. */
-export function finishPlan(reader: PlanReader): Plan {
-  const { context, phases, tasks } = reader;
-  const { report, marks, outline } = context;
+/** Gives phases their numbers and tasks their ids, and returns how the ids are found. */
+export function numberDrafts({ phases, tasks, context: { outline, report } }: PlanReader): IdOf {
   numberPhases(phases, report);
   numberTasks(phases, outline.identified, report);
-  const links = linkDrafts(reader);
+  return idFinder(tasks.values());
+}
+
+/** Returns the plan of what was read. */
+export function finishPlan(reader: PlanReader, idOf: IdOf): Plan {
+  const { context, phases, tasks } = reader;
+  const { report, marks } = context;
+  const links = linkDrafts(reader, idOf);
   // Tasks stand before those inside them, whose states count.
   for (const task of [...tasks.values()].reverse()) task.state = stateOf(task, marks, report);
   const durations = readDurations(context);
@@ -103,7 +107,7 @@ function isLetterAfter(key: string, before: string | undefined): boolean {
 
 /** Gives each task its id. `identified` means that the plan has ids, so that a task without one is reported. */
 function numberTasks(phases: readonly PhaseDraft[], identified: boolean, report: PlanReport): void {
-  const ids = new UniqueIds(phases.flatMap(({ tasks }) => tasks.flatMap(({ line }) => line.id ?? [])));
+  const ids = uniqueIds(phases.flatMap(({ tasks }) => tasks.flatMap(({ line }) => line.id ?? [])));
   for (const { number, tasks } of phases) {
     // In a phase whose tasks have no ids, they are not missing.
     const isMissing = identified && tasks.filter(({ line }) => line.id !== undefined).length * 2 >= tasks.length;

@@ -9,9 +9,8 @@ import {
   readWaves,
   relationsIn,
 } from "./dependencies.js";
-import type { Context, TaskDraft } from "./drafts.js";
 import { addTo, type PlanPosition, type PlanReport } from "./plan.js";
-import type { PlanReader } from "./reader.js";
+import type { Context, PlanReader, TaskDraft } from "./reader.js";
 import { ancestorsOf, cellsOf, type Row } from "./rows.js";
 import { type Field, fieldOf } from "./titles.js";
 
@@ -38,7 +37,7 @@ interface LinkedPhase {
 export const EDGES_MAX = 500_000;
 
 /** Returns the id of the task that a word names. */
-type IdOf = (word: string) => string | undefined;
+export type IdOf = (word: string) => string | undefined;
 
 /** Returns how ids are found: ids that differ only in case are two tasks; else the case does not matter. */
 export function idFinder(tasks: Iterable<{ readonly id: string }>): IdOf {
@@ -53,10 +52,9 @@ export function idFinder(tasks: Iterable<{ readonly id: string }>): IdOf {
 const ORDINAL = /^\s*(\d{1,4})[.)]\s/;
 
 /** Returns the ids that each task depends on: by its labels and its text, by graphs of waves, and by lines about dependencies. */
-export function linkDrafts(reader: PlanReader): ReadonlyMap<string, readonly string[]> {
+export function linkDrafts(reader: PlanReader, idOf: IdOf): ReadonlyMap<string, readonly string[]> {
   const { phases, tasks, context } = reader;
   const { words, source, regions, report } = context;
-  const idOf = idFinder(tasks.values());
   const edges = readEdges(reader, idOf);
   const waves = readWaves(source, regions);
   const linked = phases.map((phase): LinkedPhase => {

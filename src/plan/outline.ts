@@ -4,7 +4,7 @@
  */
 import { idsNamed } from "./dependencies.js";
 import type { Dialect } from "./dialects.js";
-import { codePrefixes, IdReader, type TaskIds } from "./ids.js";
+import { codePrefixes, type IdReader, idReader, type TaskIds } from "./ids.js";
 import { addTo } from "./plan.js";
 import { ancestorsOf, holdersOf, isWithin, type Row, titleOf } from "./rows.js";
 import {
@@ -89,7 +89,7 @@ function namedPhases(rows: readonly Row[], tasks: TaskRows, weight: Weight, sect
 function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): TaskRows {
   const marked = rows.filter(({ kind, checkbox }) => kind === "heading" || checkbox !== undefined);
   const codes = codePrefixes(marked.map(titleOf), (isId) => idsNamed(rows, words, isId));
-  const ids = new IdReader(words.taskWord, codes);
+  const ids = idReader(words.taskWord, codes);
   const found = withoutSections(mentionsIn(rows, dialect, ids), ids);
   const nameOf = new Map(found.map(({ row, name }) => [row, name]));
   const idOf = new Map<Row, string>();

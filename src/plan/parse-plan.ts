@@ -13,7 +13,6 @@
  * - task-line.ts: the parts of a task's line
  * - dialects.ts: what differs between dialects, and what marks mean
  * - outline.ts: which headings begin a phase, which rows name a task, and which only repeat one
- * - drafts.ts: phases and tasks while they are read
  * - reader.ts: the task, gate or list to which a row belongs
  * - finish.ts: numbers, ids, states, durations and descriptions
  * - dependencies.ts: the tasks and phases that a text about dependencies names, and graphs of waves
@@ -27,7 +26,7 @@
  */
 import type { Root } from "mdast";
 import { chooseDialect, DIALECT_NAMES, legendRows, marksOf } from "./dialects.js";
-import { finishPlan } from "./finish.js";
+import { finishPlan, numberDrafts } from "./finish.js";
 import { outlineOf } from "./outline.js";
 import { checkLength, type PlanReading, PlanReport, planError, type SourceParser } from "./plan.js";
 import { PlanReader } from "./reader.js";
@@ -82,8 +81,9 @@ export function readTree(
   const report = new PlanReport(file);
   const reader = new PlanReader({ source, regions, rows, dialect, words, outline, legend, marks, report });
   reader.read();
-  const plan = finishPlan(reader);
-  reportUnplaced(reader);
+  const idOf = numberDrafts(reader);
+  const plan = finishPlan(reader, idOf);
+  reportUnplaced(reader, idOf);
   return { plan, diagnostics: report.sorted() };
 }
 

@@ -3,21 +3,20 @@ import { withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { checkboxAt, checkboxesIn, isTicked, SYMBOL } from "./boxes.js";
 import { readDependencies } from "./dependencies.js";
 import { isLegend } from "./dialects.js";
-import type { Context } from "./drafts.js";
-import { idFinder } from "./links.js";
-import type { PlanReader } from "./reader.js";
+import type { IdOf } from "./links.js";
+import type { Context, PlanReader } from "./reader.js";
 import { ancestorsOf, holdersOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { readTaskLine } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber } from "./titles.js";
 
 /** Reports all that has no place in the plan. Tasks have their ids and states. */
-export function reportUnplaced(reader: PlanReader): void {
+export function reportUnplaced(reader: PlanReader, idOf: IdOf): void {
   reportRegions(reader.context);
   reportTitles(reader);
-  reportMarked(reader);
+  reportMarked(reader, idOf);
   reportCells(reader.context);
-  reportListed(reader);
+  reportListed(reader, idOf);
   reportRepeated(reader);
   reportBoxes(reader);
 }
@@ -69,9 +68,8 @@ function levelOf({ kind, depth, text, checkbox }: Row): number | undefined {
 const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
-function reportMarked({ phases, tasks, told, context }: PlanReader): void {
+function reportMarked({ phases, tasks, told, context }: PlanReader, idOf: IdOf): void {
   const { rows, dialect, outline, source, words, report } = context;
-  const known = new Set([...tasks.values()].map(({ id }) => id));
   const checklists = new Set([...tasks.keys()].flatMap(({ kind, parent }) => (kind === "item" ? [parent] : [])));
   const empty = new Set(phases.flatMap((phase) => (phase.tasks.length === 0 ? [phase.position.line] : [])));
   const isChecklist = (parent: Row | undefined) =>
@@ -86,7 +84,7 @@ function reportMarked({ phases, tasks, told, context }: PlanReader): void {
     const isSymbol = SYMBOL.test(text) && checkboxesIn(text)[0]?.start !== 0;
     if (rest === text && !isSymbol && !waits) continue;
     const named = outline.ids.read(rest, dialect.ids)?.id;
-    if (named !== undefined && known.has(named)) continue;
+    if (named !== undefined && idOf(named) !== undefined) continue;
     const isNamed = depth === 0 && named !== undefined && NAMED_TASK.test(rest);
     const isListed = waits || (isSymbol && isChecklist(parent));
     if (!isNamed && (!isListed || ancestorsOf(row).some((above) => tasks.has(above)))) continue;
@@ -110,8 +108,7 @@ function reportCells({ rows, source, report }: Context): void {
 }
 
 /** Reports ids in a list of subtasks that the plan has nowhere else. */
-function reportListed({ listed, tasks, context: { words, source, report } }: PlanReader): void {
-  const idOf = idFinder(tasks.values());
+function reportListed({ listed, context: { words, source, report } }: PlanReader, idOf: IdOf): void {
   for (const { row, text } of listed) {
     const missing = readDependencies(text, words, () => false).tasks.filter((id) => idOf(id) === undefined);
     if (missing.length === 0) continue;

@@ -90,21 +90,7 @@ export function namedPhaseNumber(title: string): string | undefined {
 }
 
 /** The meaning of a label. `other` is a label without a meaning for plans. */
-export type Field =
-  | "goal"
-  | "description"
-  | "time"
-  | "dependencies"
-  | "blocks"
-  | "criteria"
-  | "success"
-  | "gate"
-  | "tasks"
-  | "files"
-  | "requirements"
-  | "parallel"
-  | "status"
-  | "other";
+export type Field = (typeof FIELDS)[number][0] | (typeof WORDED)[number] | "other";
 
 /** A label and the text after it. */
 export interface Label {
@@ -134,7 +120,7 @@ export function labelOf(text: string, words: Vocabulary): Label | undefined {
   );
 }
 
-const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
+const FIELDS = [
   ["goal", /^(?:goals?|objectives?|purpose|aim)$/],
   ["description", /^(?:description|summary|details)$/],
   [
@@ -152,7 +138,7 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["blocks", /^(?:blocks|blocking|unblocks|blocker for)$/],
   ["criteria", /^(?!tasks )(?:[a-z]+ )?sub-?tasks?$/],
   ["parallel", /^(?:parallel|parallelizable|can run in parallel)$/],
-];
+] as const;
 
 /** The fields whose labels are in the table of words. */
 const WORDED = ["dependencies", "criteria", "status"] as const;
@@ -164,9 +150,12 @@ export function fieldOf(name: string, words: Vocabulary): Field {
     if (/^(?:completion criteria|(?:is )?(?:complete|done) when)$/.test(said)) return "gate";
     if (/criteria$/.test(said) && !/gate|exit/.test(said)) return "success";
   }
-  const found = FIELDS.find(([, pattern]) => pattern.test(said))?.[0];
   const joined = said.replaceAll("-", " ");
-  return found ?? WORDED.find((field) => words.isLabel(field, said) || words.isLabel(field, joined)) ?? "other";
+  return (
+    FIELDS.find(([, pattern]) => pattern.test(said))?.[0] ??
+    WORDED.find((field) => words.isLabel(field, said) || words.isLabel(field, joined)) ??
+    "other"
+  );
 }
 
 const BOLD = /^(?:\*\*|__)(?=\S)/;
