@@ -14,7 +14,6 @@ export type IsId = (word: string) => boolean;
 /** The tasks and phases in a text about dependencies. */
 export interface Named {
   readonly tasks: readonly string[];
-  /** Numbers or letters of phases. */
   readonly phases: readonly string[];
   /** The text, if it names neither in a known form. */
   readonly unread?: string | undefined;
@@ -169,9 +168,7 @@ function endOf(id: string): readonly [head: string, number: string] {
 
 /** A dependency in running text. An undefined side is the task that the text is about. */
 interface Relation {
-  /** The text that names the tasks that wait. */
   readonly later?: string | undefined;
-  /** The text that names what they wait for. */
   readonly needs?: string | undefined;
 }
 
@@ -244,7 +241,6 @@ export function relationsIn(text: string, words: Vocabulary, isId: IsId, place: 
   return { relations, unread: unsure[0] ?? (isUnread ? text : undefined) };
 }
 
-/** Returns the lists of ids in a text. */
 function idLists(text: string, words: Vocabulary, isId: IsId): IdList[] {
   const lists: IdList[] = [];
   const phases: IdList[] = [];

@@ -99,7 +99,6 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport): void {
   }
 }
 
-/** Checks whether phases are lettered, in order. */
 function isLetterAfter(key: string, before: string | undefined): boolean {
   if (!/^[a-z]$/.test(key)) return false;
   return before === undefined ? key === "a" : /^[a-z]$/.test(before) && before < key;

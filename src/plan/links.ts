@@ -48,7 +48,6 @@ export function idFinder(tasks: Iterable<{ readonly id: string }>): IdOf {
   return (word) => known.get(word) ?? known.get(word.toLowerCase());
 }
 
-/** The number before an item of a list. */
 const ORDINAL = /^\s*(\d{1,4})[.)]\s/;
 
 /** Returns the ids that each task depends on: by its labels and its text, by graphs of waves, and by lines about dependencies. */

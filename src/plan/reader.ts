@@ -35,13 +35,11 @@ import { type SaidState, stateBySign, type Vocabulary } from "./words.js";
 /** What is known of a source before its rows get their roles. */
 export interface Context {
   readonly source: SourceText;
-  /** Its code and comments. */
   readonly regions: readonly Region[];
   readonly rows: readonly Row[];
   readonly dialect: Dialect;
   readonly words: Vocabulary;
   readonly outline: Outline;
-  /** The rows that explain marks. */
   readonly legend: ReadonlySet<Row>;
   readonly marks: Marks;
   readonly report: PlanReport;
@@ -50,7 +48,6 @@ export interface Context {
 /** A task while it is read. */
 export interface TaskDraft {
   readonly row: Row;
-  /** The parts of its line. */
   readonly line: TaskLine;
   /** The level of its heading, or of its line in bold; undefined for an item. */
   readonly level: number | undefined;
@@ -70,7 +67,6 @@ export interface TaskDraft {
         readonly unclear?: StatusWord;
       }
     | undefined;
-  /** The tasks right inside it. */
   readonly inside: TaskDraft[];
   /** The texts about dependencies, as they are written. */
   readonly dependencies: string[];
@@ -532,14 +528,12 @@ export class PlanReader {
     return this.#open({ kind: "gate", owner, section, done: (items) => void phase.gate.push(...items) });
   }
 
-  /** Opens a block; the one before ends. */
   #open(start: Omit<Block, "items" | "done"> & Partial<Pick<Block, "done">>): Block {
     this.#close();
     this.#block = { done: () => {}, ...start, items: [] };
     return this.#block;
   }
 
-  /** Ends the open list and text. */
   #close(): void {
     const block = this.#block;
     this.#block = undefined;
@@ -572,7 +566,6 @@ export class PlanReader {
     return kind !== "gate" || (row.depth === 0 && mentions.get(id) === 1);
   }
 
-  /** Checks whether an item is in a task that is an item. */
   #isBelowItem(row: Row): boolean {
     const task = this.#taskAround(row);
     return task !== undefined && task.level === undefined;

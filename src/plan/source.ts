@@ -48,7 +48,6 @@ export class SourceText {
     return { line: number + 1, column: column + 1, offset: offset + column };
   }
 
-  /** Returns the position of a character by its offset. */
   at(offset: number): PlanPosition {
     let [low, high] = [0, this.lines.length - 1];
     while (low < high) {
@@ -237,7 +236,6 @@ interface Fence {
   readonly info: string;
 }
 
-/** Returns the fence that a line is. */
 function fenceOf(text: string): Fence | undefined {
   const [before = "", run] = FENCE.exec(text) ?? [];
   const info = text.slice(before.length);
@@ -259,7 +257,6 @@ export function columnsOf(text: string, from = 0): number {
   return column - from;
 }
 
-/** Returns the indentation of a line, in columns. */
 function indentOf(text: string): number {
   return columnsOf(/^[ \t]*/.exec(text)?.[0] ?? "");
 }

@@ -15,7 +15,6 @@ const INDENT = /^[ \t>]*/;
 /** The lines of a tree as a source. Its positions are those of the file. */
 export class TreeText extends SourceText {
   override readonly lines: SourceLine[] = [];
-  /** The lines of code and comments. */
   readonly regions: Region[] = [];
   /** Number of nodes without a position in the file, which are not read. */
   unread = 0;
@@ -134,7 +133,6 @@ const MARKS: ReadonlyMap<string, string> = new Map([
   ["inlineCode", "`"],
 ]);
 
-/** Returns the text of a node with its inline marks. */
 function markdownOf(node: Nodes): string {
   if (node.type === "break") return "\n";
   if (node.type === "tableRow") return `| ${node.children.map(markdownOf).join(" | ")} |`;

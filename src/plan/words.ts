@@ -92,7 +92,6 @@ const BEFORE = String.raw`before(?!\p{L})|precedes(?!\p{L})|→|[-=]>|⇒`;
 
 const NOT_BEFORE = String.raw`(?:cannot|can['’]t|not)(?:\s+\w+){0,2}\s+before(?!\p{L})`;
 
-/** Returns the words of a list in each language. */
 function languagesOf(list: string): string[][] {
   return list.split("/").map((words) => words.split(",").flatMap((word) => word.trim() || []));
 }
