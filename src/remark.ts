@@ -10,7 +10,7 @@ import { isPhasegateError, PhasegateError } from "./errors.js";
 import { type ParsePlanOptions, readTree } from "./plan/parse-plan.js";
 import { checkLength, type Plan, type PlanPosition } from "./plan/plan.js";
 import { SourceText } from "./plan/source.js";
-import { isContainer, type TreeText, textOfTree } from "./plan/tree-text.js";
+import { isContainer, TreeText } from "./plan/tree-text.js";
 
 /**
  * The role of a node in a plan:
@@ -44,7 +44,7 @@ export const remarkPlan: Plugin<[Omit<ParsePlanOptions, "file">?], Root> = funct
     const name = file.path ?? "tasks.md";
     try {
       checkLength(String(file), name);
-      const source = textOfTree(tree, new SourceText(String(file)), parsedBy(this, file));
+      const source = new TreeText(tree, new SourceText(String(file)), parsedBy(this, file));
       checkPositions(source, file);
       const text = source.lines.map((line) => line.text).join("\n");
       const { plan, diagnostics } = readTree(tree, text, source, source.regions, { ...options, file: name });

@@ -3,7 +3,7 @@ import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
-import { DIALECT_NAMES } from "../plan/drafts.js";
+import { DIALECT_NAMES } from "../plan/dialects.js";
 import { planMermaid, planOrder } from "../plan/order.js";
 import { builtInParsers } from "../plan/parse-plan.js";
 import {

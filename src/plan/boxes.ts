@@ -4,6 +4,7 @@
  * none is lost.
  */
 import { codeParts } from "../workflow/from-markdown.js";
+import { STATE_SIGN } from "./words.js";
 
 /** A checkbox in a line: columns from 0. */
 export interface FoundCheckbox {
@@ -83,8 +84,10 @@ const AT_START = new RegExp(
 const ANYWHERE = new RegExp(`${brackets(SIGN)}|(${BALLOT})\uFE0F?`, "gu");
 
 /** What stands for a checkbox to people: an emoji, brackets with something else in them, or a character by its number. */
-export const SYMBOL =
-  /^(?:[✅❌⬜☑✔✓🔲🟢🔴🟡🔄⏳🚧]|:\w{1,30}:\s|<input\b|\[(?!\^)[^[\]]{0,20}\](?![[(:])\s|\([xX ]?\)\s|&#?\w{2,10};\s)/u;
+export const SYMBOL = new RegExp(
+  String.raw`^(?:${STATE_SIGN}|🟢|:\w{1,30}:\s|<input\b|\[(?!\^)[^[\]]{0,20}\](?![[(:])\s|\([xX ]?\)\s|&#?\w{2,10};\s)`,
+  "u",
+);
 
 const BEGIN = new RegExp(BOX_BEGIN, "u");
 

@@ -41,46 +41,35 @@ const AFTER_ID =
 const SURE = /^(?:\]|[*_~]*\s*[:：]|\.\s|\s*[–—-]\s|[*_~]*$)/;
 
 /** Reads the ids at the start of texts, in the forms of a plan. */
-export class IdReader {
-  /** Prefixes of codes that are ids in this plan, such as `FE-`; `T` always is. */
-  readonly #codes: ReadonlySet<string>;
-  readonly #taskWord: RegExp;
+export type IdReader = ReturnType<typeof idReader>;
 
-  /** `codes` comes from {@link codePrefixes}. */
-  constructor(taskWord: RegExp, codes: ReadonlySet<string>) {
-    this.#taskWord = taskWord;
-    this.#codes = codes;
-  }
-
-  /** Returns the title of a task, in the first of the given forms that it has. */
-  read(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
-    for (const form of forms) {
-      const title = this.#readForm(text, form);
-      if (title !== undefined) return title;
-    }
-    return undefined;
-  }
-
-  /** Checks whether a text begins with the word for task. */
-  isNamed(text: string): boolean {
-    return this.#taskWord.test(text);
-  }
-
-  #readForm(text: string, form: TaskIds): TaskTitle | undefined {
+/** Returns a reader of ids. `codes` are the prefixes of codes that are ids in this plan, from {@link codePrefixes}. */
+export function idReader(taskWord: RegExp, codes: ReadonlySet<string>) {
+  const readForm = (text: string, form: TaskIds): TaskTitle | undefined => {
     if (form === "task") {
-      const word = this.#taskWord.exec(text)?.[0];
-      if (word === undefined) return undefined;
-      const [, id] = NAMED.exec(text.slice(word.length)) ?? [];
-      return id === undefined ? undefined : { ...titleAfter(text, word.length, id), sure: true };
+      const word = taskWord.exec(text)?.[0];
+      const id = word === undefined ? undefined : NAMED.exec(text.slice(word.length))?.[1];
+      return id === undefined ? undefined : { ...titleAfter(text, word?.length ?? 0, id), sure: true };
     }
     if (form === "number") {
       const [before = "", id] = NUMBERED.exec(text) ?? [];
       return id === undefined ? undefined : titleAfter(text, before.length - id.length, id);
     }
     const title = codeTitle(text);
-    if (title === undefined || !this.#codes.has(prefixOf(title.id))) return undefined;
-    return { ...title, id: title.id.replace("#", "") };
-  }
+    return title && codes.has(prefixOf(title.id)) ? { ...title, id: title.id.replace("#", "") } : undefined;
+  };
+  return {
+    /** Returns the title of a task, in the first of the given forms that it has. */
+    read(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
+      for (const form of forms) {
+        const title = readForm(text, form);
+        if (title !== undefined) return title;
+      }
+      return undefined;
+    },
+    /** Checks whether a text begins with the word for task. */
+    isNamed: (text: string) => taskWord.test(text),
+  };
 }
 
 function codeTitle(text: string): TaskTitle | undefined {
@@ -114,26 +103,44 @@ export function codePrefixes(
   texts: readonly string[],
   namedIn: (isId: (word: string) => boolean) => readonly string[] = () => [],
 ): ReadonlySet<string> {
-  const leading = new Set(texts.flatMap((text) => codeTitle(text)?.id ?? []).filter((id) => !/^T\d/.test(id)));
+  const titles = texts.flatMap((text) => codeTitle(text) ?? []);
+  const leading = new Set(titles.map(({ id }) => id).filter((id) => !/^T\d/.test(id)));
   const named = leading.size === 0 ? [] : namedIn((word) => leading.has(word));
   const found = new Set(["T", "TXXX", ...named.map(prefixOf)]);
   const ids = new Map<string, Set<string>>();
-  const hyphened = new Set<string>();
-  let [lines, codes] = [0, 0];
-  for (const text of texts) {
-    const title = codeTitle(text);
-    lines += 1;
-    if (title === undefined) continue;
-    if (/^[A-Z]+-\d/.test(title.id) && !NAMES.test(prefixOf(title.id))) {
-      codes += 1;
-      hyphened.add(prefixOf(title.id));
-    }
-    const prefix = prefixOf(title.id);
-    const rest = title.id.slice(prefix.length);
-    if (/^0\d/.test(rest) || (title.sure && title.id.includes("-") && !NAMES.test(prefix))) found.add(prefix);
+  const hyphened: string[] = [];
+  for (const { id, sure } of titles) {
+    const prefix = prefixOf(id);
+    const isName = NAMES.test(prefix);
+    if (/^[A-Z]+-\d/.test(id) && !isName) hyphened.push(prefix);
     const known = ids.get(prefix) ?? new Set();
-    ids.set(prefix, known.add(title.id));
-    if (known.size > 2 && !NAMES.test(prefix)) found.add(prefix);
+    ids.set(prefix, known.add(id));
+    const isCode = known.size > 2 || (sure && id.includes("-"));
+    if (/^0\d/.test(id.slice(prefix.length)) || (isCode && !isName)) found.add(prefix);
   }
-  return codes > 1 && codes * 2 >= lines ? new Set([...found, ...hyphened]) : found;
+  return hyphened.length > 1 && hyphened.length * 2 >= texts.length ? new Set([...found, ...hyphened]) : found;
+}
+
+/** Makes the ids of tasks unique. `given` are all ids of the source; generated ids differ from them. */
+export function uniqueIds(given: Iterable<string>) {
+  const own = new Set(given);
+  const used = new Set<string>();
+  const copies = new Map<string, number>();
+  const use = (id: string, isFree: boolean) => {
+    let unique = id;
+    if (!isFree) {
+      let copy = copies.get(id) ?? 2;
+      while (used.has(`${id}-${copy}`) || own.has(`${id}-${copy}`)) copy += 1;
+      copies.set(id, copy + 1);
+      unique = `${id}-${copy}`;
+    }
+    used.add(unique);
+    return unique;
+  };
+  return {
+    /** Returns the id if no earlier task has it; else the first free one of `1.1-2`, `1.1-3`, … */
+    take: (id: string) => use(id, !used.has(id)),
+    /** Returns an id for a task without one; never one that the source gives to another task. */
+    make: (id: string) => use(id, !used.has(id) && !own.has(id)),
+  };
 }

@@ -158,9 +158,6 @@ export interface SourceParser {
   tick?(text: string, plan: Plan, request: TickRequest): string;
 }
 
-/** The code of a diagnostic of a plan. */
-type PlanCode = keyof typeof PLAN_CODES;
-
 /** Limits the errors, and the warnings, that are kept: a plan can have a fault in each line. */
 const KEPT_MAX = 1000;
 
@@ -174,24 +171,13 @@ export class PlanReport {
     this.#file = file;
   }
 
-  /** Adds a warning. Columns count from 1, which is the default. */
-  warn(
-    code: PlanCode,
-    place: { readonly line: number; readonly column?: number },
-    message: string,
-    hint?: string,
-  ): void {
-    this.#add("warning", code, place, message, hint);
-  }
-
-  /** Adds an error. Columns count from 1, which is the default. */
-  error(
-    code: PlanCode,
-    place: { readonly line: number; readonly column?: number },
-    message: string,
-    hint?: string,
-  ): void {
-    this.#add("error", code, place, message, hint);
+  /** Adds a diagnostic. Columns count from 1, which is the default; the default of `hint` is that of the code. */
+  warn(code: keyof typeof HINTS, place: SourcePlace, message: string, hint: string = HINTS[code]): void {
+    const severity = code === "DEPENDENCY_CYCLE" ? "error" : "warning";
+    this.#counts[severity] += 1;
+    if (this.#counts[severity] > KEPT_MAX) return;
+    const { line, column = 1 } = place;
+    this.#diagnostics.push({ severity, code, message, hint, file: this.#file, line, column });
   }
 
   /** Returns the diagnostics in the order of the source, and last how many are left out. */
@@ -205,20 +191,32 @@ export class PlanReport {
     const code = "DIAGNOSTICS_MORE" satisfies DiagnosticCode;
     return [...sorted, { file: this.#file, severity, code, message: `${left} more are not listed`, hint }];
   }
-
-  #add(
-    severity: Diagnostic["severity"],
-    code: PlanCode,
-    { line, column = 1 }: { readonly line: number; readonly column?: number },
-    message: string,
-    hint: string | undefined,
-  ): void {
-    this.#counts[severity] += 1;
-    if (this.#counts[severity] > KEPT_MAX) return;
-    const place = { file: this.#file, line, column };
-    this.#diagnostics.push({ severity, code, message, ...(hint === undefined ? {} : { hint }), ...place });
-  }
 }
+
+type SourcePlace = { readonly line: number; readonly column?: number };
+
+/** The codes of diagnostics, with what to do about each. */
+const HINTS = {
+  CHECKBOX_UNPLACED:
+    "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or remove it.",
+  CHECKBOX_OF_PLAN: "To require it, write it below 'Validation Gate:' in the last phase.",
+  CHECKBOX_REPEATED: "The task's own state counts; remove the checkbox here.",
+  FENCE_NESTED: "Open and close the outer one with four backticks.",
+  FENCE_UNCLOSED: "Close it.",
+  PHASE_RENUMBERED: "Write whole, ascending numbers.",
+  PHASE_EMPTY: "Add its tasks, or remove the heading.",
+  PHASE_UNREAD: "If it is a phase, write it like the others.",
+  TASK_UNREAD: "Write '- [ ]' before the task, or give it an id.",
+  TASK_ID_REPEATED: "Give each task its own id.",
+  TASK_WITHOUT_ID: "Give it an id.",
+  TASK_TICKED_OPEN: "Tick them, or take the state of the task back.",
+  STATE_UNKNOWN: "Write 'Done', 'Pending' or another state alone.",
+  DEPENDENCY_UNKNOWN: "Name a task or phase of this plan, or remove the dependency.",
+  DEPENDENCY_UNREAD: "Name tasks by their ids.",
+  DEPENDENCY_SELF: "Remove the dependency.",
+  DEPENDENCY_CYCLE: "Remove one of these dependencies.",
+  REQUIREMENT_UNKNOWN: "Correct the ids, or add the requirements.",
+} as const;
 
 /** Returns the error for a source that can't be a plan. */
 export function planError(
@@ -241,25 +239,9 @@ export function checkLength(text: string, file: string): void {
   throw planError({ file, line: 1 }, `it has more than ${PLAN_MAX} characters`, "Split it into several plans.");
 }
 
-/** The codes of diagnostics, with their meaning. */
-const PLAN_CODES = {
-  CHECKBOX_UNPLACED: "a checkbox that is not a task, a criterion or an item of a gate",
-  CHECKBOX_OF_PLAN: "a checkbox that is a criterion of the whole plan",
-  CHECKBOX_REPEATED: "a checkbox that repeats a task which has its own state",
-  FENCE_NESTED: "a code sample in a code sample, which strict Markdown reads in another way",
-  FENCE_UNCLOSED: "a fence or a comment that is not closed",
-  PHASE_RENUMBERED: "a phase that gets another number than it has in the source",
-  PHASE_EMPTY: "a phase without tasks",
-  TASK_UNREAD:
-    "an item that a symbol marks in place of a checkbox, and that names a task which the plan has nowhere else",
-  PHASE_UNREAD: "a title with checkboxes below that names a phase, but is not read as one",
-  TASK_ID_REPEATED: "an id that an earlier task has",
-  TASK_WITHOUT_ID: "a task without an id among others with one",
-  TASK_TICKED_OPEN: "a task that is ticked while boxes inside it are open",
-  STATE_UNKNOWN: "a mark between brackets without a meaning",
-  DEPENDENCY_UNKNOWN: "a dependency on a task or a phase that is not in the plan",
-  DEPENDENCY_UNREAD: "a dependency that names no task",
-  DEPENDENCY_SELF: "a task that depends on itself",
-  DEPENDENCY_CYCLE: "tasks that wait for each other",
-  REQUIREMENT_UNKNOWN: "requirements that tasks cite and the document beside the plan does not have",
-} as const;
+/** Adds a value to the list of a key. */
+export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

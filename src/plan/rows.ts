@@ -1,10 +1,71 @@
-/** Reads the tree of a source as rows: one record for each heading, list item, table row and line of text, with its parent. */
+/**
+ * Parses a source into a tree, and reads the tree as rows: one record for each heading, item, table row and line of text,
+ * with its parent.
+ */
 import type { BlockContent, DefinitionContent, List, ListItem, Root, RootContent, Table } from "mdast";
-import { withoutLeadingMarks } from "../workflow/from-markdown.js";
+import { gfmTableFromMarkdown } from "mdast-util-gfm-table";
+import { gfmTaskListItemFromMarkdown } from "mdast-util-gfm-task-list-item";
+import { gfmTable } from "micromark-extension-gfm-table";
+import { gfmTaskListItem } from "micromark-extension-gfm-task-list-item";
+import { fromMarkdown, withoutLeadingMarks } from "../workflow/from-markdown.js";
 import { BOX_BEGIN, checkboxAt, checkboxesIn, type FoundCheckbox } from "./boxes.js";
-import type { SourceText, Span } from "./source.js";
+import { planError } from "./plan.js";
+import { columnsOf, type Region, type SourceText, type Span } from "./source.js";
 import { type Field, type Label, label, labelOf, type PhaseTitle, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
+
+/** Constructs inside a line: they don't matter for headings, lists and tables, and take quadratic time where they are not closed. */
+const INLINE =
+  "attention autolink htmlText labelStartImage labelStartLink labelEnd codeText characterReference characterEscape hardBreakEscape";
+
+/**
+ * Constructs that plans don't need. Indented code: a list that is indented too far is still a list. HTML: a list between
+ * `<details>` and `</details>` is still a list. Underlined headings are read with the rows: below a label, `---` is a rule.
+ */
+const NOT_IN_PLANS = "codeIndented definition htmlFlow setextUnderline";
+
+/** Maximum length of the Markdown, in characters: the parser takes up to 0.03 ms for each of them. */
+const MARKDOWN_MAX = 1024 * 1024;
+
+/** Maximum nesting depth of lists and quotes: the parser looks at each level in each line, also in an empty one. */
+const DEPTH_MAX = 25;
+
+/** A marker of a list or quote, after its indentation. */
+const NESTED = /([ \t]*)(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))/y;
+
+/** Parses a source, with blank lines in place of its regions. Throws `PLAN_PARSE` if it is too long or nested too deep. */
+export function parseTree(source: SourceText, regions: readonly Region[], file: string): Root {
+  const lines = source.lines.map(({ text }) => text);
+  for (const { start, end } of regions) lines.fill("", start, end);
+  const markdown = lines.join("\n");
+  checkSize(markdown, lines, file);
+  return fromMarkdown(markdown, {
+    disabled: `${INLINE} ${NOT_IN_PLANS}`.split(" "),
+    syntax: [gfmTable(), gfmTaskListItem()],
+    tree: [gfmTableFromMarkdown(), gfmTaskListItemFromMarkdown()],
+  });
+}
+
+function checkSize(markdown: string, lines: readonly string[], file: string): void {
+  if (markdown.length > MARKDOWN_MAX) {
+    const message = `it has more than ${MARKDOWN_MAX} characters of Markdown`;
+    throw planError({ file, line: 1 }, message, "Remove what is not part of the plan, or split it into several plans.");
+  }
+  const nested = lines.findIndex((line) => depthOf(line) > DEPTH_MAX);
+  if (nested === -1) return;
+  const message = `lists and quotes are nested more than ${DEPTH_MAX} levels deep`;
+  throw planError({ file, line: nested + 1 }, message, "Nest them less, or put a drawing into a fence.");
+}
+
+/** Returns the deepest level that a line can begin: one for each of its markers, and for every two columns before one. */
+function depthOf(line: string): number {
+  let depth = 0;
+  NESTED.lastIndex = 0;
+  for (let found = NESTED.exec(line); found !== null; found = NESTED.exec(line)) {
+    depth += 1 + Math.floor(columnsOf(found[1] ?? "") / 2);
+  }
+  return depth;
+}
 
 /** One line of a plan that may have a meaning. */
 export interface Row {
@@ -178,8 +239,9 @@ class RowReader {
     const marked = indent + markerLength(text.slice(indent));
     const checkbox = withState(checkboxAt(text, marked, true), checked);
     const row = { kind: "item", depth, parent: parent ?? this.#heading, line } as const;
-    if (checkbox === undefined) return this.#add({ ...row, column: indent, text: text.slice(indent).trim() });
-    return this.#add({ ...row, column: marked, text: afterBox(text, marked, checkbox), checkbox });
+    return checkbox === undefined
+      ? this.#add({ ...row, column: indent, text: text.slice(indent).trim() })
+      : this.#add({ ...row, column: marked, text: afterBox(text, marked, checkbox), checkbox });
   }
 
   /** Adds a line of text. In strict Markdown, a number other than 1 and a marker without a space begin no item; with a checkbox they do here. */
@@ -187,25 +249,20 @@ class RowReader {
     const indent = INDENT.exec(text)?.[0].length ?? 0;
     const marker = markerLength(text.slice(indent));
     const checkbox = checkboxAt(text, indent + marker, marker > 0);
-    const place = { parent: parent ?? this.#heading, line };
     if (checkbox === undefined) {
-      this.#add({ ...place, kind: "text", depth, column: indent, text: text.slice(indent).trim() });
-    } else {
-      const column = indent + marker;
-      // Without a marker, one that is not indented is no part of the item above.
-      const beside = marker > 0 || indent === 0 ? this.#itemsBeside(indent, parent) : parent;
-      const at = beside === parent ? depth + 1 : beside?.kind === "item" ? beside.depth + 1 : 0;
-      const row = { kind: "item", depth: at, parent: beside ?? this.#heading, line, column, checkbox } as const;
-      this.#add({ ...row, text: afterBox(text, column, checkbox) });
+      const words = text.slice(indent).trim();
+      this.#add({ kind: "text", depth, parent: parent ?? this.#heading, line, column: indent, text: words });
+      return;
     }
-  }
-
-  /** Returns what a line with a marker is below: no item that is indented as much as it, which stands beside it. */
-  #itemsBeside(indent: number, parent: Row | undefined): Row | undefined {
-    const isBeside = ({ line }: Row) => (INDENT.exec(this.#source.text(line))?.[0].length ?? 0) >= indent;
+    // An item that is indented as much stands beside it. Without a marker, a line that is not indented is no part of one.
+    const indentOf = (row: Row) => INDENT.exec(this.#source.text(row.line))?.[0].length ?? 0;
     let above = parent;
-    while (above?.kind === "item" && isBeside(above)) above = above.parent;
-    return above;
+    const isMarked = marker > 0 || indent === 0;
+    while (isMarked && above?.kind === "item" && indentOf(above) >= indent) above = above.parent;
+    const at = above === parent ? depth + 1 : above?.kind === "item" ? above.depth + 1 : 0;
+    const column = indent + marker;
+    const row = { kind: "item", depth: at, parent: above ?? this.#heading, line, column, checkbox } as const;
+    this.#add({ ...row, text: afterBox(text, column, checkbox) });
   }
 
   #addTable({ children }: Table, depth: number, item: Row | undefined): void {
@@ -213,28 +270,28 @@ class RowReader {
     for (const row of children) {
       const [line] = this.#source.span(row) ?? [];
       if (line === undefined) continue;
-      this.#addCells(line, depth, item, header);
-      header ??= cellsOf(this.#source.text(line).trim());
+      const cells = cellsOf(this.#source.text(line).trim());
+      this.#addCells(line, depth, item, cells, header);
+      header ??= cells;
     }
   }
 
   /** Adds a row of a table. With one checkbox, which is a cell, it is an item, unless it is the header: the other cells are its text. */
-  #addCells(line: number, depth: number, item: Row | undefined, header: readonly string[] | undefined): void {
+  #addCells(line: number, depth: number, item: Row | undefined, cells: string[], header: string[] | undefined): void {
     const text = this.#source.text(line);
     const column = /^[ \t>|]*/.exec(text)?.[0].length ?? 0;
     const place = { parent: item ?? this.#heading, line, column } as const;
     const [box, second] = checkboxesIn(text);
-    const isCell = header !== undefined && box !== undefined && second === undefined && beginsCell(text, box);
-    const labels = cellsOf(text.trim()).map((cell, index) =>
+    const labels = cells.map((cell, index) =>
       label(header?.[index] ?? "", cell.slice(checkboxAt(cell, 0)?.end ?? 0), this.#words),
     );
     const filled = labels.filter((one) => /[\p{L}\p{N}]/u.test(one.text));
     const isName = ({ field }: Label) => !OF_COLUMNS.has(field);
     const [first, ...others] = filled.filter(isName).map((one) => one.text);
-    if (isCell && first !== undefined) {
+    if (header && box && second === undefined && beginsCell(text, box) && first !== undefined) {
       const name = [`${first} ${others[0] ?? ""}`.trim(), ...others.slice(1)].join(" · ");
-      const cells = filled.filter((one) => !isName(one));
-      this.#add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box, cells });
+      const values = filled.filter((one) => !isName(one));
+      this.#add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box, cells: values });
     } else {
       this.#add({ ...place, kind: "cells", depth, text: text.slice(text.search(/[|\S]/)).trim() });
     }
@@ -242,11 +299,8 @@ class RowReader {
 
   /** Adds a heading. In a list it is a line like others. Its checkbox may be at its end. */
   #addHeading(line: number, level: number, depth: number, item: Row | undefined): void {
-    const text = this.#source
-      .text(line)
-      .trimEnd()
-      .replace(/[ \t]#+$/, "")
-      .trimEnd();
+    const written = this.#source.text(line).trimEnd();
+    const text = written.replace(/[ \t]#+$/, "").trimEnd();
     const column = HEADING.exec(text)?.[0].length ?? 0;
     const first = checkboxAt(text, column);
     const boxes = checkboxesIn(text);
@@ -254,22 +308,13 @@ class RowReader {
     const last = first ?? behindId ?? boxes.findLast(({ end }) => end === text.length);
     const before = first === undefined ? text.slice(column, last?.start) : "";
     const title = before + (last === undefined ? "" : text.slice(last.end));
-    const box = last === undefined ? {} : { checkbox: last };
+    const row = { line, column, text: title.trim(), ...(last && { checkbox: last }) };
     if (depth !== -1) {
-      this.#add({ kind: "text", depth, parent: item ?? this.#heading, line, column, text: title.trim(), ...box });
-      return;
+      this.#add({ ...row, kind: "text", depth, parent: item ?? this.#heading });
+    } else {
+      while ((this.#heading?.depth ?? 0) >= level) this.#headings.pop();
+      this.#headings.push(this.#add({ ...row, kind: "heading", depth: level, parent: this.#heading }));
     }
-    while ((this.#heading?.depth ?? 0) >= level) this.#headings.pop();
-    const row = {
-      kind: "heading",
-      depth: level,
-      parent: this.#heading,
-      line,
-      column,
-      text: title.trim(),
-      ...box,
-    } as const;
-    this.#headings.push(this.#add(row));
   }
 
   /**
@@ -280,7 +325,10 @@ class RowReader {
     const next = this.#source.text(first + 1);
     if (!RULE.test(next)) return false;
     if (next.includes("=")) return last === first + 1;
-    return last === first && (TITLE.test(this.#source.text(first)) || (!this.#isMarked && this.#isTitle(first)));
+    const text = this.#source.text(first).trimEnd();
+    if (last !== first || TITLE.test(text)) return last === first;
+    const isTitle = BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text, this.#words) === undefined;
+    return !this.#isMarked && this.#source.text(first - 1).trim() === "" && isTitle;
   }
 
   /** Checks for a label in bold that is not indented: alone in its line, or that of a gate. */
@@ -288,12 +336,6 @@ class RowReader {
     if (LAZY_LABEL.test(text)) return true;
     const label = /^(?:\*\*|\p{L})/u.test(text) ? labelOf(text, this.#words) : undefined;
     return label?.field === "gate" || (label?.field === "criteria" && label.text === "");
-  }
-
-  #isTitle(line: number): boolean {
-    const text = this.#source.text(line).trimEnd();
-    if (this.#source.text(line - 1).trim() !== "") return false;
-    return BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text, this.#words) === undefined;
   }
 }
 

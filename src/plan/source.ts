@@ -48,7 +48,6 @@ export class SourceText {
     return { line: number + 1, column: column + 1, offset: offset + column };
   }
 
-  /** Returns the position of a character by its offset. */
   at(offset: number): PlanPosition {
     let [low, high] = [0, this.lines.length - 1];
     while (low < high) {
@@ -61,45 +60,34 @@ export class SourceText {
 }
 
 function linesOf(source: string): SourceLine[] {
-  const lines: SourceLine[] = [];
-  const start = source.startsWith("\uFEFF") ? 1 : 0;
-  const ends = /\r\n|\n|\r/g;
-  ends.lastIndex = start;
-  let offset = start;
-  for (let end = ends.exec(source); end !== null; end = ends.exec(source)) {
-    lines.push({ text: source.slice(offset, end.index), offset });
-    offset = end.index + end[0].length;
-  }
-  lines.push({ text: source.slice(offset), offset });
-  return lines;
+  let offset = source.startsWith("\uFEFF") ? 1 : 0;
+  return source
+    .slice(offset)
+    .split(/(\r\n|\n|\r)/)
+    .flatMap((text, index) => {
+      offset += text.length;
+      return index % 2 === 0 ? [{ text, offset: offset - text.length }] : [];
+    });
 }
-
-/** Lines that are not read as Markdown. */
-type RegionKind = "code" | "comment";
 
 /** Lines of code or of a comment, from `start` to before `end`, counted from 0. */
 export interface Region {
-  readonly kind: RegionKind;
+  readonly kind: "code" | "comment";
   readonly start: number;
   readonly end: number;
   /** The line where strict CommonMark would end it; only for a sample in a sample. */
-  readonly strictEnd?: number;
+  readonly strictEnd?: number | undefined;
   /** True if it is never closed, so that it ends with the source. */
   readonly unclosed: boolean;
 }
 
-/** Budget for lines that are searched for the ends of nested samples, for each line of the source. */
-const LOOK_AHEAD = 20;
-
 /** Finds all code and all comments, in order. */
 export function findRegions(source: SourceText): Region[] {
+  const reader = new RegionReader(source);
   const regions: Region[] = [];
-  const containers = new Containers();
-  const before = { lines: 2000 + source.lines.length * LOOK_AHEAD };
   for (let line = 0; line < source.lines.length; line += 1) {
-    const text = source.text(line);
-    const region = regionAt(source, line, containers, before);
-    containers.follow(text);
+    const region = reader.regionAt(line);
+    reader.follow(source.text(line));
     if (region === undefined) continue;
     regions.push(region);
     line = region.end - 1;
@@ -118,19 +106,39 @@ interface Container {
 const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}[^`]*$|~{3}|<)/;
 const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
 const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
-
 const LATER = /^[ \t]*(?!1[.)])\d/;
-
 const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
-
 const QUOTED = /^[ \t]*>/;
 
+const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
+const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
+
+/** Lines that end code in a list item that is indented less than the item. */
+const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
+
+/** The languages of fences that may contain headings. */
+const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
+/** A heading of the plan: code that contains one was probably never closed. */
+const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
+
+/** Budget for lines that are searched for the ends of nested samples, for each line of the source. */
+const LOOK_AHEAD = 20;
+
 /** Follows the lines of a source, and tracks the open list items. */
-class Containers {
+class RegionReader {
+  readonly #source: SourceText;
   /** The columns where the text of the open items begins. */
   #open: number[] = [];
   /** True if the line before is part of a paragraph that the next line may continue. */
   #text = false;
+  /** The number of lines that may still be searched without a result. */
+  #budget: number;
+
+  constructor(source: SourceText) {
+    this.#source = source;
+    this.#budget = 2000 + source.lines.length * LOOK_AHEAD;
+  }
 
   /** Reads the next line outside of code. */
   follow(text: string): void {
@@ -151,18 +159,93 @@ class Containers {
     }
   }
 
+  /** Returns the region that begins at a line, if one does. */
+  regionAt(line: number): Region | undefined {
+    const text = this.#source.text(line);
+    const fence = fenceOf(text);
+    if (fence !== undefined) return this.#fenced(line, fence, this.#around(text));
+    if (COMMENT.test(text)) return this.#until("-->", "comment", line);
+    const raw = RAW.exec(text)?.[1];
+    if (raw === undefined) return undefined;
+    const container = this.#around(text);
+    return indentOf(text) > container.column + 3
+      ? undefined
+      : this.#until(`</${raw.toLowerCase()}>`, "code", line, container);
+  }
+
   /** Returns the container of a line that begins code. */
-  around(text: string): Container {
+  #around(text: string): Container {
     this.#close(text);
-    const column = this.#open.at(-1) ?? 0;
-    const marked = MARKER.exec(text)?.[0].length ?? 0;
-    return { column: marked > 0 ? columnsOf(text.slice(0, marked)) : column, quoted: QUOTED.test(text) };
+    const marked = MARKER.exec(text)?.[0] ?? "";
+    return { column: marked === "" ? (this.#open.at(-1) ?? 0) : columnsOf(marked), quoted: QUOTED.test(text) };
   }
 
   #close(text: string): void {
     const indent = indentOf(text);
     while ((this.#open.at(-1) ?? 0) > indent) this.#open.pop();
   }
+
+  /**
+   * Returns the region of a fence. It ends with the closing fence, or with the list item or quote around it. Lines that are
+   * indented less than their item are still code if the closing fence comes before a line that can't be code.
+   */
+  #fenced(start: number, opening: Fence, container: Container): Region {
+    const source = this.#source;
+    let depth = 1;
+    let strictEnd: number | undefined;
+    let left = false;
+    let suspicious = false;
+    for (let line = start + 1; line < source.lines.length; line += 1) {
+      const text = source.text(line);
+      if (!left && leaves(text, container)) {
+        if (strictEnd !== undefined) break;
+        left = true;
+        strictEnd = line;
+      }
+      if (left && ENDS_CODE.test(text)) break;
+      const fence = fenceOf(text);
+      if (fence?.run.startsWith(opening.run)) {
+        depth += fence.info === "" ? -1 : 1;
+        if (fence.info === "") strictEnd ??= line + 1;
+        const isNested = strictEnd !== line + 1;
+        if (depth === 0)
+          return { kind: "code", start, end: line + 1, unclosed: false, strictEnd: isNested ? strictEnd : undefined };
+      }
+      suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
+      if (strictEnd === undefined) continue;
+      this.#budget -= 1;
+      if (suspicious || this.#budget < 0) break;
+    }
+    return { kind: "code", start, end: strictEnd ?? source.lines.length, unclosed: strictEnd === undefined };
+  }
+
+  /** Returns the region up to the line with its end, or to the end of the item or quote around it. */
+  #until(close: string, kind: Region["kind"], start: number, container?: Container): Region {
+    for (let line = start; line < this.#source.lines.length; line += 1) {
+      const text = this.#source.text(line);
+      if (container !== undefined && leaves(text, container)) return { kind, start, end: line, unclosed: false };
+      if (text.toLowerCase().includes(close)) return { kind, start, end: line + 1, unclosed: false };
+    }
+    return { kind, start, end: this.#source.lines.length, unclosed: true };
+  }
+}
+
+/** A line that begins or ends code. */
+interface Fence {
+  readonly run: string;
+  readonly info: string;
+}
+
+function fenceOf(text: string): Fence | undefined {
+  const [before = "", run] = FENCE.exec(text) ?? [];
+  const info = text.slice(before.length);
+  return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
+}
+
+/** Checks whether a line is outside a container, which ends there. */
+function leaves(text: string, { column, quoted }: Container): boolean {
+  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
+  return text.trim() !== "" && indentOf(text) < column;
 }
 
 const TAB = 4;
@@ -174,111 +257,6 @@ export function columnsOf(text: string, from = 0): number {
   return column - from;
 }
 
-/** Returns the indentation of a line, in columns. */
 function indentOf(text: string): number {
   return columnsOf(/^[ \t]*/.exec(text)?.[0] ?? "");
-}
-
-/** The remaining budget of lines that may be searched without a result. */
-interface Before {
-  lines: number;
-}
-
-const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
-const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
-
-function regionAt(source: SourceText, line: number, containers: Containers, before: Before): Region | undefined {
-  const text = source.text(line);
-  const fence = fenceOf(text);
-  if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
-  if (COMMENT.test(text)) return comment(source, line);
-  const raw = RAW.exec(text)?.[1];
-  if (raw === undefined) return undefined;
-  const container = containers.around(text);
-  if (indentOf(text) > container.column + 3) return undefined;
-  return tagged(source, line, `</${raw.toLowerCase()}>`, container);
-}
-
-/** A line that begins or ends code. */
-interface Fence {
-  readonly run: string;
-  readonly info: string;
-}
-
-const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
-
-/** Returns the fence that a line is. */
-function fenceOf(text: string): Fence | undefined {
-  const [before = "", run] = FENCE.exec(text) ?? [];
-  const info = text.slice(before.length);
-  return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
-}
-
-/** Lines that end code in a list item that is indented less than the item. */
-const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
-
-/** The languages of fences that may contain headings. */
-const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
-/** A heading of the plan: code that contains one was probably never closed. */
-const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
-
-/**
- * Returns the region of a fence. It ends with the closing fence, or with the list item or quote around it. Lines that are
- * indented less than their item are still code if the closing fence comes before a line that can't be code.
- */
-function fenced(source: SourceText, start: number, opening: Fence, container: Container, before: Before): Region {
-  let depth = 1;
-  let strictEnd: number | undefined;
-  let left = false;
-  let suspicious = false;
-  const last = source.lines.length;
-  for (let line = start + 1; line < last; line += 1) {
-    const text = source.text(line);
-    if (!left && leaves(text, container)) {
-      if (strictEnd !== undefined) break;
-      left = true;
-      strictEnd = line;
-    }
-    if (left && ENDS_CODE.test(text)) break;
-    const fence = fenceOf(text);
-    if (fence?.run.startsWith(opening.run)) {
-      depth += fence.info === "" ? -1 : 1;
-      if (fence.info === "") strictEnd ??= line + 1;
-      if (depth === 0) return closed(start, line + 1, strictEnd);
-    }
-    suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
-    if (strictEnd === undefined) continue;
-    before.lines -= 1;
-    if (suspicious || before.lines < 0) break;
-  }
-  if (strictEnd !== undefined) return closed(start, strictEnd, strictEnd);
-  return { kind: "code", start, end: last, unclosed: true };
-}
-
-/** Checks whether a line is outside a container, which ends there. */
-function leaves(text: string, { column, quoted }: Container): boolean {
-  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
-  return text.trim() !== "" && indentOf(text) < column;
-}
-
-function closed(start: number, end: number, strictEnd: number | undefined): Region {
-  const nested = strictEnd !== undefined && strictEnd !== end;
-  return { kind: "code", start, end, unclosed: false, ...(nested ? { strictEnd } : {}) };
-}
-
-function comment(source: SourceText, start: number): Region {
-  for (let line = start; line < source.lines.length; line += 1) {
-    if (source.text(line).includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
-  }
-  return { kind: "comment", start, end: source.lines.length, unclosed: true };
-}
-
-/** Returns the region of `<pre>` and similar tags: up to the closing tag, or the end of the item or quote around it. */
-function tagged(source: SourceText, start: number, close: string, container: Container): Region {
-  for (let line = start; line < source.lines.length; line += 1) {
-    const text = source.text(line);
-    if (leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
-    if (text.toLowerCase().includes(close)) return { kind: "code", start, end: line + 1, unclosed: false };
-  }
-  return { kind: "code", start, end: source.lines.length, unclosed: true };
 }

@@ -3,20 +3,7 @@ import type { IdReader, TaskIds } from "./ids.js";
 import type { Vocabulary } from "./words.js";
 
 /** The parts of a task's line. */
-export interface TaskLine {
-  readonly id: string | undefined;
-  readonly name: string;
-  readonly optional: boolean;
-  readonly parallel: boolean;
-  /** True if it is struck out: `~~T002 Name~~`. */
-  readonly struck: boolean;
-  readonly story: string | undefined;
-  readonly time: string | undefined;
-  /** The text in parentheses, `(2h, depends on T012, T013)`. */
-  readonly dependencies: string | undefined;
-  readonly requirements: readonly string[];
-  readonly files: readonly string[];
-}
+export type TaskLine = ReturnType<typeof readTaskLine>;
 
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
@@ -30,7 +17,7 @@ export function readTaskLine(
   ids: IdReader,
   words: Vocabulary,
   given?: string,
-): TaskLine {
+) {
   // Formatters escape the star of an optional task, and the brackets of marks.
   const written = text.replace(/\\([[\]])/g, "$1").replace(/^\\(?=\*)/, "");
   const optional = /^\*(?=\s|\d|$)/.test(written);
@@ -54,9 +41,11 @@ export function readTaskLine(
     name: /^(?:\(optional\))?$/i.test(name) ? (title === undefined ? body : `Task ${title.id}`) : name,
     optional: optional || /\boptional\b/i.test(/\(([^()]*)\)/.exec(clean)?.[1] ?? ""),
     parallel: marks.includes("P"),
+    /** True if it is struck out: `~~T002 Name~~`. */
     struck,
     story: marks.find((mark) => mark.startsWith("US")),
     time,
+    /** The text in parentheses, `(2h, depends on T012, T013)`. */
     dependencies,
     requirements:
       criteria === undefined ? [] : readReferences(criteria.replace(/:|\bACs?\b/gi, "").trim()).map(criterionId),

@@ -5,13 +5,13 @@
 import * as z from "zod/mini";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { ENGLISH, innermostIssue } from "../workflow/zod-issues.js";
-import { UniqueIds } from "./drafts.js";
+import { named } from "./dependencies.js";
 import { reportSecondId } from "./finish.js";
-import { type LinkedTask, linkTasks } from "./order.js";
+import { uniqueIds } from "./ids.js";
+import { type LinkedTask, linkTasks } from "./links.js";
 import {
   checkLength,
   type PlanPhase,
-  type PlanPosition,
   PlanReport,
   type PlanTask,
   planError,
@@ -60,15 +60,6 @@ interface Found extends LinkedTask {
   readonly place: JsonPlace;
 }
 
-/** A tag of the file, which is a phase. */
-interface Tag {
-  /** Its number, from 1. */
-  readonly key: string;
-  readonly name: string;
-  readonly tasks: readonly Found[];
-  readonly position: PlanPosition;
-}
-
 const idSchema = z.pipe(z.union([z.string(), z.number()]), z.transform(String));
 const textSchema = z.nullish(z.string());
 
@@ -91,7 +82,7 @@ const tagSchema = z.object({ tasks: z.array(taskSchema) });
  * Reads the tasks of each tag, and of a list beside them, in the order of the file. Throws `PLAN_PARSE` if the file isn't
  * JSON, is too large or has no tasks.
  */
-function readTags(text: string, file: string): Tag[] {
+function readTags(text: string, file: string) {
   checkLength(text, file);
   const source = new SourceText(text);
   const { root, value } = readJson(text, file, source);
@@ -111,7 +102,7 @@ function readTags(text: string, file: string): Tag[] {
     const tasks = foundTasks(parsed.data.tasks, place.entries.get("tasks") ?? place, { prefix, source });
     return { key: `${index + 1}`, name, tasks, position: source.at(offset) };
   });
-  const ids = new UniqueIds(read.flatMap(({ tasks }) => tasks.map(({ given }) => given)));
+  const ids = uniqueIds(read.flatMap(({ tasks }) => tasks.map(({ given }) => given)));
   return read.map((tag) => ({ ...tag, tasks: tag.tasks.map((task) => ({ ...task, id: ids.take(task.given) })) }));
 }
 
@@ -121,12 +112,9 @@ function readJson(text: string, file: string, source: SourceText) {
     return { root: scanJson(bare).root, value: JSON.parse(bare) };
   } catch (error) {
     if (!(error instanceof JsonFailure)) throw error;
-    throw planError({ file, ...lineOf(source.at(error.offset)) }, error.message, error.hint);
+    const { line, column } = source.at(error.offset);
+    throw planError({ file, line, column }, error.message, error.hint);
   }
-}
-
-function lineOf({ line, column }: PlanPosition) {
-  return { line, column };
 }
 
 function own(value: unknown, key: string | number): unknown {
@@ -142,7 +130,8 @@ function badTask(error: z.core.$ZodError, tag: JsonPlace, source: SourceText, fi
   const keys = issue?.path ?? [];
   const place = keys.reduce<JsonPlace>((at, key) => (typeof key === "symbol" ? at : (at.entries.get(key) ?? at)), tag);
   const message = `${keys.map(String).join(".")}: ${issue?.message ?? "not a task"}`;
-  return planError({ file, ...lineOf(source.at(place.offset)) }, message, 'A task has "id", "title" and "status".');
+  const { line, column } = source.at(place.offset);
+  return planError({ file, line, column }, message, 'A task has "id", "title" and "status".');
 }
 
 /**
@@ -158,7 +147,8 @@ function foundTasks(
   const { prefix, source } = tag;
   const read = tasks.map((task, index) => {
     const place = list.entries.get(index) ?? list;
-    const written = asWritten(task.id, place.entries.get("id"));
+    // The number `1.10` is not 1.1.
+    const written = place.entries.get("id")?.number ?? task.id;
     const id = parent === undefined || written.startsWith(`${parent}.`) ? written : `${parent}.${written}`;
     return { task, place, written, id };
   });
@@ -166,28 +156,20 @@ function foundTasks(
   return read.flatMap(({ task, place, id }) => {
     const names = place.entries.get("dependencies");
     const needed = (task.dependencies ?? []).map((said, index) => {
-      const name = asWritten(said, names?.entries.get(index));
+      const name = names?.entries.get(index)?.number ?? said;
       return `${prefix}${siblings.get(name) ?? name}`;
     });
     const given = `${prefix}${id}`;
-    const named = () => [{ tasks: needed, phases: [] }];
     return [
-      { id: given, given, task, named, place, position: source.at(place.offset) },
+      { id: given, given, task, named: () => [named({ tasks: needed })], place, position: source.at(place.offset) },
       ...foundTasks(task.subtasks ?? [], place.entries.get("subtasks") ?? place, tag, id),
     ];
   });
 }
 
-/** Returns an id as it is written: the number `1.10` is not 1.1. */
-function asWritten(id: string, place: JsonPlace | undefined): string {
-  return place?.number ?? id;
-}
-
 function planTask({ id, task, position }: Found, dependencies: readonly string[]): PlanTask {
   const { description, details, testStrategy, status } = task;
-  const text = [description, details, testStrategy].filter(
-    (part) => part !== undefined && part !== null && part !== "",
-  );
+  const text = [description, details, testStrategy].flatMap((part) => part || []);
   return {
     id,
     name: task.title,
@@ -233,10 +215,6 @@ function statusEdit(text: string, { entries }: JsonPlace, done: boolean): Edit |
   const [key, before = "", value = ""] = STATUS.exec(text.slice(offset, offset + STATUS_MAX)) ?? [];
   if (key === undefined) return undefined;
   const status: unknown = JSON.parse(value);
-  if ((typeof status === "string" && isDone(status)) === done) return undefined;
+  if ((typeof status === "string" && stateOf(status) === "done") === done) return undefined;
   return { offset: offset + before.length, length: value.length, text: done ? '"done"' : '"pending"' };
-}
-
-function isDone(status: string): boolean {
-  return stateOf(status) === "done";
 }

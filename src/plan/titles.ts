@@ -40,19 +40,17 @@ const PART_OF_PHASE =
   /^(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
-export function loosePhaseTitle(title: string): (PhaseTitle & { readonly key: string }) | undefined {
-  const [, key, name = ""] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
-  return key === undefined || isPart(name.trim()) ? undefined : { key, name: name.trim() };
-}
-
-function isPart(name: string): boolean {
-  return PART_OF_PHASE.test(name) || PART_OF_PHASE.test(name.slice(name.lastIndexOf(" ") + 1));
+export function loosePhaseTitle(title: string) {
+  const [, key, said = ""] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
+  const name = said.trim();
+  const isPart = PART_OF_PHASE.test(name) || PART_OF_PHASE.test(name.slice(name.lastIndexOf(" ") + 1));
+  return key === undefined || isPart ? undefined : { key, name };
 }
 
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)(?:[.)]\s+|、\s*)(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
-export function numberedTitle(title: string): (PhaseTitle & { readonly key: string }) | undefined {
+export function numberedTitle(title: string) {
   const [, key, name = ""] = NUMBERED.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
   return key === undefined ? undefined : { key, name: name.trim() };
 }
@@ -61,7 +59,7 @@ export function numberedTitle(title: string): (PhaseTitle & { readonly key: stri
 const WORD_AND_NUMBER = /^[^\p{L}\p{N}]*(\p{L}{2,20})\s+(\d+(?:\.\d+)?)\s*(?:[:：.–—-]|$)/u;
 
 /** Returns the word and the number of a title such as `Wave 2: Name`. */
-export function wordAndNumber(title: string): { readonly word: string; readonly key: string } | undefined {
+export function wordAndNumber(title: string) {
   const [, word, key] = WORD_AND_NUMBER.exec(title.replace(/\*\*|__/g, "")) ?? [];
   return word === undefined || key === undefined ? undefined : { word: word.toLowerCase(), key };
 }
@@ -90,21 +88,7 @@ export function namedPhaseNumber(title: string): string | undefined {
 }
 
 /** The meaning of a label. `other` is a label without a meaning for plans. */
-export type Field =
-  | "goal"
-  | "description"
-  | "time"
-  | "dependencies"
-  | "blocks"
-  | "criteria"
-  | "success"
-  | "gate"
-  | "tasks"
-  | "files"
-  | "requirements"
-  | "parallel"
-  | "status"
-  | "other";
+export type Field = (typeof FIELDS)[number][0] | (typeof WORDED)[number] | "other";
 
 /** A label and the text after it. */
 export interface Label {
@@ -134,7 +118,7 @@ export function labelOf(text: string, words: Vocabulary): Label | undefined {
   );
 }
 
-const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
+const FIELDS = [
   ["goal", /^(?:goals?|objectives?|purpose|aim)$/],
   ["description", /^(?:description|summary|details)$/],
   [
@@ -152,7 +136,7 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["blocks", /^(?:blocks|blocking|unblocks|blocker for)$/],
   ["criteria", /^(?!tasks )(?:[a-z]+ )?sub-?tasks?$/],
   ["parallel", /^(?:parallel|parallelizable|can run in parallel)$/],
-];
+] as const;
 
 /** The fields whose labels are in the table of words. */
 const WORDED = ["dependencies", "criteria", "status"] as const;
@@ -164,9 +148,12 @@ export function fieldOf(name: string, words: Vocabulary): Field {
     if (/^(?:completion criteria|(?:is )?(?:complete|done) when)$/.test(said)) return "gate";
     if (/criteria$/.test(said) && !/gate|exit/.test(said)) return "success";
   }
-  const found = FIELDS.find(([, pattern]) => pattern.test(said))?.[0];
   const joined = said.replaceAll("-", " ");
-  return found ?? WORDED.find((field) => words.isLabel(field, said) || words.isLabel(field, joined)) ?? "other";
+  return (
+    FIELDS.find(([, pattern]) => pattern.test(said))?.[0] ??
+    WORDED.find((field) => words.isLabel(field, said) || words.isLabel(field, joined)) ??
+    "other"
+  );
 }
 
 const BOLD = /^(?:\*\*|__)(?=\S)/;

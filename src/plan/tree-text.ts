@@ -6,78 +6,65 @@ import type { Blockquote, Heading, List, ListItem, Nodes, Paragraph, Root, Table
 import { checkboxAt } from "./boxes.js";
 import { type Region, type SourceLine, SourceText, type Span } from "./source.js";
 
-/** Returns the lines of a tree. `parsed` is the tree before all transforms; without it, all text is that of the nodes. */
-export function textOfTree(tree: Root, file: SourceText, parsed: Root | undefined): TreeText {
-  const lines = new TreeLines(file, parsed === undefined ? new Map() : writtenIn(parsed));
-  lines.add(tree);
-  return new TreeText(lines);
-}
-
-/** The lines of a tree as a source. Its positions are those of the file. */
-export class TreeText extends SourceText {
-  /** The lines of code and comments. */
-  readonly regions: readonly Region[];
-  /** Number of nodes without a position in the file, which are not read. */
-  readonly unread: number;
-  readonly #spans: ReadonlyMap<Nodes, Span>;
-
-  constructor({ lines, regions, unread, spans }: TreeLines) {
-    super(lines);
-    this.regions = regions;
-    this.unread = unread;
-    this.#spans = spans;
-  }
-
-  override span(node: Nodes): Span | undefined {
-    return this.#spans.get(node);
-  }
-}
-
 type TextBlock = Paragraph | Heading | TableRow;
 
 /** Lines between blocks that belong to none: blank ones, and those between the rows of a table. */
 const BETWEEN = /^[\s>|:-]*$/;
 const INDENT = /^[ \t>]*/;
 
-class TreeLines {
-  readonly lines: SourceLine[] = [];
+/** The lines of a tree as a source. Its positions are those of the file. */
+export class TreeText extends SourceText {
+  override readonly lines: SourceLine[] = [];
   readonly regions: Region[] = [];
-  readonly spans = new Map<Nodes, Span>();
+  /** Number of nodes without a position in the file, which are not read. */
   unread = 0;
   readonly #file: SourceText;
+  readonly #spans = new Map<Nodes, Span>();
   /** The text of each block before all transforms, by its place. */
-  readonly #written: ReadonlyMap<string, string>;
+  readonly #written = new Map<string, string>();
   /** The line of the file after the last block. */
   #next = 0;
 
-  constructor(file: SourceText, written: ReadonlyMap<string, string>) {
+  /** `parsed` is the tree before all transforms; without it, all text is that of the nodes. */
+  constructor(tree: Root, file: SourceText, parsed: Root | undefined) {
+    super([]);
     this.#file = file;
-    this.#written = written;
+    const visit = (node: Nodes): void => {
+      if (isText(node)) this.#written.set(placeOf(node), markdownOf(node));
+      else if ("children" in node) for (const child of node.children) visit(child);
+    };
+    if (parsed !== undefined) visit(parsed);
+    this.#add(tree, false);
+  }
+
+  override span(node: Nodes): Span | undefined {
+    return this.#spans.get(node);
   }
 
   /** Adds a node. `hasBox` means that it begins behind a checkbox, which is no part of its text. */
-  add(node: Nodes, hasBox = false): void {
+  #add(node: Nodes, hasBox: boolean): void {
     if (isContainer(node)) {
       const isTask = node.type === "listItem" && typeof node.checked === "boolean";
-      for (const [index, child] of node.children.entries()) this.add(child, isTask && index === 0);
+      for (const [index, child] of node.children.entries()) this.#add(child, isTask && index === 0);
       return;
     }
-    const [first, last] = this.#file.span(node) ?? [];
-    if (first === undefined || last === undefined) {
+    const span = this.#file.span(node);
+    if (span === undefined) {
       this.unread += 1;
       return;
     }
+    const [first, last] = span;
     this.#addBetween(first);
     const start = this.lines.length;
     const text = isText(node) ? markdownOf(node) : undefined;
     if (!isText(node) || text === undefined || this.#written.get(placeOf(node)) === text) {
       for (let line = first; line <= last; line += 1) this.#push(line, this.#file.text(line));
     } else {
-      this.#addChanged(node, text, [first, last], hasBox);
+      this.#addChanged(node, text, span, hasBox);
     }
     this.#next = last + 1;
     const end = this.lines.length;
-    this.spans.set(node, [start, end - 1]);
+    this.#spans.set(node, [start, end - 1]);
     const kind = kindOf(node);
     if (kind !== undefined) this.regions.push({ kind, start, end, unclosed: this.#isUnclosed(kind, start, last) });
   }
@@ -119,7 +106,7 @@ class TreeLines {
 
 /** Checks whether the text of a node is that of the blocks in it. */
 export function isContainer(node: Nodes): node is Root | List | ListItem | Blockquote | Table {
-  return ["root", "list", "listItem", "blockquote", "table"].includes(node.type);
+  return /^(?:root|list|listItem|blockquote|table)$/.test(node.type);
 }
 
 function isText(node: Nodes): node is TextBlock {
@@ -138,36 +125,18 @@ function placeOf({ type, position }: Nodes): string {
   return `${type} ${position?.start.offset} ${position?.end.offset}`;
 }
 
-/** Returns the text of each block in a tree, by its place. */
-function writtenIn(tree: Root): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const visit = (node: Nodes): void => {
-    if (isText(node)) found.set(placeOf(node), markdownOf(node));
-    else if ("children" in node) for (const child of node.children) visit(child);
-  };
-  visit(tree);
-  return found;
-}
+/** The marks around the text of a node. */
+const MARKS: ReadonlyMap<string, string> = new Map([
+  ["strong", "**"],
+  ["emphasis", "*"],
+  ["delete", "~~"],
+  ["inlineCode", "`"],
+]);
 
-/** Returns the text of a node with its inline marks. */
 function markdownOf(node: Nodes): string {
-  const inside = () => ("children" in node ? node.children.map(markdownOf).join("") : "");
-  switch (node.type) {
-    case "strong":
-      return `**${inside()}**`;
-    case "emphasis":
-      return `*${inside()}*`;
-    case "delete":
-      return `~~${inside()}~~`;
-    case "inlineCode":
-      return `\`${node.value}\``;
-    case "link":
-      return `[${inside()}](${node.url})`;
-    case "break":
-      return "\n";
-    case "tableRow":
-      return `| ${node.children.map(markdownOf).join(" | ")} |`;
-    default:
-      return "value" in node ? node.value : inside();
-  }
+  if (node.type === "break") return "\n";
+  if (node.type === "tableRow") return `| ${node.children.map(markdownOf).join(" | ")} |`;
+  const mark = MARKS.get(node.type) ?? "";
+  const text = "value" in node ? node.value : "children" in node ? node.children.map(markdownOf).join("") : "";
+  return node.type === "link" ? `[${text}](${node.url})` : mark + text + mark;
 }

@@ -34,101 +34,66 @@ type Concept = keyof PlanWords;
  * The built-in words, in English, German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese and Korean:
  * commas separate words, slashes languages. In a word, a blank stands for any number of blanks.
  */
-const TABLE: Readonly<Record<Concept, readonly string[]>> = {
-  phase: [
-    "phase / phase, etappe, abschnitt / phase, étape, etape / fase, etapa / fase, etapa / fase, tappa / ",
-    "фаза, этап, стадия / 阶段, 階段 / フェーズ, フェイズ, 段階 / 단계, 페이즈",
-  ],
-  task: [
-    "task, subtask, sub-task / aufgabe, teilaufgabe / tâche, tache / tarea, subtarea / tarefa, subtarefa / ",
-    "compito, compiti, attività, sottoattività / задача, задачи, задач, подзадача, задание / 任务, 任務, 子任务 / タスク, サブタスク, 作業 / ",
-    "작업, 태스크, 과제",
-  ],
-  dependencies: [
-    "dependency, dependencies, deps, dep, depends, depends on, dependson, depend on, depends upon, depending on, dependent on, requires, needs, blocked by, ",
-    "prerequisite, prerequisites, prereq, prereqs, prerequisite tasks, prior tasks, task dependencies / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von, benötigt, wartet auf, voraussetzungen / ",
-    "dépendance, dépendances, dépend de, nécessite, prérequis / ",
-    "dependencia, dependencias, depende de, requiere, requisitos previos / ",
-    "dependência, dependências, depende de, requer, pré-requisitos / ",
-    "dipendenza, dipendenze, dipende da, richiede, prerequisiti / ",
-    "зависимость, зависимости, зависит от, требует, требуется / 依赖, 依賴, 依赖于, 前置条件, 前置任务, 依赖任务, 依赖项 / ",
-    "依存, 依存関係, 依存タスク, 前提条件, 前提 / 의존성, 의존, 선행 작업, 선행 조건",
-  ],
-  criteria: [
-    "acceptance, acceptance criteria, acceptance test, acceptance tests, criteria, done when, ",
-    "validation criteria, verification criteria, completion criteria, done criteria, definition of done, ",
-    "subtasks, sub-tasks / akzeptanzkriterien, abnahmekriterien, fertig wenn / ",
-    "critères d'acceptation, critères d’acceptation, critères de validation / ",
-    "criterios de aceptación, criterios de aceptacion, criterio de aceptación / ",
-    "critérios de aceitação, critérios de aceite / criteri di accettazione / ",
-    "критерии приёмки, критерии приемки, критерии готовности / 验收标准, 驗收標準, 验收条件, 完成标准 / ",
-    "受け入れ基準, 受入基準, 受け入れ条件, 完了条件 / 인수 기준, 수용 기준, 완료 기준, 완료 조건",
-  ],
-  status: [
-    "status, state, current status, completed / status, stand / statut, état / estado / status, estado, situação / stato / ",
-    "статус, состояние / 状态, 狀態 / ステータス, 状態, 状況 / 상태",
-  ],
-  done: [
-    "done, complete, completed, finished, implemented, shipped, merged, closed / ",
-    "fertig, erledigt, abgeschlossen / terminé, terminée, fait, faite, achevé / ",
-    "hecho, hecha, completado, completada, terminado, terminada / ",
-    "concluído, concluída, feito, feita, completo, completa / ",
-    "fatto, fatta, completato, completata, finito, finita / ",
-    "готово, сделано, выполнено, выполнена, завершено, завершена / 已完成, 完成 / 完了, 完了済み, 済 / 완료, 완료됨",
-  ],
-  pending: [
-    "pending, todo, to do, open, not started, not done, not complete, not completed, no, undone, deferred, later, ",
-    "planned, incomplete, partially, almost / offen, ausstehend / ",
-    "à faire, en attente / pendiente, por hacer / pendente, a fazer / da fare, in attesa, aperto / ",
-    "не начато, ожидает, открыто / 待办, 未开始, 待开始, 未完成, 待完成 / 未着手, 未完了, 未対応 / 대기, 미완료, 시작 전",
-  ],
-  in_progress: [
-    "in progress, in-progress, started, doing, now, wip, active, ongoing, in review, partial / in arbeit, begonnen / ",
-    "en cours / en progreso, en curso / em andamento, em progresso / in corso / в работе, в процессе / ",
-    "进行中, 進行中 / 進行中, 作業中, 着手中 / 진행 중, 진행중",
-  ],
-  blocked: [
-    "blocked, on hold, waiting / blockiert / bloqué, bloquée / bloqueado, bloqueada / bloqueado, bloqueada / ",
-    "bloccato, bloccata / заблокировано, заблокирована / 阻塞, 受阻, 已阻塞 / ブロック中, 保留 / 차단됨, 보류",
-  ],
-  dropped: [
-    "dropped, cancelled, canceled, skipped, shelved, obsolete, won't do, wontfix, removed / ",
-    "verworfen, gestrichen, entfällt / annulé, annulée, abandonné, abandonnée / ",
-    "cancelado, cancelada, descartado, descartada / cancelado, cancelada, descartado, descartada / ",
-    "annullato, annullata, scartato / отменено, отменена / 已取消, 取消, 已放弃 / 中止, 取消, キャンセル / 취소, 취소됨",
-  ],
-  none: [
-    "none, nothing, nil, independent / keine, nichts / aucun, aucune / ninguno, ninguna / nenhum, nenhuma / ",
-    "nessuno, nessuna / нет, отсутствуют / 无, 無, 没有 / なし, 無し / 없음",
-  ],
+const TABLE: Readonly<Record<Concept, string>> = {
+  phase: `phase / phase, etappe, abschnitt / phase, étape, etape / fase, etapa / fase, etapa / fase, tappa / фаза,
+    этап, стадия / 阶段, 階段 / フェーズ, フェイズ, 段階 / 단계, 페이즈`,
+  task: `task, subtask, sub-task / aufgabe, teilaufgabe / tâche, tache / tarea, subtarea / tarefa, subtarefa /
+    compito, compiti, attività, sottoattività / задача, задачи, задач, подзадача, задание / 任务, 任務, 子任务 / タスク,
+    サブタスク, 作業 / 작업, 태스크, 과제`,
+  dependencies: `dependency, dependencies, deps, dep, depends, depends on, dependson, depend on, depends upon,
+    depending on, dependent on, requires, needs, blocked by, prerequisite, prerequisites, prereq, prereqs,
+    prerequisite tasks, prior tasks, task dependencies / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von,
+    benötigt, wartet auf, voraussetzungen / dépendance, dépendances, dépend de, nécessite, prérequis / dependencia,
+    dependencias, depende de, requiere, requisitos previos / dependência, dependências, depende de, requer,
+    pré-requisitos / dipendenza, dipendenze, dipende da, richiede, prerequisiti / зависимость, зависимости,
+    зависит от, требует, требуется / 依赖, 依賴, 依赖于, 前置条件, 前置任务, 依赖任务, 依赖项 / 依存, 依存関係, 依存タスク, 前提条件, 前提 / 의존성, 의존,
+    선행 작업, 선행 조건`,
+  criteria: `acceptance, acceptance criteria, acceptance test, acceptance tests, criteria, done when,
+    validation criteria, verification criteria, completion criteria, done criteria, definition of done, subtasks,
+    sub-tasks / akzeptanzkriterien, abnahmekriterien, fertig wenn / critères d'acceptation, critères d’acceptation,
+    critères de validation / criterios de aceptación, criterios de aceptacion, criterio de aceptación /
+    critérios de aceitação, critérios de aceite / criteri di accettazione / критерии приёмки, критерии приемки,
+    критерии готовности / 验收标准, 驗收標準, 验收条件, 完成标准 / 受け入れ基準, 受入基準, 受け入れ条件, 完了条件 / 인수 기준, 수용 기준, 완료 기준, 완료 조건`,
+  status: `status, state, current status, completed / status, stand / statut, état / estado / status, estado,
+    situação / stato / статус, состояние / 状态, 狀態 / ステータス, 状態, 状況 / 상태`,
+  done: `done, complete, completed, finished, implemented, shipped, merged, closed / fertig, erledigt,
+    abgeschlossen / terminé, terminée, fait, faite, achevé / hecho, hecha, completado, completada, terminado,
+    terminada / concluído, concluída, feito, feita, completo, completa / fatto, fatta, completato, completata,
+    finito, finita / готово, сделано, выполнено, выполнена, завершено, завершена / 已完成, 完成 / 完了, 完了済み, 済 / 완료, 완료됨`,
+  pending: `pending, todo, to do, open, not started, not done, not complete, not completed, no, undone, deferred,
+    later, planned, incomplete, partially, almost / offen, ausstehend / à faire, en attente / pendiente, por hacer /
+    pendente, a fazer / da fare, in attesa, aperto / не начато, ожидает, открыто / 待办, 未开始, 待开始, 未完成, 待完成 / 未着手,
+    未完了, 未対応 / 대기, 미완료, 시작 전`,
+  in_progress: `in progress, in-progress, started, doing, now, wip, active, ongoing, in review, partial / in arbeit,
+    begonnen / en cours / en progreso, en curso / em andamento, em progresso / in corso / в работе, в процессе /
+    进行中, 進行中 / 進行中, 作業中, 着手中 / 진행 중, 진행중`,
+  blocked: `blocked, on hold, waiting / blockiert / bloqué, bloquée / bloqueado, bloqueada / bloqueado, bloqueada /
+    bloccato, bloccata / заблокировано, заблокирована / 阻塞, 受阻, 已阻塞 / ブロック中, 保留 / 차단됨, 보류`,
+  dropped: `dropped, cancelled, canceled, skipped, shelved, obsolete, won't do, wontfix, removed / verworfen,
+    gestrichen, entfällt / annulé, annulée, abandonné, abandonnée / cancelado, cancelada, descartado, descartada /
+    cancelado, cancelada, descartado, descartada / annullato, annullata, scartato / отменено, отменена / 已取消, 取消,
+    已放弃 / 中止, 取消, キャンセル / 취소, 취소됨`,
+  none: `none, nothing, nil, independent / keine, nichts / aucun, aucune / ninguno, ninguna / nenhum, nenhuma /
+    nessuno, nessuna / нет, отсутствуют / 无, 無, 没有 / なし, 無し / 없음`,
 };
 
 /** Words that say what must be first only beside ids of tasks, in the same order. */
-const AFTER = [
-  "after, once, until, need, require, blocks on, wait for, waits for, waiting for, ",
-  "wait on, waits on, waiting on, blocked until, ⛔ / nach, hängt von, setzt, sobald, erst wenn, blockiert durch, blockiert von / ",
-  "après, bloqué par, bloquée par, une fois / después de, tras, bloqueado por, bloqueada por / ",
-  "depois de, após, bloqueado por, bloqueada por / dopo, bloccato da, bloccata da / после, ждёт, ждет, блокируется / ",
-  "先完成, 等待 / / ",
-];
+const AFTER = `after, once, until, need, require, blocks on, wait for, waits for, waiting for, wait on, waits on,
+  waiting on, blocked until, ⛔ / nach, hängt von, setzt, sobald, erst wenn, blockiert durch, blockiert von / après,
+  bloqué par, bloquée par, une fois / después de, tras, bloqueado por, bloqueada por / depois de, após,
+  bloqueado por, bloqueada por / dopo, bloccato da, bloccata da / после, ждёт, ждет, блокируется / 先完成, 等待 / /`;
 /** The same behind the ids. */
-const BEHIND = [
-  "/ / / / / / / 之后, 之後, 以后, 完成后, 完成後 / に依存, の後, 完了後, 終了後, 待ち, が前提, を前提 / ",
-  "에 의존, 완료 후, 이후, 다음에",
-];
+const BEHIND = `/ / / / / / / 之后, 之後, 以后, 完成后, 完成後 / に依存, の後, 完了後, 終了後, 待ち, が前提, を前提 / 에 의존, 완료 후, 이후, 다음에`;
 /** Words that say what must be later, beside its ids. */
-const BLOCKS = [
-  "blocks, block, unblocks, blocker for, prerequisite for, prerequisite of, required by, required for, needed by, needed for",
-];
+const BLOCKS = `blocks, block, unblocks, blocker for, prerequisite for, prerequisite of, required by, required for,
+  needed by, needed for`;
 /** The same, between ids. */
 const BEFORE = String.raw`before(?!\p{L})|precedes(?!\p{L})|→|[-=]>|⇒`;
 
 const NOT_BEFORE = String.raw`(?:cannot|can['’]t|not)(?:\s+\w+){0,2}\s+before(?!\p{L})`;
 
-/** Returns the words of a list in each language. */
-function languagesOf(list: readonly string[]): string[][] {
-  const languages = list.join("").split("/");
-  return languages.map((words) => words.split(",").flatMap((word) => word.trim() || []));
+function languagesOf(list: string): string[][] {
+  return list.split("/").map((words) => words.split(",").flatMap((word) => word.trim() || []));
 }
 
 /** Returns the words of a concept in each language, and last those of the host. */
@@ -155,7 +120,9 @@ const SIGNS: ReadonlyMap<string, SaidState> = new Map([
   ...[..."🔄🚧🟡🔶"].map((sign) => [sign, "in_progress"] as const),
   ...[..."⏳❌✗✘🔴⬜🔲⚪"].map((sign) => [sign, "pending"] as const),
 ]);
-const SIGN = new RegExp([...SIGNS.keys()].join("|"), "u");
+/** The source of a pattern for such a sign. */
+export const STATE_SIGN = [...SIGNS.keys()].join("|");
+const SIGN = new RegExp(STATE_SIGN, "u");
 /** A part of the work: `80%`, `3/5`. */
 const SHARE = /^[^\p{L}\d]*(\d{1,3}) ?(%|\/ ?(\d{1,3}))/u;
 
@@ -178,35 +145,7 @@ function isLimited(before: string, after: string): boolean {
 }
 
 /** The words of a reader, with the patterns made of them. */
-export interface Vocabulary {
-  /** Sources of patterns: the words of a concept as alternatives, the longest first. */
-  readonly phase: string;
-  readonly task: string;
-  /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
-  isLabel(concept: "dependencies" | "criteria" | "status" | "after", name: string): boolean;
-  /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
-  stateIn(text: string): SaidWord | undefined;
-  /** Returns the word for done or pending in the language of another word for a state. */
-  wordFor(state: "done" | "pending", like: string): string;
-  /** Checks whether a text about dependencies begins with a word for none. */
-  saysNone(text: string): boolean;
-  readonly phaseTitle: RegExp;
-  readonly taskWord: RegExp;
-  /** `depends on` at the start of a text in parentheses. */
-  readonly dependsInside: RegExp;
-  /** A word for a dependency at the end of a text, before ids; a group has the ones with other meanings, such as `after`. */
-  readonly relationBefore: RegExp;
-  /** A word for a dependency at the start of a text, behind ids. */
-  readonly relationBehind: RegExp;
-  /** Returns whether the first word for a dependency says what must be first, `needs`, or what must be later. */
-  relationIn(text: string): "needs" | "blocks" | undefined;
-  /** What may stand between two ids of a list. */
-  readonly joins: RegExp;
-  /** `Phase 1`, `Phases 1-3`, `第1阶段`, in texts about dependencies. */
-  readonly phaseList: RegExp;
-  /** `Task 1 and 2`, where tasks have numbers without a dot. */
-  readonly taskList: RegExp;
-}
+export type Vocabulary = ReturnType<typeof compile>;
 
 let builtIn: Vocabulary | undefined;
 
@@ -217,7 +156,7 @@ export function vocabularyOf(extra?: PlanWords): Vocabulary {
   return builtIn;
 }
 
-function compile(extra?: PlanWords): Vocabulary {
+function compile(extra?: PlanWords) {
   const of = (concept: Concept) => [...new Set(wordsOf(concept, extra).flat())];
   const labels = {
     dependencies: new Set(of("dependencies")),
@@ -225,9 +164,8 @@ function compile(extra?: PlanWords): Vocabulary {
     status: new Set(of("status")),
     after: new Set(languagesOf(AFTER).flat()),
   };
-  const states = SAID.flatMap((state) => of(state).map((word) => [word, state] as const));
-  const stateOf = new Map(states);
-  const stateWord = starting(states.map(([word]) => word));
+  const stateOf = new Map(SAID.flatMap((state) => of(state).map((word) => [word, state] as const)));
+  const stateWord = starting([...stateOf.keys()]);
   const none = starting(of("none"));
   const whole = (list: readonly string[]) => `(?:${alternatives(list)})${END_OF_WORD}`;
   const verb = `(?!${NOUN})${whole(of("dependencies"))}`;
@@ -242,10 +180,10 @@ function compile(extra?: PlanWords): Vocabulary {
     "iu",
   );
   return {
-    phase,
-    task,
-    isLabel: (concept, name) => labels[concept].has(name),
-    stateIn: (text) => {
+    /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
+    isLabel: (concept: keyof typeof labels, name: string) => labels[concept].has(name),
+    /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
+    stateIn(text: string): SaidWord | undefined {
       const [, before = "", word = ""] = stateWord.exec(text) ?? [];
       const state = stateOf.get(word.toLowerCase().replace(/\s+/g, " "));
       if (state === undefined) return undefined;
@@ -253,35 +191,43 @@ function compile(extra?: PlanWords): Vocabulary {
       const limited = state === "done" && isLimited(before, text.slice(index + word.length));
       return { state, word, index, limited };
     },
-    wordFor: (state, like) => {
+    /** Returns the word for done or pending in the language of another word for a state. */
+    wordFor(state: "done" | "pending", like: string): string {
       const said = like.toLowerCase().replace(/\s+/g, " ");
-      const language = wordsOf("done", extra).findIndex((_, at) =>
-        SAID.some((one) => wordsOf(one, extra)[at]?.includes(said)),
-      );
+      const all = SAID.map((one) => wordsOf(one, extra));
+      const language = all[0]?.findIndex((_, at) => all.some((words) => words[at]?.includes(said))) ?? -1;
       return wordsOf(state, extra)[language]?.[0] ?? state;
     },
-    saysNone: (text) => none.test(text),
+    /** Checks whether a text about dependencies begins with a word for none. */
+    saysNone: (text: string) => none.test(text),
     phaseTitle: phasePattern(phase),
+    taskWord: new RegExp(String.raw`^[*_~\s]*(?:${task})(?:\s*#?|-)(?=[\p{L}\p{N}])`, "iu"),
+    /** `depends on` at the start of a text in parentheses. */
     dependsInside: new RegExp(String.raw`(?:^|\()\s*(?:(?:${verb}|after\b)(?:\s*[:：])?|${NOUN}\s*[:：])`, "iu"),
+    /** A word for a dependency at the end of a text, before ids; a group has the ones with other meanings, such as `after`. */
     relationBefore: new RegExp(
       String.raw`${START_OF_WORD}(?:${blocks}|${strong}|(${weak}))[\s:：=→>_([{"'#]*(?:the\s+)?(?:(?:${tasks}|steps?)\s*#?)?$`,
       "iu",
     ),
+    /** A word for a dependency at the start of a text, behind ids. */
     relationBehind: new RegExp(String.raw`^\s*[がをはの]?\s*${whole(languagesOf(BEHIND).flat())}`, "iu"),
-    relationIn: (text) => {
+    /** Returns whether the first word for a dependency says what must be first, `needs`, or what must be later. */
+    relationIn(text: string): "needs" | "blocks" | undefined {
       const [, later, first] = relation.exec(text) ?? [];
       return later !== undefined ? "blocks" : first !== undefined ? "needs" : undefined;
     },
+    /** What may stand between two ids of a list. */
     joins: new RegExp(
       String.raw`^(?:[\s,;&+/、，_"'–—~～-]|\.{2,3}|…|\([^()]*\)|(?:${JOIN_WORDS}|then|or|${tasks}|steps?)(?!\p{L}))*$`,
       "iu",
     ),
+    /** `Phase 1`, `Phases 1-3`, `第1阶段`, in texts about dependencies. */
     phaseList: new RegExp(
       String.raw`(?<!\p{L})(?:${phase})s?\s*#?(${NUMBER}(?:${JOIN}(?!\d+\.\d)${NUMBER})*)|第\s*(\d+|[${CHINESE}]{1,3})\s*(?:${phase})`,
       "giu",
     ),
+    /** `Task 1 and 2`, where tasks have numbers without a dot. */
     taskList: new RegExp(String.raw`(?<!\p{L})${tasks}\s*#?(\d+(?:${JOIN}#?\d+)*)(?!\.?\d)`, "giu"),
-    taskWord: new RegExp(String.raw`^[*_~\s]*(?:${task})(?:\s*#?|-)(?=[\p{L}\p{N}])`, "iu"),
   };
 }
 

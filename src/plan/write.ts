@@ -1,6 +1,6 @@
 /** Writes plans as Markdown. What is written is read again, so that a plan is written as it is or refused. */
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { chooseDialect, type Dialect } from "./drafts.js";
+import { chooseDialect, type Dialect } from "./dialects.js";
 import { parsePlan } from "./parse-plan.js";
 import type { Plan, PlanItem, PlanPhase, PlanTask, TaskState } from "./plan.js";
 

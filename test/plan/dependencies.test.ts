@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { linkTasks, planOrder } from "../../src/plan/order.js";
+import { named } from "../../src/plan/dependencies.js";
+import { linkTasks } from "../../src/plan/links.js";
+import { planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { type Plan, PlanReport } from "../../src/plan/plan.js";
 import { outline, taskOf } from "./outline.js";
@@ -165,10 +167,7 @@ describe("dependencies", () => {
       key,
       tasks: Array.from({ length: count }, (_, at) => ({
         ...{ id: `${key}.${at + 1}`, position: { line: at + 1, column: 1, offset: 0 } },
-        named: () => [
-          { tasks: [], phases },
-          { tasks: [], phases: [] },
-        ],
+        named: () => [named({ phases }), named({})],
       })),
     });
     const report = new PlanReport("tasks.md");

@@ -36,7 +36,7 @@ describe("a report", () => {
   /** Returns a report with so many errors and warnings. */
   const reportOf = (errors: number, warnings: number) => {
     const report = new PlanReport("tasks.md");
-    for (let line = 1; line <= errors; line += 1) report.error("DEPENDENCY_CYCLE", { line }, "a cycle");
+    for (let line = 1; line <= errors; line += 1) report.warn("DEPENDENCY_CYCLE", { line }, "a cycle");
     for (let line = 1; line <= warnings; line += 1) report.warn("PHASE_EMPTY", { line, column: 2 }, "no tasks", "Add.");
     return report.sorted();
   };
@@ -44,17 +44,26 @@ describe("a report", () => {
   it("is in the order of the source", () => {
     const report = new PlanReport("tasks.md");
     report.warn("PHASE_EMPTY", { line: 2, column: 9 }, "c", "Add.");
-    report.error("DEPENDENCY_CYCLE", { line: 10 }, "d");
+    report.warn("DEPENDENCY_CYCLE", { line: 10 }, "d");
     report.warn("PHASE_EMPTY", { line: 2, column: 10 }, "e");
     report.warn("PHASE_EMPTY", { line: 2 }, "b");
     report.warn("PHASE_EMPTY", { line: 1, column: 50 }, "a");
+    const hint = "Add its tasks, or remove the heading.";
     const [warning, file] = [{ severity: "warning", code: "PHASE_EMPTY" }, "tasks.md"] as const;
     expect(report.sorted()).toStrictEqual([
-      { ...warning, message: "a", file, line: 1, column: 50 },
-      { ...warning, message: "b", file, line: 2, column: 1 },
+      { ...warning, hint, message: "a", file, line: 1, column: 50 },
+      { ...warning, hint, message: "b", file, line: 2, column: 1 },
       { ...warning, message: "c", hint: "Add.", file, line: 2, column: 9 },
-      { ...warning, message: "e", file, line: 2, column: 10 },
-      { severity: "error", code: "DEPENDENCY_CYCLE", message: "d", file, line: 10, column: 1 },
+      { ...warning, hint, message: "e", file, line: 2, column: 10 },
+      {
+        severity: "error",
+        code: "DEPENDENCY_CYCLE",
+        message: "d",
+        hint: "Remove one of these dependencies.",
+        file,
+        line: 10,
+        column: 1,
+      },
     ]);
   });
 

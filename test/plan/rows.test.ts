@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readRows } from "../../src/plan/rows.js";
+import { parseTree, readRows } from "../../src/plan/rows.js";
 import { findRegions, SourceText } from "../../src/plan/source.js";
-import { parseTree } from "../../src/plan/tree.js";
 import { vocabularyOf } from "../../src/plan/words.js";
 
 /** Returns the rows of a text as `item 0 2:4 text [x]5`: kind, depth, place, text and checkbox with its column. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkboxAt, checkboxesIn, isTicked } from "../../src/plan/boxes.js";
-import { readDependencies } from "../../src/plan/dependency-text.js";
-import { codePrefixes, IdReader } from "../../src/plan/ids.js";
+import { readDependencies } from "../../src/plan/dependencies.js";
+import { codePrefixes, idReader } from "../../src/plan/ids.js";
 import {
   bare,
   durationIn,
@@ -14,11 +14,17 @@ import {
 import { vocabularyOf } from "../../src/plan/words.js";
 
 const WORDS = vocabularyOf();
-const IDS = new IdReader(WORDS.taskWord, codePrefixes([]));
+const IDS = idReader(WORDS.taskWord, codePrefixes([]));
 
 /** Returns what a text names, in a plan with the task `US1-T03`. */
 function named(text: string) {
-  return readDependencies(text, WORDS, (word) => word === "US1-T03");
+  const { tasks, phases, unread, unsure, tooLong } = readDependencies(text, WORDS, (word) => word === "US1-T03");
+  return {
+    ...{ tasks, phases },
+    ...(unread !== undefined && { unread }),
+    ...(unsure.length > 0 && { unsure }),
+    ...(tooLong.length > 0 && { tooLong }),
+  };
 }
 
 /** Returns the parts of a line that say something. */

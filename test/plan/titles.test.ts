@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codePrefixes, IdReader, type TaskIds } from "../../src/plan/ids.js";
+import { codePrefixes, idReader, type TaskIds } from "../../src/plan/ids.js";
 import {
   type Field,
   fieldOf,
@@ -16,7 +16,7 @@ import {
 import { vocabularyOf } from "../../src/plan/words.js";
 
 const WORDS = vocabularyOf();
-const IDS = new IdReader(WORDS.taskWord, codePrefixes(["T-001: Name", "T-HF01: Name"]));
+const IDS = idReader(WORDS.taskWord, codePrefixes(["T-001: Name", "T-HF01: Name"]));
 
 describe("the title of a phase", () => {
   it.each([
@@ -208,8 +208,7 @@ describe("the title of a task", () => {
 });
 
 it("an id with other letters than T is one where several lines have it, or one with a leading zero", () => {
-  const reads = (texts: string[], text: string) =>
-    new IdReader(WORDS.taskWord, codePrefixes(texts)).read(text, ["T"])?.id;
+  const reads = (texts: string[], text: string) => idReader(WORDS.taskWord, codePrefixes(texts)).read(text, ["T"])?.id;
   expect(reads([], "BE-4 x")).toBeUndefined();
   expect(reads(["BE-04 x"], "BE-5 x")).toBe("BE-5");
   expect(reads(["WP1 x", "WP2 x", "WP3 x"], "WP2 x")).toBe("WP2");

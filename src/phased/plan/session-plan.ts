@@ -2,8 +2,9 @@
  * The plan as a session sees it. A task such as `2` whose parts are `2.1` and `2.2`, and that says nothing itself, is no task of
  * its own: it is done when they are, and its box is ticked with the last of them.
  */
-import { addTo, EDGES_MAX, idsAbove, partsFirst } from "../../plan/order.js";
-import { type Plan, type PlanReading, type PlanTask, planError } from "../../plan/plan.js";
+import { EDGES_MAX } from "../../plan/links.js";
+import { idsAbove, partsFirst } from "../../plan/order.js";
+import { addTo, type Plan, type PlanReading, type PlanTask, planError } from "../../plan/plan.js";
 import type { SourceParser } from "../../ports/content-provider.js";
 
 /** Returns a parser of plans as sessions see them: without groups, and with the parts of a task before it. */

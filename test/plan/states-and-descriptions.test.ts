@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chooseDialect, DIALECT_NAMES, UniqueIds } from "../../src/plan/drafts.js";
+import { chooseDialect, DIALECT_NAMES } from "../../src/plan/dialects.js";
+import { uniqueIds } from "../../src/plan/ids.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { tickTasks, withEdits } from "../../src/plan/tick.js";
 import { lines, taskOf } from "./outline.js";
@@ -87,7 +88,7 @@ describe("the dialect of a plan", () => {
 
 describe("ids of tasks", () => {
   it("are unique, and leave the ids of the source alone", () => {
-    const ids = new UniqueIds(["a", "a-2", "b"]);
+    const ids = uniqueIds(["a", "a-2", "b"]);
     expect([ids.take("a"), ids.take("a"), ids.take("a"), ids.take("a-2")]).toEqual(["a", "a-3", "a-4", "a-2"]);
     expect([ids.make("b"), ids.make("c"), ids.make("c"), ids.take("b")]).toEqual(["b-2", "c", "c-2", "b"]);
     expect(ids.take("a-3")).toBe("a-3-2");

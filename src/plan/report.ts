@@ -1,0 +1,188 @@
+/** Reports what of a source is not in its plan: titles, tasks and checkboxes without a place, and code that is not closed. */
+import { withoutLeadingMarks } from "../workflow/from-markdown.js";
+import { checkboxAt, checkboxesIn, isTicked, SYMBOL } from "./boxes.js";
+import { readDependencies } from "./dependencies.js";
+import { isLegend } from "./dialects.js";
+import type { IdOf } from "./links.js";
+import type { Context, PlanReader } from "./reader.js";
+import { ancestorsOf, holdersOf, isWithin, type Row } from "./rows.js";
+import type { Region } from "./source.js";
+import { readTaskLine } from "./task-line.js";
+import { isGateTitle, namedPhaseNumber } from "./titles.js";
+
+/** Reports all that has no place in the plan. Tasks have their ids and states. */
+export function reportUnplaced(reader: PlanReader, idOf: IdOf): void {
+  reportRegions(reader.context);
+  reportTitles(reader);
+  reportMarked(reader, idOf);
+  reportCells(reader.context);
+  reportListed(reader, idOf);
+  reportRepeated(reader);
+  reportBoxes(reader);
+}
+
+function reportRegions({ regions, source, report }: Context): void {
+  for (const { kind, start, strictEnd, unclosed } of regions) {
+    const place = { line: source.position(start, 0).line };
+    if (unclosed) {
+      const what = kind === "comment" ? "this comment" : "this code";
+      report.warn("FENCE_UNCLOSED", place, `${what} is never closed: everything after it is part of it`);
+    } else if (strictEnd !== undefined) {
+      const message = `this sample contains another one; strict Markdown would end it in line ${strictEnd}`;
+      report.warn("FENCE_NESTED", place, message);
+    }
+  }
+}
+
+/** Reports titles with checkboxes below that name a phase, but are not read as one. The plan has no such phase. */
+function reportTitles({ phases, context: { rows, outline, source, report } }: PlanReader): void {
+  const keys = new Set(phases.map(({ key }) => key));
+  let title: { readonly row: Row; readonly key: string; readonly level: number } | undefined;
+  for (const row of rows) {
+    const level = levelOf(row);
+    if (level !== undefined) {
+      const isPhase = outline.starts.has(row);
+      const isOther = isPhase || outline.idOf.has(row) || isGateTitle(row.text);
+      const key = isOther ? undefined : namedPhaseNumber(row.text);
+      if (key !== undefined && !keys.has(key)) title = { row, key, level };
+      else if (isPhase || level <= (title?.level ?? 0)) title = undefined;
+    } else if (title !== undefined && row.checkbox !== undefined) {
+      const { key, row: at } = title;
+      if (at.kind === "item" && !isWithin(row, at)) continue;
+      const message = `'${at.text}' is not read as a phase, and the plan has no phase ${key}`;
+      const hint = `If it is one, write it like the others: '## Phase ${key}: Name'.`;
+      report.warn("PHASE_UNREAD", source.position(at.line, at.column), message, hint);
+      title = undefined;
+    }
+  }
+}
+
+/** Returns the level of a heading, or of a phase in bold below all headings: a line, or an item of a list. */
+function levelOf({ kind, depth, text, checkbox }: Row): number | undefined {
+  if (kind === "heading") return depth;
+  const alone = kind === "text" ? depth === -1 : kind === "item" && depth === 0 && checkbox === undefined;
+  return alone && /^\*\*phase\b/i.test(text) ? 7 : undefined;
+}
+
+/** A task as plans write it: `Task 1.1: Name`, `T012 Name`. A sentence that names one, or a number alone, may be anything. */
+const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
+
+/** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
+function reportMarked({ phases, tasks, told, context }: PlanReader, idOf: IdOf): void {
+  const { rows, dialect, outline, source, words, report } = context;
+  const checklists = new Set([...tasks.keys()].flatMap(({ kind, parent }) => (kind === "item" ? [parent] : [])));
+  const empty = new Set(phases.flatMap((phase) => (phase.tasks.length === 0 ? [phase.position.line] : [])));
+  const isChecklist = (parent: Row | undefined) =>
+    checklists.has(parent) || (parent !== undefined && empty.has(source.position(parent.line, 0).line));
+  const holders = holdersOf(rows);
+  for (const row of rows) {
+    const { kind, depth, checkbox, text, line, column, parent } = row;
+    if (kind !== "item" || checkbox !== undefined || told.has(line)) continue;
+    const rest = withoutLeadingMarks(text);
+    const waits = holders.has(row) && readTaskLine(text, dialect.ids, outline.ids, words).dependencies !== undefined;
+    // A box that markup hides, as in `- [x]: Name`, is reported with those that have no place.
+    const isSymbol = SYMBOL.test(text) && checkboxesIn(text)[0]?.start !== 0;
+    if (rest === text && !isSymbol && !waits) continue;
+    const named = outline.ids.read(rest, dialect.ids)?.id;
+    if (named !== undefined && idOf(named) !== undefined) continue;
+    const isNamed = depth === 0 && named !== undefined && NAMED_TASK.test(rest);
+    const isListed = waits || (isSymbol && isChecklist(parent));
+    if (!isNamed && (!isListed || ancestorsOf(row).some((above) => tasks.has(above)))) continue;
+    const message = `'${rest}' is not read as a task: it has no checkbox`;
+    const hint = "If it is one, write '- [ ]' or '- [x]' in place of the symbol.";
+    report.warn("TASK_UNREAD", source.position(line, column), message, hint);
+  }
+}
+
+/** Reports the rows of tables without a checkbox beside others that have one. */
+function reportCells({ rows, source, report }: Context): void {
+  for (const [index, { kind, text, line, column, parent }] of rows.entries()) {
+    const beside = [rows[index - 1], rows[index + 1]];
+    const isTasks = beside.some((one) => one?.cells !== undefined && one.parent === parent);
+    // The line below the header has only `-`.
+    if (kind !== "cells" || !isTasks || /^[\s|:-]+$/.test(source.text(line + 1))) continue;
+    const message = `the row '${text}' is not read as a task: it has no checkbox`;
+    const hint = "If it is one, write '[ ]' or '[x]' in the cell that the other rows have it in.";
+    report.warn("TASK_UNREAD", source.position(line, column), message, hint);
+  }
+}
+
+/** Reports ids in a list of subtasks that the plan has nowhere else. */
+function reportListed({ listed, context: { words, source, report } }: PlanReader, idOf: IdOf): void {
+  for (const { row, text } of listed) {
+    const missing = readDependencies(text, words, () => false).tasks.filter((id) => idOf(id) === undefined);
+    if (missing.length === 0) continue;
+    const message = `the subtasks ${missing.join(", ")} are no tasks of the plan: they have no line of their own`;
+    const hint = "Write '- [ ]' and the id for each.";
+    report.warn("TASK_UNREAD", source.position(row.line, row.column), message, hint);
+  }
+}
+
+/** Reports the checkboxes of lists that repeat tasks, with the state of the task. */
+function reportRepeated({ repeated, tasks, placed, context: { source, report } }: PlanReader): void {
+  for (const { row, task: own } of repeated) {
+    const task = tasks.get(own);
+    if (task === undefined || row.checkbox === undefined) continue;
+    const place = source.position(row.line, row.checkbox.column);
+    if (placed.has(place.offset)) continue;
+    placed.add(place.offset);
+    const differs = isTicked(row.checkbox.mark) !== (task.state === "done");
+    const message = `this checkbox repeats task ${task.id}, which is ${task.state.replace("_", " ")}`;
+    report.warn("CHECKBOX_REPEATED", place, `${message}${differs ? ": they differ" : ""}`);
+  }
+}
+
+/** Words before a sign that a text is about: `set this task to [-]`. */
+const ABOUT_SIGN =
+  /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|it|them|first|change|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
+
+/**
+ * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
+ * or in the middle of a sentence that is not about such signs.
+ */
+function reportBoxes({ placed, context: { source, words, legend, regions, rows, report } }: PlanReader): void {
+  const hidden = hiddenLines(regions);
+  const signs = new Set([...legend].map(({ line }) => line));
+  const states = new Set(rows.flatMap(({ label, line }) => (label?.field === "status" ? [line] : [])));
+  const headings = new Map(rows.flatMap((row) => (row.kind === "heading" ? [[row.line, row.text] as const] : [])));
+  const starts = new Map(rows.flatMap(({ checkbox, line }) => (checkbox ? [[line, checkbox] as const] : [])));
+  let section = "before the first heading";
+  for (const [line, { text }] of source.lines.entries()) {
+    const title = headings.get(line);
+    if (title !== undefined) section = `below '${title}'`;
+    const where = hidden.get(line);
+    if (where === "code") continue;
+    const begin = firstBox(text);
+    const first = where === undefined ? starts.get(line) : begin;
+    const boxes = new Map([...checkboxesIn(text), ...(first ? [first] : [])].map((box) => [box.column, box]));
+    if (boxes.size === 0 || signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
+    for (const { column, start } of boxes.values()) {
+      const place = source.position(line, column);
+      if (placed.has(place.offset)) continue;
+      const isStart = column === first?.column || column === begin?.column;
+      // The end is enough: a line may be long, and have many boxes.
+      if (!isStart && ABOUT_SIGN.test(text.slice(Math.max(0, start - 40), start))) continue;
+      const reason = where ?? (isStart ? section : "in the middle of a line");
+      report.warn("CHECKBOX_UNPLACED", place, `a checkbox that belongs to no task and no gate, ${reason}`);
+    }
+  }
+}
+
+/** Returns the lines that are not read, with the reason. Checkboxes in `code` are not reported. */
+function hiddenLines(regions: readonly Region[]): ReadonlyMap<number, string> {
+  const hidden = new Map<number, string>();
+  for (const { kind, start, end, strictEnd = end, unclosed } of regions) {
+    for (let line = start; line < end; line += 1) {
+      if (kind === "comment") hidden.set(line, "in a comment");
+      else if (unclosed) hidden.set(line, "in code that is never closed");
+      else hidden.set(line, line >= strictEnd ? "in a sample in a sample" : "code");
+    }
+  }
+  return hidden;
+}
+
+/** Returns the checkbox at the start of a line, an item or a heading. */
+function firstBox(text: string) {
+  const before = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]))*[ \t]*(?:#{1,6}[ \t])?/.exec(text)?.[0] ?? "";
+  return checkboxAt(text, before.length, /[-*+.)]/.test(before));
+}
