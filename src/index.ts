@@ -7,6 +7,7 @@
  */
 
 export { MemoryContent, type MemoryContentOptions, MemoryPlans } from "./content/memory.js";
+export type { SessionEngine } from "./engine/engine.js";
 export type { BrokenSession, ListedSession, SessionPage, WaitsFor } from "./engine/lists.js";
 export {
   type AnyPhasegateError,

@@ -25,6 +25,7 @@ export {
 export { createRoutedEngine, type RoutedEngine } from "./routed/engine.js";
 export type { InstanceNotification, RoutedNotificationMap } from "./routed/notifications.js";
 export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/options.js";
+export type { RoutedSession } from "./routed/session.js";
 export type {
   PendingDecision,
   PinnedStep,

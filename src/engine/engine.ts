@@ -40,25 +40,73 @@ export function partsFor<
   return { ...parts, operations, caller };
 }
 
+/** What an engine shows of a session, such as a commit. */
 type Shown = { readonly summary: SessionSummary };
-let storageIn: <C, N extends Failures, S extends Shown>(engine: SessionEngine<C, N, S>) => StorageAdapter;
+
+/** What engines of all kinds do, with the operations of one kind. */
+interface Shell<Names, Seen> {
+  readonly storage: StorageAdapter;
+  on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void;
+  list(query: SessionQuery): Promise<SessionPage>;
+  watch(query: WatchQuery, options: WatchOptions): AsyncIterableIterator<Seen, undefined>;
+  metrics(): Record<string, OperationMetrics>;
+  failed(operation: string, error: unknown, sessionId: string | undefined): void;
+  close(): Promise<void>;
+}
+
+/** Returns what an engine does with its parts. */
+export function shellOf<Context, Names extends Failures, Seen extends Shown>(
+  parts: EngineParts<Context, Names, Seen>,
+): Shell<Names, Seen> {
+  const { kind, storage, notifications, operations, caller, read } = parts;
+  const of = { kind, storage, caller };
+  return {
+    storage,
+    on(name, listener) {
+      if (caller === undefined) return notifications.on(name, listener);
+      // Those about no session, such as of internal errors, are the host's.
+      return notifications.on(name, (notification) => {
+        const isSeen = isOfSession(notification) && maySee(caller, "on", { target: "", ...notification, kind });
+        if (isSeen) listener(notification);
+      });
+    },
+    list: (query) =>
+      operations.run("listSessions", (context) => {
+        const lookAt = (id: SessionId) => parts.lookAt(context, id);
+        const onBroken = (error: unknown) => notifications.report("listSessions", error);
+        return listSessions({ ...of, lookAt, onBroken }, query);
+      }),
+    watch: (query, options) => {
+      const guard = (work: (context: Context) => Promise<Seen | undefined>) => operations.guard("watch", work);
+      return watchSessions({ ...of, guard, read }, query, options);
+    },
+    metrics: () => operations.metrics.report(),
+    failed: (operation, error, sessionId) =>
+      notifications.failed(operation, error, sessionId === undefined ? {} : { sessionId }),
+    close: async () => {
+      if (caller === undefined) await storage.close?.();
+    },
+  };
+}
+
+let storageIn: <N, S>(engine: SessionEngine<N, S>) => StorageAdapter;
 
 /** Returns the storage of an engine: for the inspector, which watches it once for all engines on it. Not for hosts. */
-export function storageOf<C, N extends Failures, S extends Shown>(engine: SessionEngine<C, N, S>): StorageAdapter {
+export function storageOf<N, S>(engine: SessionEngine<N, S>): StorageAdapter {
   return storageIn(engine);
 }
 
-/** What engines of all kinds of sessions have. */
-export class SessionEngine<Context, Names extends Failures, Seen extends Shown> {
+/** The part of an engine that does not depend on the kind of its sessions. */
+export class SessionEngine<Names, Seen> {
   static {
-    storageIn = (engine) => engine.#parts.storage;
+    storageIn = (engine) => engine.#shell.storage;
   }
 
-  readonly #parts: EngineParts<Context, Names, Seen>;
+  readonly #shell: Shell<Names, Seen>;
 
   /** @internal */
-  constructor(parts: EngineParts<Context, Names, Seen>) {
-    this.#parts = parts;
+  constructor(shell: Shell<Names, Seen>) {
+    this.#shell = shell;
   }
 
   /**
@@ -66,13 +114,7 @@ export class SessionEngine<Context, Names extends Failures, Seen extends Shown> 
    * @throws {PhasegateError} `INVALID_INPUT` when there is no notification of that name.
    */
   on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void {
-    const { notifications, caller, kind } = this.#parts;
-    if (caller === undefined) return notifications.on(name, listener);
-    // Those about no session, such as of internal errors, are the host's.
-    return notifications.on(name, (notification) => {
-      if (isOfSession(notification) && maySee(caller, "on", { target: "", ...notification, kind }))
-        listener(notification);
-    });
+    return this.#shell.on(name, listener);
   }
 
   /**
@@ -81,12 +123,7 @@ export class SessionEngine<Context, Names extends Failures, Seen extends Shown> 
    * @throws {PhasegateError} `CURSOR_INVALID` when `query.cursor` is not a cursor of this storage.
    */
   listSessions(query: SessionQuery = {}): Promise<SessionPage> {
-    const { operations, notifications, ...parts } = this.#parts;
-    return operations.run("listSessions", (context) => {
-      const lookAt = (id: SessionId) => parts.lookAt(context, id);
-      const onBroken = (error: unknown) => notifications.report("listSessions", error);
-      return listSessions({ ...parts, lookAt, onBroken }, query);
-    });
+    return this.#shell.list(query);
   }
 
   /**
@@ -97,9 +134,7 @@ export class SessionEngine<Context, Names extends Failures, Seen extends Shown> 
    * @throws {PhasegateError} `TAMPERED` when a commit is not what was written.
    */
   watch(query: WatchQuery = {}, options: WatchOptions = {}): AsyncIterableIterator<Seen, undefined> {
-    const { operations, ...parts } = this.#parts;
-    const guard = (work: (context: Context) => Promise<Seen | undefined>) => operations.guard("watch", work);
-    return watchSessions({ ...parts, guard }, query, options);
+    return this.#shell.watch(query, options);
   }
 
   /**
@@ -107,17 +142,17 @@ export class SessionEngine<Context, Names extends Failures, Seen extends Shown> 
    * since the engine was created.
    */
   metrics(): Record<string, OperationMetrics> {
-    return this.#parts.operations.metrics.report();
+    return this.#shell.metrics();
   }
 
   /** Reports a failed call outside the engine, such as of a tool, to the listeners of `refused` or `internalError`. */
   reportError(operation: string, error: unknown, sessionId?: string): void {
-    this.#parts.notifications.failed(operation, error, sessionId === undefined ? {} : { sessionId });
+    this.#shell.failed(operation, error, sessionId);
   }
 
   /** Closes the storage; the engine of an actor leaves it open for the others. */
   async close(): Promise<void> {
-    if (this.#parts.caller === undefined) await this.#parts.storage.close?.();
+    await this.#shell.close();
   }
 }
 

@@ -1,5 +1,5 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
-import { type EngineParts, partsFor, SessionEngine } from "../engine/engine.js";
+import { type EngineParts, partsFor, SessionEngine, shellOf } from "../engine/engine.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import { type Actor, type Authorize, byOwner } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
@@ -22,13 +22,13 @@ type PhasedParts = EngineParts<LoadedContext, EngineNotifications, SessionCommit
  * An unmet gate is a result, not an error. Every method may reject with `BUSY` (more than `limits.maxConcurrent`
  * operations), `STORAGE_FAILED` or `INTERNAL`.
  */
-export class Engine extends SessionEngine<LoadedContext, EngineNotifications, SessionCommit> {
+export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
   readonly #parts: PhasedParts;
   readonly #evidenceLimits: EvidenceLimits;
 
   /** @internal Engines are made by {@link createEngine}, and by `as` of another one. */
   constructor(parts: PhasedParts, evidenceLimits: EvidenceLimits) {
-    super(parts);
+    super(shellOf(parts));
     this.#parts = parts;
     this.#evidenceLimits = evidenceLimits;
   }

@@ -14,7 +14,7 @@
  * - decision/: the question to a decider within its size limit (prompt.ts), and how its answer is read (request.ts)
  */
 
-import { type EngineParts, partsFor, SessionEngine } from "../engine/engine.js";
+import { type EngineParts, partsFor, SessionEngine, shellOf } from "../engine/engine.js";
 import { isPhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { type Actor, type Authorize, byOwner } from "../ports/actor.js";
@@ -44,12 +44,12 @@ type RoutedParts = EngineParts<RoutedContext, RoutedNotificationMap, RoutedCommi
  * than `limits.maxConcurrent` operations), `STORAGE_FAILED`, `TAMPERED` (a log is not what was written),
  * `FORMAT_TOO_NEW` or `INTERNAL`.
  */
-export class RoutedEngine extends SessionEngine<RoutedContext, RoutedNotificationMap, RoutedCommit> {
+export class RoutedEngine extends SessionEngine<RoutedNotificationMap, RoutedCommit> {
   readonly #parts: RoutedParts;
 
   /** @internal Engines are made by {@link createRoutedEngine}, and by `as` of another one. */
   constructor(parts: RoutedParts) {
-    super(parts);
+    super(shellOf(parts));
     this.#parts = parts;
   }
 
