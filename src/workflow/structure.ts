@@ -12,8 +12,8 @@
  * - field-types.ts: the words for field types, and when a value is blank
  * - json.ts: canonical JSON, digests and revisions
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value
- * - object-reader.ts: how wrong, missing and unknown keys are reported; how many diagnostics and rules a definition may have
- * - diagnostic.ts: every check that reading a definition can report
+ * - file-schema.ts: how wrong, missing and unknown keys of a file are reported, by its schema
+ * - diagnostic.ts: every check that reading a definition can report; how many diagnostics and rules a definition may have
  * - from-markdown.ts: parsing Markdown in linear time
  * - markdown-facts.ts: the facts shown from the text of a phase or task
  * - placeholders.ts: the placeholders that templates may use

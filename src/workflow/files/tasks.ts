@@ -1,10 +1,12 @@
 /** Reads the tasks of a phase: those that the metadata lists, else the files `task-N-slug.md`. */
 import type { SourcePosition } from "../../errors.js";
+import type { Report } from "../diagnostic.js";
+import { type Spot, unknownIn } from "../file-schema.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { meantOr, shown } from "../names.js";
-import type { ObjectReader, Report } from "../object-reader.js";
 import type { TaskDefinition } from "../structure.js";
+import { type Listed, taskEntry } from "./metadata.js";
 import { checkedPath, type WorkflowFiles } from "./workflow-files.js";
 
 /** The folders of a phase's files. */
@@ -16,17 +18,22 @@ export interface PhaseFolders {
 }
 
 /** Returns the tasks of a phase in ascending order. */
-export function readTasks(phase: ObjectReader | undefined, where: PhaseFolders): TaskDefinition[] {
+export function readTasks(phase: Listed | undefined, where: PhaseFolders): TaskDefinition[] {
   const found = taskFiles(where);
-  const listed = phase?.objects("tasks");
+  const listed = phase?.entry.tasks;
   const tasks =
-    listed === undefined
+    phase === undefined || listed === undefined
       ? found.map((file) => foundTask(file, where))
-      : listed.flatMap((task) => listedTask(task, found, where));
+      : listed.flatMap((task, index) =>
+          task === undefined ? [] : listedTask(task, phase.spot.at("tasks", index), found, where),
+        );
   if (listed !== undefined) warnUnlistedTasks(tasks, found, where.report);
   reportTaskTwice(tasks, where);
   return tasks.map(({ task }) => task).sort((a, b) => a.number - b.number);
 }
+
+/** A task as the metadata lists it. */
+type TaskEntry = NonNullable<NonNullable<Listed["entry"]["tasks"]>[number]>;
 
 interface TaskFile {
   readonly number: number;
@@ -60,56 +67,42 @@ function revision(text: string | undefined): { textRevision?: string } {
   return text === undefined ? {} : { textRevision: revisionOf(text) };
 }
 
-function listedTask(task: ObjectReader, found: readonly TaskFile[], where: PhaseFolders): PlacedTask[] {
-  const number = task.required("task_number", task.whole("task_number"), '"task_number": 1');
-  const name = task.text("name");
-  const purpose = task.text("purpose");
-  const file = number === undefined ? undefined : taskFile(task, number, found, where);
-  const extra = task.rest();
+function listedTask(task: TaskEntry, spot: Spot, found: readonly TaskFile[], where: PhaseFolders): PlacedTask[] {
+  const { task_number: number, name, purpose } = task;
   if (number === undefined) return [];
+  const file = taskFile(task, number, spot, found, where);
   const text = file === undefined ? undefined : where.files.text(file);
   const title = name ?? readTitle(text ?? "") ?? `Task ${number}`;
-  return [{ task: { number, name: title, purpose, file, ...revision(text), extra }, place: task.place("task_number") }];
+  const extra = unknownIn(taskEntry, task);
+  return [{ task: { number, name: title, purpose, file, ...revision(text), extra }, place: spot.place("task_number") }];
 }
 
-function taskFile(task: ObjectReader, number: number, found: readonly TaskFile[], where: PhaseFolders) {
-  const given = task.text("file");
-  if (given === undefined) return numberedFile(task, number, found, where);
-  const candidates = checkedPath(given, task, "file", where.report).flatMap((path) => [
-    ...where.folders.map((folder) => `${folder}/${path}`),
+function taskFile(
+  { file: given }: TaskEntry,
+  number: number,
+  spot: Spot,
+  found: readonly TaskFile[],
+  where: PhaseFolders,
+): string | undefined {
+  const folder = where.folders[0] ?? "";
+  const otherwise = `Put the task's text into ${folder}/, and the file's name under "file".`;
+  if (given === undefined) {
+    const file = found.find((candidate) => candidate.number === number);
+    const message = `task ${number} has no file in ${folder}/`;
+    if (file === undefined) where.report.error("TASK_FILE_MISSING", spot.place("task_number"), message, otherwise);
+    return file?.path;
+  }
+  const candidates = checkedPath(given, spot.at("file")).flatMap((path) => [
+    ...where.folders.map((one) => `${one}/${path}`),
     path,
   ]);
   const file = candidates.find((path) => where.files.has(path));
   if (file === undefined && candidates.length > 0) {
-    const names = () => found.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
-    missing(
-      task,
-      "file",
-      `there is no file ${shown(given)}`,
-      (otherwise) => meantOr(given, names(), otherwise, shown),
-      where,
-    );
+    const names = found.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
+    const message = `there is no file ${shown(given)} in ${folder}/`;
+    where.report.error("TASK_FILE_MISSING", spot.place("file"), message, () => meantOr(given, names, otherwise, shown));
   }
   return file;
-}
-
-function numberedFile(task: ObjectReader, number: number, found: readonly TaskFile[], where: PhaseFolders) {
-  const file = found.find((candidate) => candidate.number === number);
-  if (file === undefined) missing(task, "task_number", `task ${number} has no file`, (otherwise) => otherwise, where);
-  return file?.path;
-}
-
-/** Reports a missing file; `hintOr` returns the hint, which is `otherwise` if no file is meant. */
-function missing(
-  task: ObjectReader,
-  key: string,
-  message: string,
-  hintOr: (otherwise: string) => string,
-  where: PhaseFolders,
-): void {
-  const folder = where.folders[0] ?? "";
-  const hint = () => hintOr(`Put the task's text into ${folder}/, and the file's name under "file".`);
-  where.report.error("TASK_FILE_MISSING", task.place(key), `${message} in ${folder}/`, hint);
 }
 
 function warnUnlistedTasks(tasks: readonly PlacedTask[], found: readonly TaskFile[], report: Report): void {
