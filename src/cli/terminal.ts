@@ -7,8 +7,9 @@ import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
 import { codeFrameColumns } from "@babel/code-frame";
-import { type Diagnostic, type DiagnosticCode, singleLine } from "../workflow/diagnostic.js";
+import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { escapeHidden } from "../workflow/names.js";
+import { singleLine } from "../workflow/report.js";
 
 /** The streams of a command: those of the process, or of a test. */
 export interface Terminal {

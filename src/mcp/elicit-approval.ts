@@ -14,10 +14,10 @@ import type { WaiverRequest } from "../phased/approval/waivers.js";
 import type { Verification } from "../phased/state/events.js";
 import type { PersonsAnswer } from "../tools/dispatch.js";
 import { brief } from "../tools/wire.js";
-import { singleLine } from "../workflow/diagnostic.js";
 import { isInvisible } from "../workflow/field-types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { escapeHidden } from "../workflow/names.js";
+import { singleLine } from "../workflow/report.js";
 
 /** The recorded name of the approver: a client does not say who its user is. */
 const CLIENT_USER = "client user";

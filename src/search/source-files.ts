@@ -6,11 +6,11 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SandboxEntry } from "../sandbox/list.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { openIfThere, type Sandbox } from "../sandbox/sandbox.js";
-import { createReport } from "../workflow/diagnostic.js";
 import { METADATA_FILE, readWorkflow } from "../workflow/files/read-workflow.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { isWorkflowType, secretIn } from "../workflow/names.js";
+import { createReport } from "../workflow/report.js";
 import type { WorkflowStructure } from "../workflow/structure.js";
 import { readYaml } from "../workflow/yaml.js";
 

@@ -5,9 +5,10 @@
  */
 import * as z from "zod/mini";
 import type { SourcePosition } from "../errors.js";
-import type { DiagnosticCode, Hint, KeyPath, ParsedSource, Report } from "./diagnostic.js";
+import type { DiagnosticCode, KeyPath, ParsedSource } from "./diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue, storedObjectSchema } from "./json.js";
 import { meantOr, nearest, RESERVED, shown } from "./names.js";
+import type { Hint, Report } from "./report.js";
 
 /** The report about a value that a schema refuses: what it must be, or a message of its own. */
 type Fault = { readonly hint: Hint } & (

@@ -3,9 +3,10 @@
  * every engine and accepts repeated keys, so the text is scanned first.
  */
 
-import { type KeyPath, linesOf, type ParsedSource, type Report } from "./diagnostic.js";
+import { type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import { storedValueSchema } from "./json.js";
 import { shown } from "./names.js";
+import type { Report } from "./report.js";
 
 /** Reads strict JSON. Returns undefined and reports an error if the text is not JSON. */
 export function readJson(file: string, text: string, report: Report): ParsedSource | undefined {

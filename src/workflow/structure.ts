@@ -13,7 +13,8 @@
  * - json.ts: canonical JSON, digests and revisions
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value
  * - file-schema.ts: how wrong, missing and unknown keys of a file are reported, by its schema
- * - diagnostic.ts: every check that reading a definition can report; how many diagnostics and rules a definition may have
+ * - diagnostic.ts: every check that reading a definition can report
+ * - report.ts: how many diagnostics and rules a definition may have
  * - from-markdown.ts: parsing Markdown in linear time
  * - markdown-facts.ts: the facts shown from the text of a phase or task
  * - placeholders.ts: the placeholders that templates may use

@@ -4,11 +4,12 @@
  */
 import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
-import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource, type Report } from "./diagnostic.js";
+import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import type { Spot } from "./file-schema.js";
 import { type JsonObject, type JsonValue, storedValueSchema } from "./json.js";
 import { DEPTH_MAX } from "./json-source.js";
 import { nearest, shown } from "./names.js";
+import type { Report } from "./report.js";
 
 /** Maximum number of tokens in one file: the parser takes time for each and can't be interrupted. */
 const LEXEMES_MAX = 120_000;

@@ -3,9 +3,9 @@
  * blocks of JSON that are declared as data; outside of them are only this file's sentences and the workflow's own text.
  */
 import { PhasegateError } from "../../errors.js";
-import { singleLine } from "../../workflow/diagnostic.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
+import { singleLine } from "../../workflow/report.js";
 import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
 

@@ -4,7 +4,6 @@
  * name is misspelt, never opens the gate, and neither does a text that speaks of a gate and can't be read.
  */
 
-import type { Report } from "../diagnostic.js";
 import { isMissing, readBy, type Spot, spotIn } from "../file-schema.js";
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";
 import { type DocumentGate, readRequirements, unreadWord } from "../infer/document-gate.js";
@@ -12,6 +11,7 @@ import { checkExamples } from "../infer/examples.js";
 import type { RequirementFault } from "../infer/requirement.js";
 import { isJsonObject, type JsonObject, ownValue } from "../json.js";
 import { shown } from "../names.js";
+import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate, GateDefinition, OpenGate } from "../structure.js";
 import { readYaml } from "../yaml.js";
 import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";

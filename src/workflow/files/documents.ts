@@ -4,9 +4,9 @@
  * phased/documents.ts, because it depends on the session's phase.
  */
 
-import type { Report } from "../diagnostic.js";
 import { codeSpans, paragraphsIn, withoutAtEnd } from "../from-markdown.js";
 import { HIDDEN, keptBack, nearest, parseRelativePath, shown } from "../names.js";
+import type { Report } from "../report.js";
 import { definitionsIn, fileOf, linksIn } from "./routed-index.js";
 import { looksLikeGate } from "./workflow-files.js";
 

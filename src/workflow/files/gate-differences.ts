@@ -3,11 +3,11 @@
  * difference is probably a mistake.
  */
 
-import type { Report } from "../diagnostic.js";
 import { isMissing, type Spot } from "../file-schema.js";
 import type { Requirement } from "../infer/requirement.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json.js";
 import { shown } from "../names.js";
+import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
 import type { GatePart } from "./gate-fields.js";
 

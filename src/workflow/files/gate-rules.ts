@@ -18,11 +18,11 @@ import {
   UNCLEAR_NUMBER,
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
-import type { Report } from "../diagnostic.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import type { GatePlace } from "../gate-definition.js";
 import type { JsonObject, JsonValue } from "../json.js";
 import { meantOr, shown } from "../names.js";
+import type { Report } from "../report.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
 import type { FieldSeed, GatePart } from "./gate-fields.js";
 import type { WrittenRule } from "./gate-schema.js";

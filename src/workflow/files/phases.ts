@@ -4,12 +4,13 @@
  */
 import type { SourcePosition } from "../../errors.js";
 import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
-import { linesOf, type Report } from "../diagnostic.js";
+import { linesOf } from "../diagnostic.js";
 import { readBy, type Spot, unknownIn } from "../file-schema.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { meantOr, shown } from "../names.js";
 import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
+import type { Report } from "../report.js";
 import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
 import { chooseGate } from "./choose-gate.js";
 import { folderOf } from "./documents.js";

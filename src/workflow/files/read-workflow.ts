@@ -23,21 +23,14 @@
  */
 import { systemClock, turns } from "../../ports/clock.js";
 import { declaredOptions } from "../../rules/options.js";
-import {
-  createReport,
-  type Diagnostic,
-  hasErrors,
-  type InferredRequirement,
-  linesOf,
-  type ParsedSource,
-  type Report,
-} from "../diagnostic.js";
+import { type Diagnostic, hasErrors, linesOf, type ParsedSource } from "../diagnostic.js";
 import { type Spot, spotIn } from "../file-schema.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
 import { asksForSearch } from "../markdown-facts.js";
 import { isWorkflowType, meantOr, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { findOptions } from "../placeholders.js";
+import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
   type DynamicDefinition,
   type PhaseDefinition,

@@ -3,9 +3,9 @@
  * no other step leads to, and workflows that never end.
  */
 import type { SourcePosition } from "../../errors.js";
-import type { Report } from "../diagnostic.js";
 import { paragraphsIn } from "../from-markdown.js";
 import { meantOr, nearest, shown } from "../names.js";
+import type { Report } from "../report.js";
 import { FINISH, plainName, stepNameFault, stepsMeant, visibleName } from "../routed-definition.js";
 import { resolvePath } from "./routed-includes.js";
 import { definitionsIn, fileOf, type IndexEntry, linksIn } from "./routed-index.js";

@@ -4,8 +4,8 @@
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
-import type { Report } from "../diagnostic.js";
 import { keptBack, parseRelativePath, shown } from "../names.js";
+import type { Report } from "../report.js";
 
 /** The remaining budget for the texts of a workflow. */
 interface IncludeBudget {

@@ -5,11 +5,11 @@
 import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod/mini";
 import type { SourcePosition } from "../../errors.js";
-import type { Report } from "../diagnostic.js";
 import { anyObject, object, readBy, said, spotIn, WORDS } from "../file-schema.js";
 import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
 import { meantOr, shown } from "../names.js";
+import type { Report } from "../report.js";
 import type { RoutedStep } from "../routed-definition.js";
 import { refuseMisspelt, splitFrontMatter } from "../yaml.js";
 import { readStepGate } from "./choose-gate.js";

@@ -1,10 +1,10 @@
 /** Reads the tasks of a phase: those that the metadata lists, else the files `task-N-slug.md`. */
 import type { SourcePosition } from "../../errors.js";
-import type { Report } from "../diagnostic.js";
 import { type Spot, unknownIn } from "../file-schema.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { meantOr, shown } from "../names.js";
+import type { Report } from "../report.js";
 import type { TaskDefinition } from "../structure.js";
 import { type Listed, taskEntry } from "./metadata.js";
 import { checkedPath, type WorkflowFiles } from "./workflow-files.js";

@@ -5,9 +5,10 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";
-import { type Diagnostic, linesOf, type Report, unreadable } from "../diagnostic.js";
+import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import type { Spot } from "../file-schema.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
+import type { Report } from "../report.js";
 
 /** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;

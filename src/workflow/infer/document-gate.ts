@@ -15,11 +15,11 @@
  */
 import type { List, RootContent } from "mdast";
 import { comparisonValidator, namedValidator } from "../../rules/validators.js";
-import type { InferredRequirement } from "../diagnostic.js";
 import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import type { JsonObject, JsonValue } from "../json.js";
 import { RESERVED } from "../names.js";
+import type { InferredRequirement } from "../report.js";
 import type { FieldDefinition, FieldGate, FieldType, RuleDefinition, VerifyDefinition } from "../structure.js";
 import { type EvidenceExample, findExamples, gateHeadingIn, gatesAmong, type Label, labelOf } from "./examples.js";
 import {

@@ -2,10 +2,11 @@
  * The requirements that are found in the text of a phase, and helpers to read one: its context, its name, the words that
  * make it optional, and the type and validators in the words about a name.
  */
-import type { DiagnosticCode, InferredRequirement } from "../diagnostic.js";
+import type { DiagnosticCode } from "../diagnostic.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
 import { nearest, RESERVED } from "../names.js";
+import type { InferredRequirement } from "../report.js";
 import type { FieldDefinition, FieldType } from "../structure.js";
 import {
   comparisonsIn,

@@ -7,7 +7,7 @@ import * as z from "zod/mini";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { openSandbox } from "../../sandbox/sandbox.js";
-import { createReport, type Diagnostic, hasErrors, type ParsedSource, type Report } from "../../workflow/diagnostic.js";
+import { type Diagnostic, hasErrors, type ParsedSource } from "../../workflow/diagnostic.js";
 import {
   anything,
   described,
@@ -31,6 +31,7 @@ import {
 } from "../../workflow/file-schema.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import { keptBack, shown } from "../../workflow/names.js";
+import { createReport, type Report } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
 import { checkedPath } from "../roots/paths.js";
 

@@ -1,8 +1,8 @@
 /** Finds workflows by name or path, and lists all of them. A folder is a workflow if it contains a first file. */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { createReport } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { firstFew, nearest, shown } from "../../workflow/names.js";
+import { createReport } from "../../workflow/report.js";
 import { readYaml, splitFrontMatter } from "../../workflow/yaml.js";
 import type { Location } from "../roots/paths.js";
 import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf, readWhole } from "./parts.js";

@@ -3,9 +3,10 @@
  * variables that its values name.
  */
 import { remember } from "../../workflow/cache.js";
-import { createReport, formatDiagnostic, type ParsedSource } from "../../workflow/diagnostic.js";
+import { formatDiagnostic, type ParsedSource } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { orNearest, shown } from "../../workflow/names.js";
+import { createReport } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
 
 /** A YAML file as keys and values, or its errors with their lines. */
