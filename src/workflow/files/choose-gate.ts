@@ -27,11 +27,14 @@ import {
   type WrittenGate,
 } from "./gate-schema.js";
 import type { Listed } from "./metadata.js";
-import type { PhaseFolders } from "./tasks.js";
 import { GATE_FILES, isGateFile, looksLikeGate, type WorkflowFiles } from "./workflow-files.js";
 
 /** The places where the gate of a phase may be. */
-interface GateFolders extends PhaseFolders {
+export interface GateFolders {
+  readonly files: WorkflowFiles;
+  readonly report: Report;
+  /** `phases/N`, and the folder of the phase's text if that is another one. */
+  readonly folders: readonly string[];
   /** The phase's text. */
   readonly file: string;
   /** The texts of the phase and its tasks, which are not gates under any name. */

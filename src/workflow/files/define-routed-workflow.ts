@@ -18,7 +18,7 @@ import { canonicalJson, isJsonObject, optional, revisionOf, storedObjectSchema }
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
 import { ENGLISH, innermostIssue } from "../zod-issues.js";
-import { keysOf, refuseProblems, unknownFields, unknownKeys, wrongTypes } from "./define-gate.js";
+import { type Keys, refuseProblems, unknownFields, unknownKeys, wrongTypes } from "./define-gate.js";
 
 const rules = z.array(
   z.union([
@@ -133,10 +133,10 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
   };
 }
 
-const STEP_KEYS = keysOf<RoutedStepInput>({
-  ...{ name: 1, guidance: 1, instructions: 1, next: 1, gate: 1, maxVisits: 1 },
-});
-const WORKFLOW_KEYS = keysOf<RoutedWorkflowInput>({ name: 1, goal: 1, steps: 1 });
+const STEP: Keys<RoutedStepInput> = {
+  ...{ name: "string!", guidance: "any", instructions: "any", next: "strings", gate: "any", maxVisits: "any" },
+};
+const WORKFLOW: Keys<RoutedWorkflowInput> = { name: "string!", goal: "string", steps: "list!" };
 
 function isDefinition(value: unknown): boolean {
   return isJsonObject(value) && typeof value.name === "string" && typeof value.revision === "string";
@@ -144,12 +144,12 @@ function isDefinition(value: unknown): boolean {
 
 /** Returns what keeps a literal from being read at all; undefined if nothing does. */
 function formProblems(input: unknown): string[] | undefined {
-  const found = wrongTypes("the workflow", input, { name: "string!", goal: "string", steps: "list!" });
-  found.push(...unknownKeys("the workflow", input, WORKFLOW_KEYS));
+  const found = wrongTypes("the workflow", input, WORKFLOW);
+  found.push(...unknownKeys("the workflow", input, WORKFLOW));
   if (found.length > 0) return found;
   const { steps }: { steps: unknown[] } = Object(input);
   if (steps.length === 0) return ["there is no step"];
-  const faults = steps.flatMap((step, at) => wrongTypes(`steps[${at}]`, step, { name: "string!", next: "strings" }));
+  const faults = steps.flatMap((step, at) => wrongTypes(`steps[${at}]`, step, STEP));
   return faults.length > 0 ? faults : undefined;
 }
 
@@ -179,7 +179,7 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
       ),
     );
     // A gate under another name would be an open one.
-    problems.push(...unknownKeys(about, step, STEP_KEYS));
+    problems.push(...unknownKeys(about, step, STEP));
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
       if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which doesn't exist`);

@@ -5,8 +5,7 @@
  * What is decided where:
  * - workflow-files.ts: file size limit, which file names are gate files, and how long a list waits for one definition
  * - metadata.ts: the schema of metadata.json, the schema of options, and phase counts that don't match
- * - phases.ts: where phases and templates are found, and when a phase is skipped
- * - tasks.ts: where tasks are found
+ * - phases.ts: where phases, their tasks and templates are found, and when a phase is skipped
  * - choose-gate.ts: the order gate file, text of the phase, metadata, open gate
  * - gate-schema.ts: the schema of a gate file, of a step's gate and of a checkpoint
  * - gate-fields.ts: fields, `verify`, `approval` and `reveal` of a gate, and what its schema can't say
