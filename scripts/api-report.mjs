@@ -18,13 +18,6 @@ const homes = new Map();
 for (const [entry, { types }] of entries) {
   for (const name of exportedNames(types)) homes.set(name, [...(homes.get(name) ?? []), entry]);
 }
-const declarations = readdirSync("dist")
-  .filter((file) => file.endsWith(".d.ts"))
-  .map((file) => readFileSync(`dist/${file}`, "utf8"))
-  .join("\n");
-/** Types of stored things are inferred from schemas, which nobody needs to name. test/samples holds what they accept. */
-const isSchema = (name) => new RegExp(`^declare const ${name}: (z\\.|readonly \\[)`, "m").test(declarations);
-
 const unnamed = new Set();
 const undocumented = new Set();
 const failed = [];
@@ -49,10 +42,11 @@ for (const [entry, target] of entries) {
       messageCallback(message) {
         // It says which TypeScript it brings along, once for each entry point.
         if (message.messageId === "console-preamble") message.handled = true;
-        // A type that another entry point exports can be named by users, who import it from there.
+        // A type that another entry point exports can be named by users, who import it from there. A value, such as the
+        // schema that a type is inferred from, is no name that they need.
         const forgotten = message.messageId === "ae-forgotten-export" && /"(\w+)"/.exec(message.text)?.[1];
         if (forgotten) message.logLevel = "none";
-        if (forgotten && !homes.has(forgotten) && !isSchema(forgotten)) unnamed.add(`${name}: ${forgotten}`);
+        if (forgotten && isTypeName(forgotten) && !homes.has(forgotten)) unnamed.add(`${name}: ${forgotten}`);
         if (message.messageId === "ae-undocumented") undocumented.add(`${name}: ${message.text}`);
       },
     },
@@ -84,4 +78,9 @@ function exportedNames(path) {
   return [...lists].flatMap(([, list]) =>
     list.split(",").map((name) => name.trim().replace(/^(type )?(\w+ as )?/, "")),
   );
+}
+
+/** Types are written in Pascal case; values begin with a small letter, or have none. */
+function isTypeName(name) {
+  return /^[A-Z].*[a-z]/.test(name);
 }

@@ -1,12 +1,12 @@
 /**
- * Keeps schemas/*.json equal to what scripts/schemas/ describes. With --write the files are written; else a difference
+ * Keeps schemas/*.json equal to what scripts/editor-schemas.ts describes. With --write the files are written; else a difference
  * fails.
  *
  *     node --import ./scripts/run-sources.mjs scripts/write-schemas.mjs [--write]
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { editorSchemas } from "./schemas/schemas.ts";
+import { editorSchemas } from "./editor-schemas.ts";
 
 const FOLDER = "schemas";
 const write = process.argv.includes("--write");
@@ -22,7 +22,9 @@ if (write) {
   for (const [name, text] of stale) writeFileSync(join(FOLDER, name), text);
 }
 for (const name of [...stray, ...stale.map(([name]) => name)]) {
-  console.log(`${FOLDER}/${name}: ${write ? "updated" : "is not what scripts/schemas/ says; run `npm run schemas`"}`);
+  console.log(
+    `${FOLDER}/${name}: ${write ? "updated" : "is not what scripts/editor-schemas.ts says; run `npm run schemas`"}`,
+  );
 }
 console.log(`${names.length} schemas`);
 if (!write && stray.length + stale.length > 0) process.exitCode = 1;

@@ -9,7 +9,7 @@ import { styleText } from "node:util";
 import { codeFrameColumns } from "@babel/code-frame";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { escapeHidden } from "../workflow/names.js";
-import { singleLine } from "../workflow/object-reader.js";
+import { singleLine } from "../workflow/report.js";
 
 export interface Terminal {
   readonly stdin: Readable;

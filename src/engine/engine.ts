@@ -6,11 +6,10 @@
  */
 import { type Actor, type Authorize, type Caller, callerOf, maySee } from "../ports/actor.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
-import { type Limitable, limitedFor } from "../runtime/access.js";
 import type { Failures, Listener, Notifier } from "../runtime/notifier.js";
 import type { OperationMetrics, Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
-import { type ListedSession, listSessions, type SessionPage } from "./lists.js";
+import type { ListedSession, SessionPage } from "./lists.js";
 import { type WatchQuery, watchSessions } from "./watch.js";
 
 /** What an engine is made of. */
@@ -23,20 +22,21 @@ export interface EngineParts<Context, Names extends Failures, Seen extends Shown
   readonly lookAt: (context: Context, id: SessionId) => Promise<ListedSession | undefined>;
   /** Checks and reads a watched commit; undefined if it is not shown. */
   readonly read: (context: Context, commit: Commit) => Promise<Seen | undefined>;
+  /** Returns what an operation for a caller works with: see `limitedFor` in runtime/access.ts. */
+  readonly limit: (context: Context, caller: Caller, operation: string) => Context;
   /** For whom the engine is; for the host itself if missing. */
   readonly caller?: Caller;
 }
 
 /** Returns the parts of an engine for one actor. */
-export function partsFor<
-  Kernel extends Limitable<Kernel>,
-  Context extends { readonly kernel: Kernel },
-  Names extends Failures,
-  Seen extends Shown,
->(parts: EngineParts<Context, Names, Seen>, actor: Actor, authorize: Authorize): EngineParts<Context, Names, Seen> {
+export function partsFor<Context, Names extends Failures, Seen extends Shown>(
+  parts: EngineParts<Context, Names, Seen>,
+  actor: Actor,
+  authorize: Authorize,
+): EngineParts<Context, Names, Seen> {
   const report = (error: unknown) => parts.notifications.notify("internalError", { operation: "authorize", error });
   const caller = callerOf(actor, authorize, report);
-  const operations = parts.operations.within((context, operation) => limitedFor(context, caller, operation));
+  const operations = parts.operations.within((context, operation) => parts.limit(context, caller, operation));
   return { ...parts, operations, caller };
 }
 
@@ -71,7 +71,8 @@ export function shellOf<Context, Names extends Failures, Seen extends Shown>(
       });
     },
     list: (query) =>
-      operations.run("listSessions", (context) => {
+      operations.run("listSessions", async (context) => {
+        const { listSessions } = await import("./lists.js");
         const lookAt = (id: SessionId) => parts.lookAt(context, id);
         const onBroken = (error: unknown) => notifications.report("listSessions", error);
         return listSessions({ ...of, lookAt, onBroken }, query);

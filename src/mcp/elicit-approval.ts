@@ -17,7 +17,7 @@ import { brief } from "../tools/wire.js";
 import { isInvisible } from "../workflow/field-types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { escapeHidden } from "../workflow/names.js";
-import { singleLine } from "../workflow/object-reader.js";
+import { singleLine } from "../workflow/report.js";
 
 /** The recorded name of the approver: a client does not say who its user is. */
 const CLIENT_USER = "client user";

@@ -130,6 +130,7 @@ export function createEngine(given: EngineOptions): Engine {
     operations,
     lookAt: (context, id) => context.phased.lookAtSession(context, id),
     read: (context, commit) => context.phased.readWatched(context, commit),
+    limit: (context, caller, operation) => context.phased.limitedFor(context, caller, operation),
   };
   return new Engine(parts, evidenceLimits);
 }

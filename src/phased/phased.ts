@@ -38,6 +38,7 @@ import { type Receipt, readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
+import { limitedFor } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -191,6 +192,7 @@ export const phased = {
   operate,
   startSession,
   lookAtSession,
+  limitedFor,
   listApprovals,
   listWaivers,
   cleanup,

@@ -12,7 +12,7 @@ import { isInvisible } from "../workflow/field-types.js";
 import { anything, callable, checkOptions, type OptionChecks, optionally, text } from "../workflow/host-options.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
 import { parseSessionId, shown } from "../workflow/names.js";
-import { singleLine } from "../workflow/object-reader.js";
+import { singleLine } from "../workflow/report.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
 import { mergeContext, readContext } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";

@@ -13,7 +13,7 @@ import { beginPhase } from "../phased/verify/snapshots.js";
 import { type Followed, verifyEvidence } from "../phased/verify/verify.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject } from "../workflow/json.js";
-import { singleLine } from "../workflow/object-reader.js";
+import { singleLine } from "../workflow/report.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";

@@ -20,6 +20,7 @@ import { readWhole } from "../log/commit.js";
 import { type Actor, type Authorize, byOwner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
 import type { Commit } from "../ports/storage-adapter.js";
+import { limitedFor } from "../runtime/access.js";
 import { Operations } from "../runtime/operations.js";
 import { startRouted } from "./commands.js";
 import { type RoutedNotificationMap, RoutedNotifications } from "./notifications.js";
@@ -115,6 +116,7 @@ export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
     operations,
     lookAt: lookAtInstance,
     read: readWatched,
+    limit: limitedFor,
   });
 }
 

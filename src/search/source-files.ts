@@ -10,7 +10,7 @@ import { METADATA_FILE, readWorkflow } from "../workflow/files/read-workflow.js"
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { isWorkflowType, secretIn } from "../workflow/names.js";
-import { createReport } from "../workflow/object-reader.js";
+import { createReport } from "../workflow/report.js";
 import type { WorkflowStructure } from "../workflow/structure.js";
 import { readYaml } from "../workflow/yaml.js";
 

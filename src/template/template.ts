@@ -25,39 +25,10 @@ export type TemplateValues = Readonly<Record<string, string | number | readonly 
  * A list becomes a Markdown checklist, an empty list the word `None`.
  */
 export function renderTemplate(template: string, values: TemplateValues): string {
-  let rendered = "";
-  let from = 0;
-  // `replace` with a function takes twice the time.
-  for (let open = template.indexOf("["); open !== -1; open = template.indexOf("[", open + 1)) {
-    const close = endOfName(template, open + 1);
-    if (close === open + 1 || template.charCodeAt(close) !== CLOSE) continue;
-    const name = template.slice(open + 1, close);
+  return template.replace(/\[([A-Z][A-Z0-9_]*)\]/g, (whole, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value === undefined) continue;
-    rendered += template.slice(from, open) + asText(value);
-    from = close + 1;
-  }
-  return from === 0 ? template : rendered + template.slice(from);
-}
-
-// Character codes.
-const CLOSE = 0x5d;
-const [A, Z] = [0x41, 0x5a] as const;
-const UNDERSCORE = 0x5f;
-const [ZERO, NINE] = [0x30, 0x39] as const;
-
-/**
- * Returns the end of a name of capitals, digits and underscores that begins at `start` with a letter; `start` if there
- * is none.
- */
-function endOfName(text: string, start: number): number {
-  let end = start;
-  for (;;) {
-    const code = text.charCodeAt(end);
-    const isLetter = code >= A && code <= Z;
-    if (!isLetter && (end === start || (code !== UNDERSCORE && !(code >= ZERO && code <= NINE)))) return end;
-    end += 1;
-  }
+    return value === undefined ? whole : asText(value);
+  });
 }
 
 function asText(value: TemplateValues[string]): string {

@@ -1,25 +1,12 @@
 /** Caches of limited size: what is kept per session, per text or per rule. */
 
-/** A value that is kept, its share of the limit, and the entries that were used before and after it. */
-interface Entry<K, V> {
-  readonly key: K;
-  value: V;
-  weight: number;
-  older: Entry<K, V> | undefined;
-  newer: Entry<K, V> | undefined;
-}
-
-/**
- * A map that forgets the least recently used entries once it is full. The order of use is a linked list: a `Map` keeps an
- * order, too, but has to pass all keys that were deleted to find its first one.
- */
+/** A map that forgets the least recently used entries once it is full. */
 export class RecentMap<K, V> {
-  readonly #entries = new Map<K, Entry<K, V>>();
+  /** In the order of their use. */
+  readonly #entries = new Map<K, { readonly value: V; readonly weight: number }>();
   readonly #max: number;
   readonly #weigh: (value: V, key: K) => number;
   #weight = 0;
-  #oldest: Entry<K, V> | undefined;
-  #newest: Entry<K, V> | undefined;
 
   /** `max` limits the number of entries; with `weigh`, the sum of their weights. An entry above it is not kept. */
   constructor(max: number, weigh: (value: V, key: K) => number = () => 1) {
@@ -30,54 +17,26 @@ export class RecentMap<K, V> {
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    if (entry !== this.#newest) this.#use(entry);
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
     return entry.value;
   }
 
   set(key: K, value: V): void {
     const weight = this.#weigh(value, key);
     if (weight > this.#max) return this.delete(key);
-    const entry = this.#entries.get(key) ?? this.#add(key, value);
-    this.#weight += weight - entry.weight;
-    entry.value = value;
-    entry.weight = weight;
-    if (entry !== this.#newest) this.#use(entry);
-    while (this.#weight > this.#max && this.#oldest !== undefined) this.delete(this.#oldest.key);
+    this.#weight += weight - (this.#entries.get(key)?.weight ?? 0);
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, weight });
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#max) break;
+      this.delete(oldest);
+    }
   }
 
   delete(key: K): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
+    this.#weight -= this.#entries.get(key)?.weight ?? 0;
     this.#entries.delete(key);
-    this.#weight -= entry.weight;
-    this.#unlink(entry);
-  }
-
-  #add(key: K, value: V): Entry<K, V> {
-    const entry = { key, value, weight: 0, older: undefined, newer: undefined };
-    this.#entries.set(key, entry);
-    this.#link(entry);
-    return entry;
-  }
-
-  #use(entry: Entry<K, V>): void {
-    this.#unlink(entry);
-    this.#link(entry);
-  }
-
-  #link(entry: Entry<K, V>): void {
-    entry.older = this.#newest;
-    entry.newer = undefined;
-    if (this.#newest === undefined) this.#oldest = entry;
-    else this.#newest.newer = entry;
-    this.#newest = entry;
-  }
-
-  #unlink({ older, newer }: Entry<K, V>): void {
-    if (older === undefined) this.#oldest = newer;
-    else older.newer = newer;
-    if (newer === undefined) this.#newest = older;
-    else newer.older = older;
   }
 }
 

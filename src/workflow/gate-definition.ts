@@ -1,107 +1,180 @@
 /**
- * The gate part of a definition that a session pins: four kinds of gates (fields, schema, open, plan) as plain JSON. The
- * interfaces say what each member means; the schemas below check the same when a gate is read from a store.
+ * The gate part of a definition that a session pins: four kinds of gates (fields, schema, open, plan) as plain JSON. One
+ * schema for each part gives its type, and checks it when it is read from a store.
  */
 import * as z from "zod/mini";
-import { isJsonObject, type JsonObject, type JsonValue, storedObjectSchema, storedValueSchema } from "./json.js";
+import { isJsonObject, type JsonObject, storedObjectSchema, storedValueSchema } from "./json.js";
 
 /** The types of evidence fields. `any` is for a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
 /** The type of an evidence field. `any` is for a field of which only the name is known. */
-export type FieldType = "boolean" | "integer" | "number" | "string" | "object" | "list" | "any";
+export type FieldType = (typeof FIELD_TYPES)[number];
 
 /** The values of {@link Reveal}. */
 export const REVEALS = ["fields", "names", "none"] as const;
 /** How much of a gate is shown to agents: all of it, the names of its fields, or nothing. */
-export type Reveal = "fields" | "names" | "none";
+export type Reveal = (typeof REVEALS)[number];
 
-/** The requirements that must be met before a phase counts as done. */
-export type GateDefinition = FieldGate | SchemaGate | OpenGate | PlanGate;
+const isTrue = z.optional(z.literal(true));
+const isFalse = z.optional(z.literal(false));
+const text = z.optional(z.string());
+const texts = z.optional(z.array(z.string()));
 
-/** A gate that asks for named fields: from a gate file, metadata or code. */
-export interface FieldGate {
-  /** Names this kind of gate. */
-  kind: "fields";
-  /** True if rules block, false if they only warn. Missing fields and wrong types always block. */
-  strict: boolean;
-  /** True if the host may let a session pass without evidence. It may not if missing. */
-  allowOverride?: boolean | undefined;
-  /** The fields of the evidence. */
-  fields: FieldDefinition[];
-  /** Rules for the evidence as a whole. None if missing. */
-  rules?: RuleDefinition[] | undefined;
-  /** Checks against reality. None if missing. */
-  verify?: VerifyDefinition[] | undefined;
-  /** A person who must approve complete evidence. Nobody if missing. */
-  approval?: ApprovalDefinition | undefined;
-  /** How much of the gate agents see. `fields` if missing. */
-  reveal?: Reveal | undefined;
-  /** The place where the requirements were found. */
-  source: "gate-file" | "document" | "metadata";
-  /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
-  waived?: string[] | undefined;
-  /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
-  proofs?: string[] | undefined;
-}
+export const ruleSchema = z.object({
+  /** As its author wrote it. */
+  source: z.string(),
+  /** The same rule in CEL, which is what runs. */
+  cel: z.string(),
+  /** The value of `params` in the rule. */
+  params: z.optional(storedObjectSchema),
+  /** The message for a value that breaks the rule. */
+  message: text,
+});
+/** A rule that must hold. Its text is pinned, and compiled when it is first used. */
+export type RuleDefinition = z.infer<typeof ruleSchema>;
 
-/** A gate whose evidence is checked by a Standard Schema in code. */
-export interface SchemaGate {
-  /** Names this kind of gate. */
-  kind: "schema";
-  /** True if the host may let a session pass without evidence. It may not if missing. */
-  allowOverride?: boolean | undefined;
-  /** The JSON Schema of the Standard Schema, if it provides one. */
-  jsonSchema?: JsonObject | undefined;
-  /** Evidence that the schema accepts, if the author gives an example. */
-  example?: JsonObject | undefined;
+export const fieldSchema = z.object({
+  /** The field's key in the evidence. */
+  name: z.string(),
+  /** The type that its value must have. */
+  type: z.enum(FIELD_TYPES),
+  /** True if evidence without it is refused. A required boolean must be true. */
+  required: z.boolean(),
+  /** What the field means, for the agent. */
+  description: text,
+  /** A valid value, given by the author. */
+  example: z.optional(storedValueSchema),
   /** True if the example may be what the work gives. Evidence that equals it is refused as copied if missing. */
-  allowExample?: true | undefined;
-  /** Generated values that the schema accepts. Missing if it was not run before the session was started. */
-  sample?:
-    | {
-        /** The values, by field. */
-        values: JsonObject;
-        /** False if they are no evidence that the schema accepts as a whole. It accepts them if missing. */
-        complete?: boolean | undefined;
-      }
-    | undefined;
+  allowExample: isTrue,
+  /** A generated value that passes the rules, if the author gives no example. */
+  sample: z.optional(storedValueSchema),
+  /** Rules for the value, if one is given. */
+  rules: z.optional(z.array(ruleSchema)),
+  /** `false` if nobody may waive the field. */
+  waivable: isFalse,
+});
+/** One field that a gate asks for. */
+export type FieldDefinition = z.infer<typeof fieldSchema>;
+
+export const verifySchema = z.object({
+  /** The name of the verifier. */
+  verifier: z.string(),
+  /** Its parameters; `{}` if there are none. */
+  params: storedObjectSchema,
+  /** The field whose value is checked; missing if the check belongs to the gate as a whole. */
+  field: text,
+  /** What it checks, for the agent. */
+  description: text,
+  /** `false` if nobody may waive the check. A check of a field goes with its field. */
+  waivable: isFalse,
+});
+/** A check against reality, by a verifier that the host has registered. */
+export type VerifyDefinition = z.infer<typeof verifySchema>;
+
+export const approvalSchema = z.object({
+  /** The question for the person. */
+  prompt: z.string(),
+  /** The names of the approvers who may answer, as the host knows them; any approver if missing. */
+  approvers: texts,
+});
+/** An approval by a person. */
+export type ApprovalDefinition = z.infer<typeof approvalSchema>;
+
+const overrideShape = {
+  /** True if the host may let a session pass without evidence. It may not if missing. */
+  allowOverride: z.optional(z.boolean()),
+};
+
+const copiedShape = {
+  /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
+  waived: texts,
+  /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
+  proofs: texts,
+};
+
+const demandsShape = {
   /** Checks against reality. None if missing. */
-  verify?: VerifyDefinition[] | undefined;
+  verify: z.optional(z.array(verifySchema)),
   /** A person who must approve complete evidence. Nobody if missing. */
-  approval?: ApprovalDefinition | undefined;
+  approval: z.optional(approvalSchema),
   /** How much of the gate agents see. `fields` if missing. */
-  reveal?: Reveal | undefined;
-  /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
-  waived?: string[] | undefined;
-  /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
-  proofs?: string[] | undefined;
-}
+  reveal: z.optional(z.enum(REVEALS)),
+};
 
+export const fieldGateSchema = z.object({
+  /** Names this kind of gate. */
+  kind: z.literal("fields"),
+  /** True if rules block, false if they only warn. Missing fields and wrong types always block. */
+  strict: z.boolean(),
+  ...overrideShape,
+  /** The fields of the evidence. */
+  fields: z.array(fieldSchema),
+  /** Rules for the evidence as a whole. None if missing. */
+  rules: z.optional(z.array(ruleSchema)),
+  ...demandsShape,
+  /** The place where the requirements were found. */
+  source: z.enum(["gate-file", "document", "metadata"]),
+  ...copiedShape,
+});
+/** A gate that asks for named fields: from a gate file, metadata or code. */
+export type FieldGate = z.infer<typeof fieldGateSchema>;
+
+const schemaGateSchema = z.object({
+  /** Names this kind of gate. */
+  kind: z.literal("schema"),
+  ...overrideShape,
+  /** The JSON Schema of the Standard Schema, if it provides one. */
+  jsonSchema: z.optional(storedObjectSchema),
+  /** Evidence that the schema accepts, if the author gives an example. */
+  example: z.optional(storedObjectSchema),
+  /** True if the example may be what the work gives. Evidence that equals it is refused as copied if missing. */
+  allowExample: isTrue,
+  /** Generated values that the schema accepts. Missing if it was not run before the session was started. */
+  sample: z.optional(
+    z.object({
+      /** The values, by field. */
+      values: storedObjectSchema,
+      /** False if they are no evidence that the schema accepts as a whole. It accepts them if missing. */
+      complete: z.optional(z.boolean()),
+    }),
+  ),
+  ...demandsShape,
+  ...copiedShape,
+});
+/** A gate whose evidence is checked by a Standard Schema in code. */
+export type SchemaGate = z.infer<typeof schemaGateSchema>;
+
+const openGateSchema = z.object({
+  /** Names this kind of gate. */
+  kind: z.literal("open"),
+  ...overrideShape,
+});
 /** A gate that any evidence object passes. */
-export interface OpenGate {
-  /** Names this kind of gate. */
-  kind: "open";
-  /** True if the host may let a session pass without evidence. It may not if missing. */
-  allowOverride?: boolean | undefined;
-}
+export type OpenGate = z.infer<typeof openGateSchema>;
 
-/** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
-export interface PlanGate {
+const planGateSchema = z.object({
   /** Names this kind of gate. */
-  kind: "plan";
-  /** True if the host may let a session pass without evidence. It may not if missing. */
-  allowOverride?: boolean | undefined;
+  kind: z.literal("plan"),
+  ...overrideShape,
   /** Tasks of the phase by the plan's own ids: all that are not optional must be claimed. */
-  tasks: { id: string; optional: boolean }[];
+  tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
   /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
-  items: string[];
+  items: z.array(z.string()),
   /** Checks against reality, the same at every gate of a plan. None if missing. */
-  verify?: VerifyDefinition[] | undefined;
-  /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
-  waived?: string[] | undefined;
-  /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
-  proofs?: string[] | undefined;
-}
+  verify: demandsShape.verify,
+  ...copiedShape,
+});
+/** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
+export type PlanGate = z.infer<typeof planGateSchema>;
+
+export const gateSchema = z.discriminatedUnion("kind", [
+  fieldGateSchema,
+  schemaGateSchema,
+  openGateSchema,
+  planGateSchema,
+]);
+/** The requirements that must be met before a phase counts as done. */
+export type GateDefinition = z.infer<typeof gateSchema>;
 
 /** Checks whether the evidence `{}` passes a gate, as far as its definition tells: a schema in code may take it, too. */
 export function requiresNothing(gate: GateDefinition): boolean {
@@ -123,54 +196,6 @@ export function requiresNothing(gate: GateDefinition): boolean {
 /** Returns the numbers of the phases that require nothing. */
 export function openPhases(phases: readonly { readonly number: number; readonly gate: GateDefinition }[]): number[] {
   return phases.flatMap(({ number, gate }) => (requiresNothing(gate) ? [number] : []));
-}
-
-/** One field that a gate asks for. */
-export interface FieldDefinition {
-  /** The field's key in the evidence. */
-  name: string;
-  /** The type that its value must have. */
-  type: FieldType;
-  /** True if evidence without it is refused. A required boolean must be true. */
-  required: boolean;
-  /** What the field means, for the agent. */
-  description?: string | undefined;
-  /** A valid value, given by the author. */
-  example?: JsonValue | undefined;
-  /** True if the example may be what the work gives. Evidence that equals it is refused as copied if missing. */
-  allowExample?: true | undefined;
-  /** A generated value that passes the rules, if the author gives no example. */
-  sample?: JsonValue | undefined;
-  /** Rules for the value, if one is given. */
-  rules?: RuleDefinition[] | undefined;
-  /** `false` if nobody may waive the field. */
-  waivable?: false | undefined;
-}
-
-/** A rule that must hold. Its text is pinned, and compiled when it is first used. */
-export interface RuleDefinition {
-  /** As its author wrote it. */
-  source: string;
-  /** The same rule in CEL, which is what runs. */
-  cel: string;
-  /** The value of `params` in the rule. */
-  params?: JsonObject | undefined;
-  /** The message for a value that breaks the rule. */
-  message?: string | undefined;
-}
-
-/** A check against reality, by a verifier that the host has registered. */
-export interface VerifyDefinition {
-  /** The name of the verifier. */
-  verifier: string;
-  /** Its parameters; `{}` if there are none. */
-  params: JsonObject;
-  /** The field whose value is checked; missing if the check belongs to the gate as a whole. */
-  field?: string | undefined;
-  /** What it checks, for the agent. */
-  description?: string | undefined;
-  /** `false` if nobody may waive the check. A check of a field goes with its field. */
-  waivable?: false | undefined;
 }
 
 /** The built-in verifiers that compare with a snapshot, and take the parameter `since`. */
@@ -240,94 +265,3 @@ export function sinceFault(
   if (since >= start) return undefined;
   return { message: `\`since\` names phase ${since}, which no session passes: they begin with phase ${start}`, hint };
 }
-
-/** An approval by a person. */
-export interface ApprovalDefinition {
-  /** The question for the person. */
-  prompt: string;
-  /** The names of the approvers who may answer, as the host knows them; any approver if missing. */
-  approvers?: string[] | undefined;
-}
-
-/** Checks the approval that a gate asks for. */
-export const approvalSchema = z.object({ prompt: z.string(), approvers: z.optional(z.array(z.string())) });
-
-/** Checks a rule. */
-export const ruleSchema = z.object({
-  source: z.string(),
-  cel: z.string(),
-  params: z.optional(storedObjectSchema),
-  message: z.optional(z.string()),
-});
-
-/** Checks a field. */
-export const fieldSchema = z.object({
-  name: z.string(),
-  type: z.enum(FIELD_TYPES),
-  required: z.boolean(),
-  description: z.optional(z.string()),
-  example: z.optional(storedValueSchema),
-  allowExample: z.optional(z.literal(true)),
-  sample: z.optional(storedValueSchema),
-  rules: z.optional(z.array(ruleSchema)),
-  waivable: z.optional(z.literal(false)),
-});
-
-/** Checks the demand for a verifier's check. */
-export const verifySchema = z.object({
-  verifier: z.string(),
-  params: storedObjectSchema,
-  field: z.optional(z.string()),
-  description: z.optional(z.string()),
-  waivable: z.optional(z.literal(false)),
-});
-
-const copied = { waived: z.optional(z.array(z.string())), proofs: z.optional(z.array(z.string())) };
-
-const demandsShape = {
-  verify: z.optional(z.array(verifySchema)),
-  approval: z.optional(approvalSchema),
-  reveal: z.optional(z.enum(REVEALS)),
-};
-
-/** Checks a gate of fields. */
-export const fieldGateSchema = z.object({
-  kind: z.literal("fields"),
-  strict: z.boolean(),
-  allowOverride: z.optional(z.boolean()),
-  fields: z.array(fieldSchema),
-  rules: z.optional(z.array(ruleSchema)),
-  ...demandsShape,
-  source: z.enum(["gate-file", "document", "metadata"]),
-  ...copied,
-});
-
-const schemaGateSchema = z.object({
-  kind: z.literal("schema"),
-  allowOverride: z.optional(z.boolean()),
-  jsonSchema: z.optional(storedObjectSchema),
-  example: z.optional(storedObjectSchema),
-  allowExample: z.optional(z.literal(true)),
-  sample: z.optional(z.object({ values: storedObjectSchema, complete: z.optional(z.boolean()) })),
-  ...demandsShape,
-  ...copied,
-});
-
-const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.optional(z.boolean()) });
-
-const planGateSchema = z.object({
-  kind: z.literal("plan"),
-  allowOverride: z.optional(z.boolean()),
-  tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
-  items: z.array(z.string()),
-  verify: z.optional(z.array(verifySchema)),
-  ...copied,
-});
-
-/** Checks a gate that is read from a store. */
-export const gateSchema = z.discriminatedUnion("kind", [
-  fieldGateSchema,
-  schemaGateSchema,
-  openGateSchema,
-  planGateSchema,
-]);

@@ -6,7 +6,7 @@
 import { type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import { storedValueSchema } from "./json.js";
 import { shown } from "./names.js";
-import type { Report } from "./object-reader.js";
+import type { Report } from "./report.js";
 
 /** Reads strict JSON. Returns undefined and reports an error if the text is not JSON. */
 export function readJson(file: string, text: string, report: Report): ParsedSource | undefined {

@@ -1,6 +1,6 @@
 /**
  * The definition of a workflow as plain JSON: what a session pins when it starts. This is the entry file of the folder.
- * The interfaces say what each member means; the schemas below check the same when a definition is read from a store.
+ * One schema for each part gives its type, and checks it when it is read from a store.
  *
  * What is decided where:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
@@ -12,8 +12,9 @@
  * - field-types.ts: the words for field types, and when a value is blank
  * - json.ts: canonical JSON, digests and revisions
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value
- * - object-reader.ts: how wrong, missing and unknown keys are reported; how many diagnostics and rules a definition may have
+ * - file-schema.ts: how wrong, missing and unknown keys of a file are reported, by its schema
  * - diagnostic.ts: every check that reading a definition can report
+ * - report.ts: how many diagnostics and rules a definition may have
  * - from-markdown.ts: parsing Markdown in linear time
  * - markdown-facts.ts: the facts shown from the text of a phase or task
  * - placeholders.ts: the placeholders that templates may use
@@ -22,8 +23,8 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
-import { type GateDefinition, gateSchema, type VerifyDefinition, verifySchema } from "./gate-definition.js";
-import { type JsonObject, storedObjectSchema } from "./json.js";
+import { gateSchema, verifySchema } from "./gate-definition.js";
+import { storedObjectSchema } from "./json.js";
 
 export type {
   ApprovalDefinition,
@@ -49,265 +50,180 @@ export interface WorkflowDefinition {
   readonly options?: StandardSchemaV1;
 }
 
-/** A whole definition as plain JSON. */
-export interface WorkflowStructure {
-  /** The workflow's type: the name that sessions are started with. */
-  type: string;
-  /** The author's version. */
-  version: string;
-  /** Identifies this version of the definition: chosen by the author in code, a digest for files. */
-  revision: string;
-  /** The name for people. */
-  name: string;
-  /** What the workflow is for. */
-  description: string;
-  /** The author's category, if any. */
-  category?: string | undefined;
-  /** How long the workflow takes, in the author's words. */
-  estimatedDuration?: string | undefined;
-  /** The programming languages that it is for. */
-  targetLanguages?: string[] | undefined;
-  /** What the workflow produces, in the author's words. */
-  artifacts?: string[] | undefined;
-  /** What must be there before it starts, in the author's words. */
-  prerequisites?: string[] | undefined;
-  /** The author's tags. */
-  tags?: string[] | undefined;
-  /** `none` if the workflow is not about a file or folder: its sessions have the project itself, `.`, as their target. */
-  target?: "none" | undefined;
-  /** True if a text of its folder tells the agent to search. */
-  searches?: true | undefined;
-  /** The JSON Schema of the options that a session can be started with. Any options if missing. */
-  optionsSchema?: JsonObject | undefined;
-  /** The number of the first phase. */
-  startPhase: number;
-  /**
-   * In ascending order of their numbers, which may have gaps and may begin at 0. Empty only if all phases
-   * come from a plan that is not pinned yet.
-   */
-  phases: PhaseDefinition[];
-  /** How phases are read from a plan, if they are. */
-  dynamic?:
-    | {
-        /** The name of the source parser. */
-        parser: string;
-        /** The session option that holds the path of the plan. */
-        sourcePathKey: string;
-        /** Paths of the templates, relative to the workflow's folder. */
-        templates: { phase: string; task: string };
-        /** The revisions of the templates' texts when the definition was read. */
-        templateRevisions?: { phase?: string | undefined; task?: string | undefined } | undefined;
-        /** True if a task can't be read while its dependencies are open. */
-        enforceDependencies: boolean;
-        /** True if acceptance criteria are ticked with their tasks. */
-        tickCriteria: boolean;
-        /** Checks at the gate of every phase from the plan. None if missing. */
-        verify?: VerifyDefinition[] | undefined;
-        /** Keys of the source that this version doesn't know, kept. */
-        extra?: JsonObject | undefined;
-      }
-    | undefined;
-  /** The pinned plan of a session whose phases come from a plan. */
-  plan?:
-    | {
-        /** The path of the plan, relative to the project root. */
-        path: string;
-        /** The digest of the text that was pinned. */
-        hash: string;
-        /** The dialect that the plan was read in. */
-        dialect: string;
-        /** What was added to the plan's own phase numbers. */
-        shift: number;
-        /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
-        ticked: boolean;
-      }
-    | undefined;
-  /** Keys of the source that this version doesn't know, kept. */
-  extra?: JsonObject | undefined;
-}
-
-/** One phase, with its tasks and its gate. */
-export interface PhaseDefinition {
-  /** Its number in the session. */
-  number: number;
-  /** Its name. */
-  name: string;
-  /** The path of its text, relative to the workflow's folder. */
-  file?: string | undefined;
-  /** What the phase is for. */
-  purpose?: string | undefined;
-  /** How much work it is, in the author's words. */
-  estimatedEffort?: string | undefined;
-  /** What it produces, in the author's words. */
-  keyDeliverables?: string[] | undefined;
-  /** When it is done, in the author's words. The gate decides. */
-  validationCriteria?: string[] | undefined;
-  /** True if the host may skip it. It may not if missing. */
-  skippable?: boolean | undefined;
-  /** When a session skips it on its own. Never if missing. */
-  skipWhen?:
-    | {
-        /** The rule over the session's options, in CEL. */
-        cel: string;
-        /** The reason that is recorded, in the author's words. */
-        reason: string;
-      }
-    | undefined;
-  /** Its tasks, in order. */
-  tasks: TaskDefinition[];
-  /** What its evidence must fulfil. */
-  gate: GateDefinition;
-  /** The revision of the phase's text when the definition was read. */
-  textRevision?: string | undefined;
-  /** What the plan says of it, if it comes from one. */
-  plan?:
-    | {
-        /** The number in the plan; it differs from the session's number where phases were shifted. */
-        number: number;
-        /** The number as the plan's file has it, where it differs: `1.5`, `A`. */
-        written?: string | undefined;
-        /** The phase's goal. */
-        goal?: string | undefined;
-        /** How long it takes, in the plan's words. */
-        estimatedDuration?: string | undefined;
-      }
-    | undefined;
-  /** Keys of the source that this version doesn't know, kept. */
-  extra?: JsonObject | undefined;
-}
-
-/** One task of a phase. */
-export interface TaskDefinition {
-  /** Its number in the phase. */
-  number: number;
-  /** Its name. */
-  name: string;
-  /** What the task is for. */
-  purpose?: string | undefined;
-  /** The path of its text, relative to the workflow's folder. */
-  file?: string | undefined;
-  /** The revision of the task's text when the definition was read. */
-  textRevision?: string | undefined;
-  /** What the plan says of it, if it comes from one. */
-  plan?:
-    | {
-        /** The plan's own id. */
-        id: string;
-        /** The text below the task's name. */
-        description?: string | undefined;
-        /** How long it takes, in the plan's words. */
-        estimatedTime?: string | undefined;
-        /** Ids of the tasks that must be done before this one. */
-        dependencies: string[];
-        /** When the task is done. */
-        acceptanceCriteria: string[];
-        /** The requirements that the task serves, if the plan names them. */
-        requirements?: string[] | undefined;
-        /** The task's state when the plan was pinned. The gate does not require a task that was dropped. */
-        state: "pending" | "in_progress" | "queued" | "blocked" | "done" | "dropped";
-        /** True if the phase can pass without it. */
-        optional: boolean;
-        /** True if it can be done at the same time as its neighbours. */
-        parallel: boolean;
-      }
-    | undefined;
-  /** Keys of the source that this version doesn't know, kept. */
-  extra?: JsonObject | undefined;
-}
-
-/** Returns the number of a phase as its plan's file has it, where the session has another one. */
-export function numberInPlan({ number, plan }: PhaseDefinition): string | undefined {
-  const written = plan && (plan.written ?? `${plan.number}`);
-  return written === `${number}` ? undefined : written;
-}
-
-/** How the phases after the static ones are read from a plan. */
-export type DynamicDefinition = NonNullable<WorkflowStructure["dynamic"]>;
-/** What a session keeps of a task in a plan. */
-export type PlannedTask = NonNullable<TaskDefinition["plan"]>;
-
-const texts = z.optional(z.array(z.string()));
 const text = z.optional(z.string());
+const texts = z.optional(z.array(z.string()));
 const number = z.int().check(z.nonnegative());
 
+const extraShape = {
+  /** Keys of the source that this version doesn't know, kept. */
+  extra: z.optional(storedObjectSchema),
+};
+
 const plannedTaskSchema = z.object({
+  /** The plan's own id. */
   id: z.string(),
+  /** The text below the task's name. */
   description: text,
+  /** How long it takes, in the plan's words. */
   estimatedTime: text,
+  /** Ids of the tasks that must be done before this one. */
   dependencies: z.array(z.string()),
+  /** When the task is done. */
   acceptanceCriteria: z.array(z.string()),
+  /** The requirements that the task serves, if the plan names them. */
   requirements: texts,
+  /** The task's state when the plan was pinned. The gate does not require a task that was dropped. */
   state: z.enum(["pending", "in_progress", "queued", "blocked", "done", "dropped"]),
+  /** True if the phase can pass without it. */
   optional: z.boolean(),
+  /** True if it can be done at the same time as its neighbours. */
   parallel: z.boolean(),
 });
+/** What a session keeps of a task in a plan. */
+export type PlannedTask = z.infer<typeof plannedTaskSchema>;
 
 const taskSchema = z.object({
+  /** Its number in the phase. */
   number,
+  /** Its name. */
   name: z.string(),
+  /** What the task is for. */
   purpose: text,
+  /** The path of its text, relative to the workflow's folder. */
   file: text,
+  /** The revision of the task's text when the definition was read. */
   textRevision: text,
+  /** What the plan says of it, if it comes from one. */
   plan: z.optional(plannedTaskSchema),
-  extra: z.optional(storedObjectSchema),
+  ...extraShape,
 });
+/** One task of a phase. */
+export type TaskDefinition = z.infer<typeof taskSchema>;
 
 const phaseSchema = z.object({
+  /** Its number in the session. */
   number,
+  /** Its name. */
   name: z.string(),
+  /** The path of its text, relative to the workflow's folder. */
   file: text,
+  /** What the phase is for. */
   purpose: text,
+  /** How much work it is, in the author's words. */
   estimatedEffort: text,
+  /** What it produces, in the author's words. */
   keyDeliverables: texts,
+  /** When it is done, in the author's words. The gate decides. */
   validationCriteria: texts,
+  /** True if the host may skip it. It may not if missing. */
   skippable: z.optional(z.boolean()),
-  skipWhen: z.optional(z.object({ cel: z.string(), reason: z.string() })),
+  /** When a session skips it on its own. Never if missing. */
+  skipWhen: z.optional(
+    z.object({
+      /** The rule over the session's options, in CEL. */
+      cel: z.string(),
+      /** The reason that is recorded, in the author's words. */
+      reason: z.string(),
+    }),
+  ),
+  /** Its tasks, in order. */
   tasks: z.array(taskSchema),
+  /** What its evidence must fulfil. */
   gate: gateSchema,
+  /** The revision of the phase's text when the definition was read. */
   textRevision: text,
-  plan: z.optional(z.object({ number, written: text, goal: text, estimatedDuration: text })),
-  extra: z.optional(storedObjectSchema),
+  /** What the plan says of it, if it comes from one. */
+  plan: z.optional(
+    z.object({
+      /** The number in the plan; it differs from the session's number where phases were shifted. */
+      number,
+      /** The number as the plan's file has it, where it differs: `1.5`, `A`. */
+      written: text,
+      /** The phase's goal. */
+      goal: text,
+      /** How long it takes, in the plan's words. */
+      estimatedDuration: text,
+    }),
+  ),
+  ...extraShape,
 });
+/** One phase, with its tasks and its gate. */
+export type PhaseDefinition = z.infer<typeof phaseSchema>;
 
 const dynamicSchema = z.object({
+  /** The name of the source parser. */
   parser: z.string(),
+  /** The session option that holds the path of the plan. */
   sourcePathKey: z.string(),
+  /** Paths of the templates, relative to the workflow's folder. */
   templates: z.object({ phase: z.string(), task: z.string() }),
+  /** The revisions of the templates' texts when the definition was read. */
   templateRevisions: z.optional(z.object({ phase: text, task: text })),
+  /** True if a task can't be read while its dependencies are open. */
   enforceDependencies: z.boolean(),
+  /** True if acceptance criteria are ticked with their tasks. */
   tickCriteria: z.boolean(),
+  /** Checks at the gate of every phase from the plan. None if missing. */
   verify: z.optional(z.array(verifySchema)),
-  extra: z.optional(storedObjectSchema),
+  ...extraShape,
 });
+/** How the phases after the static ones are read from a plan. */
+export type DynamicDefinition = z.infer<typeof dynamicSchema>;
 
 const planPinSchema = z.object({
+  /** The path of the plan, relative to the project root. */
   path: z.string(),
+  /** The digest of the text that was pinned. */
   hash: z.string(),
+  /** The dialect that the plan was read in. */
   dialect: z.string(),
+  /** What was added to the plan's own phase numbers. */
   shift: z.int(),
+  /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
   ticked: z.boolean(),
 });
 
 const shape = z.object({
+  /** The workflow's type: the name that sessions are started with. */
   type: z.string(),
+  /** The author's version. */
   version: z.string(),
+  /** Identifies this version of the definition: chosen by the author in code, a digest for files. */
   revision: z.string(),
+  /** The name for people. */
   name: z.string(),
+  /** What the workflow is for. */
   description: z.string(),
+  /** The author's category, if any. */
   category: text,
+  /** How long the workflow takes, in the author's words. */
   estimatedDuration: text,
+  /** The programming languages that it is for. */
   targetLanguages: texts,
+  /** What the workflow produces, in the author's words. */
   artifacts: texts,
+  /** What must be there before it starts, in the author's words. */
   prerequisites: texts,
+  /** The author's tags. */
   tags: texts,
+  /** `none` if the workflow is not about a file or folder: its sessions have the project itself, `.`, as their target. */
   target: z.optional(z.literal("none")),
+  /** True if a text of its folder tells the agent to search. */
   searches: z.optional(z.literal(true)),
+  /** The JSON Schema of the options that a session can be started with. Any options if missing. */
   optionsSchema: z.optional(storedObjectSchema),
+  /** The number of the first phase. */
   startPhase: number,
+  /**
+   * In ascending order of their numbers, which may have gaps and may begin at 0. Empty only if all phases
+   * come from a plan that is not pinned yet.
+   */
   phases: z.array(phaseSchema),
+  /** How phases are read from a plan, if they are. */
   dynamic: z.optional(dynamicSchema),
+  /** The pinned plan of a session whose phases come from a plan. */
   plan: z.optional(planPinSchema),
-  extra: z.optional(storedObjectSchema),
+  ...extraShape,
 });
 
 /** Checks a definition that is read from a store. */
@@ -317,3 +233,11 @@ export const structureSchema = shape.check(
     "a workflow needs a phase, or a plan that gives it some",
   ),
 );
+/** A whole definition as plain JSON. */
+export type WorkflowStructure = z.infer<typeof structureSchema>;
+
+/** Returns the number of a phase as its plan's file has it, where the session has another one. */
+export function numberInPlan({ number, plan }: PhaseDefinition): string | undefined {
+  const written = plan && (plan.written ?? `${plan.number}`);
+  return written === `${number}` ? undefined : written;
+}

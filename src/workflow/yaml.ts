@@ -5,10 +5,11 @@
 import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
 import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
+import type { Spot } from "./file-schema.js";
 import { type JsonObject, type JsonValue, storedValueSchema } from "./json.js";
 import { DEPTH_MAX } from "./json-source.js";
 import { nearest, shown } from "./names.js";
-import type { ObjectReader, Report } from "./object-reader.js";
+import type { Report } from "./report.js";
 
 /** Maximum number of tokens in one file: the parser takes time for each and can't be interrupted. */
 const LEXEMES_MAX = 120_000;
@@ -59,19 +60,14 @@ export async function splitFrontMatter(file: string, text: string, report: Repor
  * Reports front matter keys that are almost one of `keys`, or have no value. Other unknown keys are ignored, but a
  * misspelt gate must not be.
  */
-export function refuseMisspelt(
-  entries: JsonObject,
-  keys: readonly string[],
-  reader: ObjectReader,
-  report: Report,
-): void {
+export function refuseMisspelt(entries: JsonObject, keys: readonly string[], spot: Spot): void {
   for (const [key, value] of Object.entries(entries)) {
     const meant = keys.includes(key) ? key : nearest(key, keys);
     if (meant === undefined) continue;
     if (meant !== key) {
-      report.error("KEY_UNKNOWN", reader.place(key), `the key ${shown(key)} has no meaning here`, `Write ${meant}.`);
+      spot.report.error("KEY_UNKNOWN", spot.place(key), `the key ${shown(key)} has no meaning here`, `Write ${meant}.`);
     } else if (value === null) {
-      reader.wrong([key], value, "given", "Write its value, or remove the key.");
+      spot.at(key).wrong(value, "given", "Write its value, or remove the key.");
     }
   }
 }

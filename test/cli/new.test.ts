@@ -8,7 +8,7 @@ import { createVerifiers } from "phasegate/verify";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
-import { editorSchemas } from "../../scripts/schemas/schemas.js";
+import { editorSchemas } from "../../scripts/editor-schemas.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 import { run } from "./run-cli.js";
@@ -61,7 +61,7 @@ describe("phasegate new", () => {
     const root = await temporaryFolder();
     await writeFiles(root, { "node_modules/phasegate/schemas/metadata.json": "{}" });
     const schemas = editorSchemas();
-    const ajv = new Ajv({ strict: false });
+    const ajv = new Ajv({ strict: false, schemas });
     for (const [name, options] of [
       ["phased", []],
       ["planned", ["--plan"]],
@@ -71,7 +71,7 @@ describe("phasegate new", () => {
         const text = await readFile(file, "utf8");
         const [schema] = /[\w.-]+\.(?:json|yaml)$/.exec(file)?.map((found) => found.replace(/yaml$/, "json")) ?? [];
         if (schema === undefined || schemas[schema] === undefined) continue;
-        expect(ajv.validate(schemas[schema] ?? false, parse(text))).toBe(true);
+        expect(ajv.validate(schema, parse(text))).toBe(true);
         const [, address = ""] = /(?:"\$schema": "|^# yaml-language-server: \$schema=)([^"\n]+)/.exec(text) ?? [];
         expect(join(dirname(file), address)).toBe(join(root, "node_modules/phasegate/schemas", schema));
       }

@@ -36,7 +36,7 @@ import { findExamples } from "../../src/workflow/infer/examples.js";
 import { isJsonObject } from "../../src/workflow/json.js";
 import { readMarkdownFacts } from "../../src/workflow/markdown-facts.js";
 import { keptBack, secretIn } from "../../src/workflow/names.js";
-import { createReport } from "../../src/workflow/object-reader.js";
+import { createReport } from "../../src/workflow/report.js";
 import type { FieldGate, PlanGate } from "../../src/workflow/structure.js";
 import { splitFrontMatter } from "../../src/workflow/yaml.js";
 import { readBundle } from "../../src/workspace/bundles/bundle.js";

@@ -3,9 +3,7 @@
  * interface had would be lost when a log is read. Checked by the compiler; there is nothing to run.
  */
 import type * as z from "zod/mini";
-import type { GateDefinition, gateSchema } from "../../src/workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
-import type { structureSchema, WorkflowStructure } from "../../src/workflow/structure.js";
 import type {
   completeSessionTool,
   createSessionTool,
@@ -27,8 +25,6 @@ type Members<T> = T extends object ? { -readonly [K in keyof T]: Flat<T[K]> } : 
 type Same<A, B> = (<T>() => T extends Flat<A> ? 1 : 2) extends <T>() => T extends Flat<B> ? 1 : 2 ? true : false;
 
 export const SAME: [
-  Same<GateDefinition, z.infer<typeof gateSchema>>,
-  Same<WorkflowStructure, z.infer<typeof structureSchema>>,
   Same<Request<"preloadWorkflow">, Input<typeof preloadWorkflowTool>>,
   Same<Request<"nextStep">, Input<typeof nextStepTool>>,
   Same<Request<"readFile">, Input<typeof readFileTool>>,
@@ -36,4 +32,4 @@ export const SAME: [
   Same<Request<"createSession">, Input<typeof createSessionTool>>,
   Same<Request<"saveOutput">, Input<typeof saveOutputTool>>,
   Same<Request<"completeSession">, Input<typeof completeSessionTool>>,
-] = [true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true];

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { createReport } from "../../src/workflow/object-reader.js";
+import { createReport } from "../../src/workflow/report.js";
 import { readYaml } from "../../src/workflow/yaml.js";
 import { howOften } from "../support/how-often.js";
 import { gateFile, metadata, phase, read } from "./workflow-texts.js";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson } from "../../src/workflow/json.js";
 import { readJson, scanJson } from "../../src/workflow/json-source.js";
-import { createReport } from "../../src/workflow/object-reader.js";
+import { createReport } from "../../src/workflow/report.js";
 import { notJson } from "../../src/workflow/yaml.js";
 import { howOften } from "../support/how-often.js";
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { editorSchemas } from "../../scripts/schemas/schemas.js";
+import { editorSchemas } from "../../scripts/editor-schemas.js";
 import { findWorkflows } from "../../src/cli/find-workflows.js";
 import { checksOf } from "../../src/gate/check-gate.js";
 import { createVerifiers, VERIFIER_NAMES } from "../../src/verifiers/create-verifiers.js";
@@ -13,7 +13,7 @@ import { readGate } from "../../src/workflow/files/choose-gate.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import type { VerifyDefinition } from "../../src/workflow/gate-definition.js";
 import { isJsonObject, type JsonValue } from "../../src/workflow/json.js";
-import { createReport } from "../../src/workflow/object-reader.js";
+import { createReport } from "../../src/workflow/report.js";
 import { readBundle } from "../../src/workspace/bundles/bundle.js";
 import { howOften } from "../support/how-often.js";
 import { CORPUS, skipReason } from "./corpus-workflow.js";
@@ -27,11 +27,12 @@ const ajv = new Ajv({
   strictRequired: false,
   strictTypes: false,
 });
-const VALIDATORS = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [name, ajv.compile(schema)]));
+// One schema refers to another by the name of its file.
+for (const [name, schema] of Object.entries(SCHEMAS)) ajv.addSchema(schema, name);
 
 /** Returns what a schema refuses, as the places and words of ajv. */
 function refused(name: string, value: JsonValue): readonly string[] {
-  const validate = VALIDATORS.get(name);
+  const validate = ajv.getSchema(name);
   if (validate === undefined) throw new Error(`there is no schema ${name}`);
   return validate(value) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath}: ${error.message}`);
 }
@@ -441,7 +442,7 @@ async function filesBelow(folders: readonly string[]): Promise<number> {
 /** Returns the unknown keys that a schema refuses; any other fault as ajv's words. */
 function unknownTo(name: string, value: JsonValue): Set<string> {
   refused(name, value);
-  const errors = VALIDATORS.get(name)?.errors ?? [];
+  const errors = ajv.getSchema(name)?.errors ?? [];
   return new Set(
     errors
       .filter(({ keyword }) => keyword !== "if")

@@ -5,7 +5,7 @@
 import { PhasegateError } from "../../errors.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
-import { singleLine } from "../../workflow/object-reader.js";
+import { singleLine } from "../../workflow/report.js";
 import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
 

@@ -4,24 +4,37 @@
  * name is misspelt, never opens the gate, and neither does a text that speaks of a gate and can't be read.
  */
 
+import { isMissing, readBy, type Spot, spotIn } from "../file-schema.js";
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";
 import { type DocumentGate, readRequirements, unreadWord } from "../infer/document-gate.js";
 import { checkExamples } from "../infer/examples.js";
 import type { RequirementFault } from "../infer/requirement.js";
-import { isJsonObject } from "../json.js";
+import { isJsonObject, type JsonObject, ownValue } from "../json.js";
 import { shown } from "../names.js";
-import type { Report } from "../object-reader.js";
-import { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate, GateDefinition, OpenGate } from "../structure.js";
 import { readYaml } from "../yaml.js";
 import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";
-import { asField, type FieldSeed, isReserved, readDemands, readField } from "./gate-fields.js";
+import { demandsOf, type FieldSeed, fieldSeed, type GatePart, isReserved, refuseName } from "./gate-fields.js";
 import { readRules } from "./gate-rules.js";
-import type { PhaseFolders } from "./tasks.js";
+import {
+  gateFile as gateFileSchema,
+  ignoredCheckpoint,
+  metadataCheckpoint,
+  noGate,
+  stepGate,
+  type WrittenDemands,
+  type WrittenGate,
+} from "./gate-schema.js";
+import type { Listed } from "./metadata.js";
 import { GATE_FILES, isGateFile, looksLikeGate, type WorkflowFiles } from "./workflow-files.js";
 
 /** The places where the gate of a phase may be. */
-interface GateFolders extends PhaseFolders {
+export interface GateFolders {
+  readonly files: WorkflowFiles;
+  readonly report: Report;
+  /** `phases/N`, and the folder of the phase's text if that is another one. */
+  readonly folders: readonly string[];
   /** The phase's text. */
   readonly file: string;
   /** The texts of the phase and its tasks, which are not gates under any name. */
@@ -32,40 +45,51 @@ interface GateFolders extends PhaseFolders {
 /** A gate file without requirements. As a gate it is never used: a workflow whose gate file can't be read can't be started. */
 const SHUT: FieldGate = { kind: "fields", strict: true, fields: [], source: "gate-file" };
 
+/** What the metadata says of a phase and its gate. */
+interface Said extends Listed {
+  /** The `checkpoint` as it is written: where a gate file counts, it is only compared. */
+  readonly given: JsonObject | undefined;
+  readonly checkpoint: GatePart | undefined;
+}
+
+function saidOf({ entry, spot }: Listed, hasFile: boolean): Said {
+  const at = spot.at("checkpoint");
+  const written =
+    entry.checkpoint === undefined
+      ? undefined
+      : readBy(hasFile ? ignoredCheckpoint : metadataCheckpoint, entry.checkpoint, at);
+  const given = isJsonObject(entry.checkpoint) ? entry.checkpoint : undefined;
+  return { entry, spot, given, checkpoint: written && { written, spot: at } };
+}
+
 /** Returns the gate of a phase. */
 export async function chooseGate(
   number: number,
-  phase: ObjectReader | undefined,
+  listed: Listed | undefined,
   where: GateFolders,
 ): Promise<GateDefinition> {
-  const { report } = where;
-  const checkpoint = phase?.object("checkpoint");
-  const names = requiredNames(phase, checkpoint, report);
   const file = gateFile(where);
-  if (file !== undefined) return fileGate(file, names, phase, checkpoint, where);
+  const said = listed && saidOf(listed, file !== undefined);
+  const names = requiredNames(said);
+  if (file !== undefined) return fileGate(file, names, said, where);
   if (hasLookalikes(where)) return SHUT;
-  const document = await readDocument(where, checkpoint);
+  const document = await readDocument(where, said);
   const seeds = documentSeeds(number, document, where);
-  const asked = seeds.length > 0 ? seeds : names.map((name) => anyField(name, phase));
-  const settings = await readSettings(asked, undefined, checkpoint, where);
-  checkpoint?.refuseRest();
-  if (seeds.length > 0 && phase !== undefined) {
+  const asked = seeds.length > 0 || said === undefined ? seeds : names.map((name) => anyField(name, said));
+  const settings = await readSettings(asked, said?.checkpoint?.written, [said?.checkpoint], where);
+  if (seeds.length > 0 && said !== undefined) {
     const what = "the phase's text";
-    warnOtherNames(names, { what, file: where.file, fields: settings.fields }, phase, report);
+    warnOtherNames(names, { what, file: where.file, fields: settings.fields }, said.spot);
   }
   const fields = await withSoundExamples(settings, document, where);
   const source = seeds.length > 0 ? "document" : "metadata";
   if (isAsking(settings)) return { kind: "fields", ...settings, fields, source };
-  warnOpen(number, phase, where);
+  warnOpen(number, listed, where);
   return { kind: "open", ...(settings.allowOverride === true ? { allowOverride: true } : {}) };
 }
 
 /** Reports a gate that requires nothing. Where a text of the phase speaks of a gate, that is an error. */
-function warnOpen(
-  number: number,
-  phase: ObjectReader | undefined,
-  { folders, texts, files, report }: GateFolders,
-): void {
+function warnOpen(number: number, listed: Listed | undefined, { folders, texts, files, report }: GateFolders): void {
   const gateFile = `${folders[0]}/${GATE_FILES[0]}`;
   const unread = texts.flatMap((file) => {
     const found = unreadWord(files.text(file) ?? "");
@@ -77,7 +101,7 @@ function warnOpen(
     const hint = `In the phase's text, write Evidence: \`count\` (integer, at least 1). Or write ${gateFile}; gate: none in it says that the phase requires nothing.`;
     report.error("REQUIREMENT_UNREAD", { file, line, column }, message, hint);
   }
-  const place = phase?.place("phase_number") ?? { file: `phases/${number}` };
+  const place = listed?.spot.place("phase_number") ?? { file: `phases/${number}` };
   const hint = `Write ${gateFile}. If this is meant, write gate: none in it.`;
   report.warn("GATE_OPEN", place, `phase ${number} requires nothing: any evidence passes its gate`, hint);
 }
@@ -96,48 +120,40 @@ export async function readGate(
     report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
     return undefined;
   }
-  const gate = new ObjectReader(source, source.value, [], report);
-  // For editors.
-  gate.text("$schema");
-  return gate.value("gate") === undefined ? readGateObject(gate, report, place) : readNoGate(gate, report);
-}
-
-/** Reads the gate file of a phase that is meant to require nothing. */
-function readNoGate(gate: ObjectReader, report: Report): OpenGate {
-  if (gate.text("gate") !== "none") {
-    const message = "'gate' can only be none, which says that the phase requires nothing";
-    report.error("VALUE_WRONG", gate.place("gate"), message, "Write gate: none, or remove it.");
-  }
-  gate.refuseRest();
+  const spot = spotIn(source, report);
+  if (isMissing(ownValue(source.value, "gate"))) return gateBy(gateFileSchema, source.value, spot, place);
+  readBy(noGate, source.value, spot);
   return { kind: "open" };
 }
 
-/** Reads a gate from an object: a gate file, or a part of another file. Without a place it belongs to no phase. */
-export async function readGateObject(
-  gate: ObjectReader,
-  report: Report,
-  place: GatePlace = NO_PHASES,
+/** Reads the gate of a step, in its front matter. */
+export function readStepGate(value: JsonObject, spot: Spot): Promise<FieldGate> {
+  return gateBy(stepGate, value, spot, NO_PHASES);
+}
+
+async function gateBy(
+  schema: typeof stepGate | typeof gateFileSchema,
+  value: JsonObject,
+  spot: Spot,
+  place: GatePlace,
 ): Promise<FieldGate> {
-  const checkpoint = gate.object("checkpoint");
-  const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report, place));
-  const settings = await readSettings(seeds, gate, checkpoint, { report, place });
-  if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(gate, report);
-  checkpoint?.refuseRest();
-  gate.refuseRest();
+  const written: WrittenGate = readBy(schema, value, spot) ?? {};
+  const { checkpoint, evidence_schema: fields = {} } = written;
+  const seeds = Object.entries(fields).map(([name, field]) =>
+    fieldSeed(name, field, spot.at("evidence_schema", name), place),
+  );
+  const below = checkpoint && { written: checkpoint, spot: spot.at("checkpoint") };
+  const settings = await readSettings(seeds, checkpoint, [{ written, spot }, below], { report: spot.report, place });
+  if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(value, spot);
   return { kind: "fields", ...settings, source: "gate-file" };
 }
 
 /** Returns the names of required evidence. They may be at the phase or in its checkpoint; all count. */
-function requiredNames(
-  phase: ObjectReader | undefined,
-  checkpoint: ObjectReader | undefined,
-  report: Report,
-): string[] {
-  const names = [...(phase?.texts("required_evidence") ?? []), ...(checkpoint?.texts("required_evidence") ?? [])];
-  for (const name of names.filter(isReserved)) {
-    const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
-    report.error("NAME_RESERVED", place, `no field may be called ${shown(name)}`, "Give it another name.");
-  }
+function requiredNames(said: Said | undefined): string[] {
+  if (said === undefined) return [];
+  const { entry, spot, checkpoint } = said;
+  const names = [...(entry.required_evidence ?? []), ...(checkpoint?.written.required_evidence ?? [])];
+  for (const name of names.filter(isReserved)) refuseName(name, spot, spot.place("required_evidence"));
   return [...new Set(names)];
 }
 
@@ -158,20 +174,17 @@ function gateFile({ files, folders, report }: GateFolders): string | undefined {
 async function fileGate(
   file: string,
   names: readonly string[],
-  phase: ObjectReader | undefined,
-  checkpoint: ObjectReader | undefined,
+  said: Said | undefined,
   where: GateFolders,
 ): Promise<GateDefinition> {
   const { files, report } = where;
   const text = files.text(file);
   const gate = text === undefined ? undefined : await gateOf(file, text, where);
   const asked = gate?.kind === "open" ? SHUT : gate;
-  if (checkpoint !== undefined) warnOtherDemands(file, asked, checkpoint, report);
-  checkpoint?.refuseRest();
+  if (said?.checkpoint !== undefined) warnOtherDemands(file, asked, said.given ?? {}, said.checkpoint);
   if (gate === undefined || asked === undefined) return SHUT;
-  const counting = { what: "the gate file", file, fields: asked.fields };
-  if (phase !== undefined) warnOtherNames(names, counting, phase, report);
-  const { requirements } = await readDocument(where, checkpoint);
+  if (said !== undefined) warnOtherNames(names, { what: "the gate file", file, fields: asked.fields }, said.spot);
+  const { requirements } = await readDocument(where, said);
   warnOtherText(requirements, asked, { text: where.file, file }, report);
   return gate;
 }
@@ -198,8 +211,8 @@ interface Document {
 }
 
 /** Returns the requirements in the text of a phase, which may name the validators that its checkpoint defines. */
-function readDocument({ file, files }: Document, checkpoint: ObjectReader | undefined): Promise<DocumentGate> {
-  const value = checkpoint?.value("validators");
+function readDocument({ file, files }: Document, said: Said | undefined): Promise<DocumentGate> {
+  const value = said?.given?.validators;
   return readRequirements(files.text(file) ?? "", new Set(isJsonObject(value) ? Object.keys(value) : []));
 }
 
@@ -252,26 +265,25 @@ function reportFaults(faults: readonly RequirementFault[], { file, report }: Doc
   }
 }
 
-function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
-  const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
+function anyField(name: string, { spot }: Listed): FieldSeed {
   const definition = { name, type: "any", required: true } as const;
-  return { definition, place, validators: [], params: {}, verify: [] };
+  return { definition, place: spot.place("required_evidence"), validators: [], params: {}, verify: [] };
 }
 
-/** Reads the requirements of a gate as a whole. Keys may be at its top or in its checkpoint. */
+/** Returns the requirements of a gate as a whole. Keys may be at its top or in its checkpoint. */
 async function readSettings(
   seeds: readonly FieldSeed[],
-  top: ObjectReader | undefined,
-  checkpoint: ObjectReader | undefined,
+  { strict = true, allow_override }: Pick<WrittenDemands, "strict" | "allow_override"> = {},
+  places: readonly (GatePart | undefined)[],
   { report, place }: Pick<GateFolders, "report" | "place">,
 ): Promise<Omit<FieldGate, "kind" | "source">> {
-  const readers = [top, checkpoint].filter((reader) => reader !== undefined);
-  const { verify: asked, ...demands } = readDemands(readers, report, place);
-  const { fields, rules, verify: meant } = await readRules(seeds, readers, report, place);
+  const parts = places.filter((part) => part !== undefined);
+  const { verify: asked, ...demands } = demandsOf(parts, place);
+  const { fields, rules, verify: meant } = await readRules(seeds, parts, report, place);
   const verify = [...seeds.flatMap((seed) => seed.verify), ...meant, ...asked];
   return {
-    strict: checkpoint?.flag("strict") ?? true,
-    ...(checkpoint?.flag("allow_override") === true ? { allowOverride: true } : {}),
+    strict,
+    ...(allow_override === true ? { allowOverride: true } : {}),
     fields: [...fields],
     ...(rules.length === 0 ? {} : { rules: [...rules] }),
     ...(verify.length === 0 ? {} : { verify }),
@@ -297,9 +309,8 @@ function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | 
   return fields.length > 0 || rules !== undefined || verify !== undefined || approval !== undefined;
 }
 
-function refuseEmpty(gate: ObjectReader, report: Report): void {
-  const given = gate.value("evidence_schema");
-  if (given !== undefined && !(isJsonObject(given) && Object.keys(given).length === 0)) return;
+function refuseEmpty({ evidence_schema: given = null }: JsonObject, { report, place }: Spot): void {
+  if (!isMissing(given) && !(isJsonObject(given) && Object.keys(given).length === 0)) return;
   const hint = "Write a field below 'evidence_schema:', or delete the file if the gate is not to ask for any.";
-  report.error("GATE_EMPTY", gate.place("evidence_schema"), "the gate file asks for no evidence", hint);
+  report.error("GATE_EMPTY", place("evidence_schema"), "the gate file asks for no evidence", hint);
 }

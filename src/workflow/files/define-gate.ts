@@ -30,6 +30,7 @@ import type {
   ApprovalInput,
   FieldGateInput,
   FieldInput,
+  GateDemands,
   GateInput,
   RuleInput,
   VerifyInput,
@@ -46,13 +47,17 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
   const wrong = typeFaults(gate, checks);
   if (wrong.length > 0) return wrong;
   const common = [
-    ...unknownKeys("gate.approval", approval, KEYS.approval),
-    ...checks.flatMap((check, at) => unknownKeys(`gate.verify[${at}]`, check, KEYS.verify)),
+    ...unknownKeys("gate.approval", approval, APPROVAL),
+    ...checks.flatMap((check, at) => unknownKeys(`gate.verify[${at}]`, check, VERIFY)),
   ];
   if (isFieldGate(gate)) {
     if ("evidence" in gate) common.push("a gate has either evidence, a schema, or fields");
     common.push(...unknownFields(checks, Object.keys(Object(gate.fields))));
-    return [...unknownKeys("gate", gate, [...KEYS.fieldGate, "evidence"]), ...common, ...readFieldGate(gate).problems];
+    return [
+      ...unknownKeys("gate", gate, { ...FIELD_GATE, evidence: "any" }),
+      ...common,
+      ...readFieldGate(gate).problems,
+    ];
   }
   // A misspelt key would be ignored, and the gate would stay open.
   const isSchema = Object(gate?.evidence)["~standard"] !== undefined;
@@ -63,7 +68,7 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
   const problems = isSchema
     ? waivableFaults(schema).map((fault) => `gate.evidence: ${fault}`)
     : ["gate.evidence is not a Standard Schema"];
-  return [...problems, ...unknownKeys("gate", gate, KEYS.gate), ...common];
+  return [...problems, ...unknownKeys("gate", gate, GATE), ...common];
 }
 
 /** Returns true for a schema that lets no other fields through than its own; zod's usual objects leave others out. */
@@ -103,17 +108,37 @@ const TYPES = {
     words: "a text, or a function that returns one",
   },
   reveal: { is: (value: unknown) => REVEALS.some((known) => known === value), words: `one of ${REVEALS.join(", ")}` },
+  /** Checked elsewhere. */
+  any: { is: () => true, words: "" },
+};
+
+/** What a key of a literal has to be. Keys with a `!` must be there. */
+type KeyType = keyof typeof TYPES | `${keyof typeof TYPES}!`;
+
+/** The keys of a literal. The compiler checks that none is missing. */
+export type Keys<T> = Readonly<Record<keyof T, KeyType>>;
+
+const DEMANDS: Keys<GateDemands> = { allowOverride: "flag", verify: "list", approval: "any", reveal: "reveal" };
+const GATE: Keys<GateInput> = { evidence: "any", example: "any", allowExample: "flag", ...DEMANDS };
+const FIELD_GATE: Keys<FieldGateInput> = {
+  ...{ fields: "any", validators: "any", crossFieldValidation: "any", strict: "flag" },
+  ...DEMANDS,
+};
+const FIELD: Keys<FieldInput> = {
+  ...{ type: "any", required: "flag", description: "text", example: "any", allowExample: "flag", validator: "any" },
+  ...{ validatorParams: "object", waivable: "flag" },
+};
+const RULE: Keys<RuleInput> = { rule: "any", errorMessage: "any" };
+const APPROVAL: Keys<ApprovalInput> = { prompt: "text!", approvers: "texts" };
+const VERIFY: Keys<VerifyInput> = {
+  ...{ verifier: "text!", params: "object", field: "text", description: "text", waivable: "flag" },
 };
 
 /**
  * Names the keys of a literal whose values are of another type: what the compiler does not see, such as JSON, may hold the
- * text `"false"`, which counts as true. Keys with a `!` must be there.
+ * text `"false"`, which counts as true.
  */
-export function wrongTypes(
-  about: string,
-  value: unknown,
-  types: Readonly<Record<string, keyof typeof TYPES | `${keyof typeof TYPES}!`>>,
-): string[] {
+export function wrongTypes(about: string, value: unknown, types: Readonly<Record<string, KeyType>>): string[] {
   if (!isJsonObject(value)) return [`${about} must be an object, not ${shown(value)}`];
   return Object.entries(types).flatMap(([key, type]) => {
     const given: unknown = value[key];
@@ -131,22 +156,10 @@ function typeFaults(gate: unknown, checks: readonly unknown[]): string[] {
   const { approval, fields } = Object(gate);
   const named: [string, unknown][] = isJsonObject(fields) ? Object.entries(fields) : [];
   return [
-    ...wrongTypes("gate", gate, {
-      ...{ allowOverride: "flag", strict: "flag", allowExample: "flag" },
-      verify: "list",
-      reveal: "reveal",
-    }),
-    ...(approval === undefined ? [] : wrongTypes("gate.approval", approval, { prompt: "text!", approvers: "texts" })),
-    ...checks.flatMap((check, at) =>
-      wrongTypes(`gate.verify[${at}]`, check, {
-        ...{ verifier: "text!", params: "object", field: "text", description: "text", waivable: "flag" },
-      }),
-    ),
-    ...named.flatMap(([name, field]) =>
-      wrongTypes(`gate.fields.${name}`, Object(field), {
-        ...{ required: "flag", waivable: "flag", allowExample: "flag", description: "text", validatorParams: "object" },
-      }),
-    ),
+    ...wrongTypes("gate", gate, { ...GATE, ...FIELD_GATE }),
+    ...(approval === undefined ? [] : wrongTypes("gate.approval", approval, APPROVAL)),
+    ...checks.flatMap((check, at) => wrongTypes(`gate.verify[${at}]`, check, VERIFY)),
+    ...named.flatMap(([name, field]) => wrongTypes(`gate.fields.${name}`, Object(field), FIELD)),
   ];
 }
 
@@ -170,29 +183,6 @@ export function isFieldGate(gate: AnyGateInput): gate is FieldGateInput {
   return "fields" in Object(gate);
 }
 
-/** Returns the keys of a type; the compiler checks that none is missing. */
-export function keysOf<T>(keys: Record<keyof T, 1>): readonly string[] {
-  return Object.keys(keys);
-}
-
-const KEYS = {
-  gate: keysOf<GateInput>({
-    ...{ evidence: 1, example: 1, allowExample: 1 },
-    ...{ allowOverride: 1, verify: 1, approval: 1, reveal: 1 },
-  }),
-  fieldGate: keysOf<FieldGateInput>({
-    ...{ fields: 1, validators: 1, crossFieldValidation: 1, strict: 1 },
-    ...{ allowOverride: 1, verify: 1, approval: 1, reveal: 1 },
-  }),
-  field: keysOf<FieldInput>({
-    ...{ type: 1, required: 1, description: 1, example: 1, allowExample: 1, validator: 1 },
-    ...{ validatorParams: 1, waivable: 1 },
-  }),
-  rule: keysOf<RuleInput>({ rule: 1, errorMessage: 1 }),
-  verify: keysOf<VerifyInput>({ verifier: 1, params: 1, field: 1, description: 1, waivable: 1 }),
-  approval: keysOf<ApprovalInput>({ prompt: 1, approvers: 1 }),
-};
-
 /** Throws `DEFINITION_INVALID` if there are problems. */
 export function refuseProblems(name: unknown, problems: readonly string[], remedy: string): void {
   if (problems.length === 0) return;
@@ -203,7 +193,8 @@ export function refuseProblems(name: unknown, problems: readonly string[], remed
 }
 
 /** Names the keys that are not known. Those that begin with `x-` are for other programs. */
-export function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
+export function unknownKeys(about: string, value: unknown, types: Readonly<Record<string, KeyType>>): string[] {
+  const known = Object.keys(types);
   const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
   return keys.map((key) => `${about} has no key ${shown(key)}${orNearest(key, known)}`);
 }
@@ -286,7 +277,7 @@ function typeOf(name: string, field: FieldInput, problems: string[]): FieldType 
   const about = `gate.fields.${name}`;
   if (name.trim() === "" || RESERVED.has(name)) problems.push(`no field may be called ${shown(name)}`);
   if (!isJsonObject(field)) problems.push(`${about} must be an object, such as { type: "boolean" }`);
-  problems.push(...unknownKeys(about, isJsonObject(field) ? field : {}, KEYS.field));
+  problems.push(...unknownKeys(about, isJsonObject(field) ? field : {}, FIELD));
   const { type = "any" } = Object(field);
   const known = TYPE_WORDS.get(type);
   if (known !== undefined) return known;
@@ -304,7 +295,7 @@ function validatorsOf(name: string, { validator = [] }: FieldInput, problems: st
 /** Checks a rule's form. */
 function checkRule(given: string | RuleInput, about: string, problems: string[]): boolean {
   const text: unknown = typeof given === "string" ? given : Object(given).rule;
-  if (typeof given !== "string") problems.push(...unknownKeys(about, given, KEYS.rule));
+  if (typeof given !== "string") problems.push(...unknownKeys(about, given, RULE));
   if (typeof text === "string" && text.trim() !== "") return true;
   problems.push(`${about} must be a rule, or an object with one`);
   return false;

@@ -6,79 +6,66 @@ import * as z from "zod/mini";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";
 import {
-  type ApprovalDefinition,
   approvalSchema,
-  type FieldType,
   fieldGateSchema,
   fieldSchema,
   NO_PHASES,
-  type Reveal,
-  type RuleDefinition,
   ruleSchema,
   sinceFault,
   verifySchema,
 } from "../gate-definition.js";
-import {
-  canonicalJson,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  optional,
-  revisionOf,
-  storedObjectSchema,
-} from "../json.js";
+import { canonicalJson, isJsonObject, optional, revisionOf, storedObjectSchema } from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
 import { ENGLISH, innermostIssue } from "../zod-issues.js";
-import { keysOf, refuseProblems, unknownFields, unknownKeys, wrongTypes } from "./define-gate.js";
+import { type Keys, refuseProblems, unknownFields, unknownKeys, wrongTypes } from "./define-gate.js";
+
+const rules = z.array(
+  z.union([
+    z.pipe(
+      z.string(),
+      z.transform((cel) => ({ source: cel, cel })),
+    ),
+    z.strictObject(ruleSchema.shape),
+  ]),
+);
+
+const { shape } = fieldGateSchema;
+
+const stepGateSchema = z.strictObject({
+  ...shape,
+  /** Always `fields`, which is also the default. */
+  kind: z._default(shape.kind, "fields"),
+  /** Where the gate was written. Default: `gate-file`. */
+  source: z._default(shape.source, "gate-file"),
+  /** True if rules block, false if they only warn. Default: true. */
+  strict: z._default(shape.strict, true),
+  /** The fields of the report's `details`. */
+  fields: z.array(
+    z.strictObject({
+      ...fieldSchema.shape,
+      /** The type of its value. Default: `any`. */
+      type: z._default(fieldSchema.shape.type, "any"),
+      /** True if a report without it is refused. Default: true. */
+      required: z._default(z.boolean(), true),
+      /** Rules for the value, in CEL. */
+      rules: z.optional(rules),
+    }),
+  ),
+  /** Rules for the details as a whole, in CEL. */
+  rules: z.optional(rules),
+  // A key that is misspelt here would let anybody answer.
+  /** A person who must approve complete evidence. */
+  approval: z.optional(z.strictObject(approvalSchema.shape)),
+  /** Checks against reality, by the names of verifiers. `field`: the field whose value is checked. */
+  verify: z.optional(z.array(z.strictObject({ ...verifySchema.shape, params: z._default(storedObjectSchema, {}) }))),
+});
 
 /**
  * The gate of a step in code: fields, each required and of type `any` unless it says otherwise; rules in CEL;
- * verifiers, an approval, and how much of the gate agents see.
+ * verifiers, an approval, and how much of the gate agents see. `allowOverride` is without effect for steps.
  */
-export interface StepGateInput {
-  /** Always `fields`, which is also the default. */
-  kind?: "fields" | undefined;
-  /** The fields of the report's `details`. */
-  fields: {
-    /** The field's key. */
-    name: string;
-    /** The type of its value. Default: `any`. */
-    type?: FieldType | undefined;
-    /** True if a report without it is refused. Default: true. */
-    required?: boolean | undefined;
-    /** What the field means, for the client. */
-    description?: string | undefined;
-    /** A valid value, for the client. */
-    example?: JsonValue | undefined;
-    /** A generated value that passes the rules. */
-    sample?: JsonValue | undefined;
-    /** Rules for the value, in CEL. */
-    rules?: (string | RuleDefinition)[] | undefined;
-  }[];
-  /** Rules for the details as a whole, in CEL. */
-  rules?: (string | RuleDefinition)[] | undefined;
-  /** True if rules block, false if they only warn. Default: true. */
-  strict?: boolean | undefined;
-  /** Without effect for steps. Default: false. */
-  allowOverride?: boolean | undefined;
-  /** Checks against reality, by the names of verifiers. `field`: the field whose value is checked. */
-  verify?:
-    | {
-        verifier: string;
-        params?: JsonObject | undefined;
-        field?: string | undefined;
-        description?: string | undefined;
-        waivable?: false | undefined;
-      }[]
-    | undefined;
-  /** A person who must approve complete evidence. */
-  approval?: ApprovalDefinition | undefined;
-  /** How much of the gate the client sees. Default: `fields`. */
-  reveal?: Reveal | undefined;
-  /** Where the gate was written. Default: `gate-file`. */
-  source?: "gate-file" | "document" | "metadata" | undefined;
-}
+export type StepGateInput = Omit<z.input<typeof stepGateSchema>, "waived" | "proofs">;
 
 /** A step of a routed workflow in code. */
 export interface RoutedStepInput<Name extends string = string> {
@@ -146,10 +133,10 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
   };
 }
 
-const STEP_KEYS = keysOf<RoutedStepInput>({
-  ...{ name: 1, guidance: 1, instructions: 1, next: 1, gate: 1, maxVisits: 1 },
-});
-const WORKFLOW_KEYS = keysOf<RoutedWorkflowInput>({ name: 1, goal: 1, steps: 1 });
+const STEP: Keys<RoutedStepInput> = {
+  ...{ name: "string!", guidance: "any", instructions: "any", next: "strings", gate: "any", maxVisits: "any" },
+};
+const WORKFLOW: Keys<RoutedWorkflowInput> = { name: "string!", goal: "string", steps: "list!" };
 
 function isDefinition(value: unknown): boolean {
   return isJsonObject(value) && typeof value.name === "string" && typeof value.revision === "string";
@@ -157,12 +144,12 @@ function isDefinition(value: unknown): boolean {
 
 /** Returns what keeps a literal from being read at all; undefined if nothing does. */
 function formProblems(input: unknown): string[] | undefined {
-  const found = wrongTypes("the workflow", input, { name: "string!", goal: "string", steps: "list!" });
-  found.push(...unknownKeys("the workflow", input, WORKFLOW_KEYS));
+  const found = wrongTypes("the workflow", input, WORKFLOW);
+  found.push(...unknownKeys("the workflow", input, WORKFLOW));
   if (found.length > 0) return found;
   const { steps }: { steps: unknown[] } = Object(input);
   if (steps.length === 0) return ["there is no step"];
-  const faults = steps.flatMap((step, at) => wrongTypes(`steps[${at}]`, step, { name: "string!", next: "strings" }));
+  const faults = steps.flatMap((step, at) => wrongTypes(`steps[${at}]`, step, STEP));
   return faults.length > 0 ? faults : undefined;
 }
 
@@ -192,7 +179,7 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
       ),
     );
     // A gate under another name would be an open one.
-    problems.push(...unknownKeys(about, step, STEP_KEYS));
+    problems.push(...unknownKeys(about, step, STEP));
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
       if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which doesn't exist`);
@@ -207,37 +194,6 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
 function isEmpty(text: unknown): boolean {
   return typeof text !== "string" || text.trim() === "";
 }
-
-const rules = z.array(
-  z.union([
-    z.pipe(
-      z.string(),
-      z.transform((cel) => ({ source: cel, cel })),
-    ),
-    z.strictObject(ruleSchema.shape),
-  ]),
-);
-
-const { shape } = fieldGateSchema;
-
-const stepGateSchema = z.strictObject({
-  ...shape,
-  kind: z._default(shape.kind, "fields"),
-  source: z._default(shape.source, "gate-file"),
-  strict: z._default(shape.strict, true),
-  fields: z.array(
-    z.strictObject({
-      ...fieldSchema.shape,
-      type: z._default(fieldSchema.shape.type, "any"),
-      required: z._default(z.boolean(), true),
-      rules: z.optional(rules),
-    }),
-  ),
-  rules: z.optional(rules),
-  // A key that is misspelt here would let anybody answer.
-  approval: z.optional(z.strictObject(approvalSchema.shape)),
-  verify: z.optional(z.array(z.strictObject({ ...verifySchema.shape, params: z._default(storedObjectSchema, {}) }))),
-});
 
 /** Returns a gate in code as it is pinned, or what is wrong with it. */
 function readStepGate(gate: StepGateInput) {

@@ -22,7 +22,7 @@ import {
   buildGate,
   gateProblems,
   isFieldGate,
-  keysOf,
+  type Keys,
   optionalList,
   refuseProblems,
   unknownKeys,
@@ -61,45 +61,34 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   };
 }
 
-/** The keys of a literal's parts. The compiler checks that each is complete. */
-const KEYS = {
-  workflow: keysOf<WorkflowInput>({
-    ...{ type: 1, revision: 1, name: 1, description: 1, version: 1, category: 1, estimatedDuration: 1 },
-    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, target: 1, options: 1, startPhase: 1 },
-    ...{ dynamic: 1, phases: 1, documents: 1 },
-  }),
-  phase: keysOf<PhaseInput>({
-    ...{ number: 1, name: 1, purpose: 1, estimatedEffort: 1, keyDeliverables: 1, validationCriteria: 1 },
-    ...{ content: 1, tasks: 1, gate: 1, skippable: 1, skipWhen: 1, skipCondition: 1 },
-  }),
-  task: keysOf<TaskInput>({ number: 1, name: 1, purpose: 1, content: 1 }),
-  dynamic: keysOf<DynamicInput>({
-    ...{ templates: 1, sourcePathKey: 1, parser: 1, enforceDependencies: 1, tickCriteria: 1, verify: 1 },
-  }),
+const WORKFLOW: Keys<WorkflowInput> = {
+  ...{ type: "any", name: "string", description: "string", revision: "string", version: "string", category: "string" },
+  ...{ estimatedDuration: "string", targetLanguages: "strings", artifacts: "strings", prerequisites: "strings" },
+  ...{ tags: "strings", target: "any", options: "any", startPhase: "any", dynamic: "any", documents: "object" },
+  phases: "list!",
+};
+const PHASE: Keys<PhaseInput> = {
+  ...{ number: "any", name: "string", purpose: "string", estimatedEffort: "string", keyDeliverables: "strings" },
+  ...{ validationCriteria: "strings", skipWhen: "any", skipCondition: "string", gate: "any" },
+  ...{ skippable: "flag", tasks: "list", content: "content" },
+};
+const TASK: Keys<TaskInput> = { number: "any", name: "text!", purpose: "string", content: "content" };
+const DYNAMIC: Keys<DynamicInput> = {
+  ...{ templates: "any", enforceDependencies: "flag", tickCriteria: "flag", parser: "text", sourcePathKey: "text" },
+  verify: "list",
 };
 
 /** Returns what keeps a literal from being read at all, or from being stored; undefined if nothing does. */
 function formProblems(input: unknown): string[] | undefined {
-  const found = wrongTypes("the workflow", input, {
-    ...{ name: "string", description: "string", revision: "string", version: "string", category: "string" },
-    ...{ estimatedDuration: "string", targetLanguages: "strings", artifacts: "strings", prerequisites: "strings" },
-    ...{ tags: "strings", documents: "object", phases: "list!" },
-  });
+  const found = wrongTypes("the workflow", input, WORKFLOW);
   if (found.length > 0) return found;
   const { phases, documents = {} }: { phases: unknown[]; documents?: object } = Object(input);
   const texts = Object.fromEntries(Object.keys(documents).map((path) => [path, "content"] as const));
   const faults = phases.flatMap((phase, at) => {
-    const wrong = wrongTypes(`phases[${at}]`, phase, {
-      ...{ name: "string", purpose: "string", estimatedEffort: "string", keyDeliverables: "strings" },
-      ...{ validationCriteria: "strings", skipCondition: "string" },
-      ...{ skippable: "flag", tasks: "list", content: "content" },
-    });
+    const wrong = wrongTypes(`phases[${at}]`, phase, PHASE);
     const tasks: unknown = Object(phase).tasks;
-    return Array.isArray(tasks) && wrong.length === 0
-      ? tasks.flatMap((task, place) =>
-          wrongTypes(`phases[${at}].tasks[${place}]`, task, { name: "text!", purpose: "string", content: "content" }),
-        )
-      : wrong;
+    if (!Array.isArray(tasks) || wrong.length > 0) return wrong;
+    return tasks.flatMap((task, place) => wrongTypes(`phases[${at}].tasks[${place}]`, task, TASK));
   });
   const all = [...faults, ...wrongTypes("documents", documents, texts)];
   return all.length > 0 ? all : undefined;
@@ -111,7 +100,7 @@ function problemsOf(input: WorkflowInput): string[] {
     problems.push(`${shown(input.type)} can't be a workflow's type. ${WORKFLOW_NAME_RULE}`);
   if (input.revision === "") problems.push("revision is empty");
   problems.push(...missing("", input, ["revision", "name", "description"]));
-  problems.push(...unknownKeys("the workflow", input, KEYS.workflow));
+  problems.push(...unknownKeys("the workflow", input, WORKFLOW));
   if (input.phases.length === 0 && input.dynamic === undefined) problems.push("there is no phase");
   problems.push(...dynamicProblems(input.dynamic));
   problems.push(
@@ -125,9 +114,9 @@ function problemsOf(input: WorkflowInput): string[] {
     const faults = gateProblems(phase.gate).map((problem) => `${about}: ${problem}`);
     problems.push(
       ...missing(`${about}: `, phase, ["name", "content"]),
-      ...unknownKeys(about, phase, KEYS.phase),
+      ...unknownKeys(about, phase, PHASE),
       ...(faults.length > 0 ? faults : sinceProblems(about, phase, input)),
-      ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, KEYS.task)),
+      ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, TASK)),
     );
     const { skipWhen, skipCondition } = phase;
     if (skipWhen !== undefined && (typeof skipWhen !== "string" || skipWhen.trim() === "")) {
@@ -182,16 +171,15 @@ function dynamicProblems(dynamic: DynamicInput | undefined): string[] {
     const text: unknown = Object(templates)[kind];
     return typeof text !== "string" && typeof text !== "function";
   });
-  const flags = { enforceDependencies: "flag", tickCriteria: "flag", parser: "text", sourcePathKey: "text" } as const;
   const { verify }: { readonly verify?: unknown } = Object(dynamic);
   const checks: unknown[] = Array.isArray(verify) ? verify : [];
   return [
-    ...unknownKeys("dynamic", dynamic, KEYS.dynamic),
-    ...wrongTypes("dynamic", dynamic, { ...flags, verify: "list" }),
+    ...unknownKeys("dynamic", dynamic, DYNAMIC),
+    ...wrongTypes("dynamic", dynamic, DYNAMIC),
     ...checks.flatMap((check, at) =>
       wrongTypes(`dynamic.verify[${at}]`, check, { verifier: "text!", params: "object" }),
     ),
-    ...unknownKeys("dynamic.templates", templates, ["phase", "task"]),
+    ...unknownKeys("dynamic.templates", templates, { phase: "any", task: "any" }),
     ...texts.map((kind) => `dynamic.templates.${kind} must be a text, or a function that returns one`),
   ];
 }

@@ -6,7 +6,7 @@
 
 import { codeSpans, paragraphsIn, withoutAtEnd } from "../from-markdown.js";
 import { HIDDEN, keptBack, nearest, parseRelativePath, shown } from "../names.js";
-import type { Report } from "../object-reader.js";
+import type { Report } from "../report.js";
 import { definitionsIn, fileOf, linksIn } from "./routed-index.js";
 import { looksLikeGate } from "./workflow-files.js";
 

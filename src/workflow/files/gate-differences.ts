@@ -3,11 +3,13 @@
  * difference is probably a mistake.
  */
 
+import { isMissing, type Spot } from "../file-schema.js";
 import type { Requirement } from "../infer/requirement.js";
-import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json.js";
 import { shown } from "../names.js";
-import type { ObjectReader, Report } from "../object-reader.js";
+import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
+import type { GatePart } from "./gate-fields.js";
 
 /** The gate that counts. */
 interface Counting {
@@ -21,8 +23,7 @@ interface Counting {
 export function warnOtherNames(
   names: readonly string[],
   { what, file, fields }: Counting,
-  phase: ObjectReader,
-  report: Report,
+  { report, place }: Spot,
 ): void {
   if (names.length === 0) return;
   const asked = new Set(fields.map(({ name }) => name));
@@ -38,7 +39,7 @@ export function warnOtherNames(
   if (parts.length === 0) return;
   const subject = what.replace(/^the /, "");
   const message = `${subject} and metadata ask for different evidence, and ${what} counts: ${parts.join("; ")}`;
-  report.warn("GATE_DIFFERS", phase.place("phase_number"), message, `Make "required_evidence" match ${file}.`);
+  report.warn("GATE_DIFFERS", place("phase_number"), message, `Make "required_evidence" match ${file}.`);
 }
 
 interface Difference {
@@ -70,27 +71,27 @@ const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Di
 export function warnOtherDemands(
   file: string,
   gate: FieldGate | undefined,
-  checkpoint: ObjectReader,
-  report: Report,
+  given: JsonObject,
+  { written, spot: { report, place } }: GatePart,
 ): void {
   for (const [key, difference] of Object.entries(DEMANDS)) {
-    const value = checkpoint.value(key);
-    if (value === undefined || isNothing(value) || gate === undefined) continue;
+    const value = ownValue(given, key);
+    if (isMissing(value) || isNothing(value) || gate === undefined) continue;
     const said = difference(value, gate);
     if (said === undefined) continue;
     const hint = said.isMissing ? `Move it to ${file}.` : `Make it match ${file}, or remove it.`;
-    report.warn("GATE_DIFFERS", checkpoint.place(key), `${shown(key)} is ignored here: ${said.text}`, hint);
+    report.warn("GATE_DIFFERS", place(key), `${shown(key)} is ignored here: ${said.text}`, hint);
   }
   for (const [key, value] of [
     ["strict", gate?.strict],
     ["allow_override", gate && gate.allowOverride === true],
   ] as const) {
-    const stated = checkpoint.flag(key);
+    const stated = written[key];
     if (stated === undefined || value === undefined || stated === value) continue;
     const message = `${shown(key)} is ignored here: it is ${stated} in the metadata and ${value} in the gate file`;
     report.warn(
       "GATE_DIFFERS",
-      checkpoint.place(key),
+      place(key),
       message,
       `Write ${key}: ${stated} below checkpoint: in ${file}, or remove it.`,
     );

@@ -18,14 +18,14 @@ import {
   UNCLEAR_NUMBER,
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
-import type { KeyPath } from "../diagnostic.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import type { GatePlace } from "../gate-definition.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
+import type { JsonObject, JsonValue } from "../json.js";
 import { meantOr, shown } from "../names.js";
-import type { ObjectReader, Report } from "../object-reader.js";
+import type { Report } from "../report.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
-import type { FieldSeed } from "./gate-fields.js";
+import type { FieldSeed, GatePart } from "./gate-fields.js";
+import type { WrittenRule } from "./gate-schema.js";
 
 /** The result of reading rules. */
 interface ReadRules {
@@ -35,15 +35,15 @@ interface ReadRules {
   readonly verify: readonly VerifyDefinition[];
 }
 
-/** Reads and checks all rules of a gate. `readers` are the top of the gate and its checkpoint. */
+/** Reads and checks all rules of a gate. `parts` are the top of the gate and its checkpoint. */
 export async function readRules(
   seeds: readonly FieldSeed[],
-  readers: readonly ObjectReader[],
+  parts: readonly GatePart[],
   report: Report,
   place: GatePlace,
 ): Promise<ReadRules> {
-  const table = tableOf(readers, report);
-  const cross = readers.flatMap(readCrossRules);
+  const table = tableOf(parts, report);
+  const cross = parts.flatMap(crossRules);
   const bare = seeds.map(({ definition }) => definition);
   const isPlain = seeds.every(({ validators }) => validators.every((name) => VERIFYING_VALIDATORS.has(name)));
   const verify = seeds.flatMap(verifyOf);
@@ -75,7 +75,7 @@ export async function readRules(
 }
 
 /** A rule as written in a file. */
-interface WrittenRule {
+interface Rule {
   readonly text: string;
   readonly place: SourcePosition;
   /** The message for evidence that breaks the rule. */
@@ -83,55 +83,34 @@ interface WrittenRule {
 }
 
 /** Returns the validators of both places. A name in both is an error: one rule would hide the other. */
-function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, WrittenRule> {
-  const table = new Map<string, WrittenRule>();
-  for (const [name, rule] of readers.flatMap((reader) => readValidatorTable(reader))) {
-    const hint = "Give one of them another name, or delete it.";
-    if (table.has(name)) report.error("VALUE_WRONG", rule.place, `there are two validators ${shown(name)}`, hint);
-    table.set(name, rule);
+function tableOf(parts: readonly GatePart[], report: Report): Map<string, Rule> {
+  const table = new Map<string, Rule>();
+  for (const { written, spot } of parts) {
+    const { validators = {} } = written;
+    if (validators === false || Array.isArray(validators)) continue;
+    for (const [name, item] of Object.entries(validators)) {
+      const rule = ruleOf(item, spot.place("validators", name));
+      const hint = "Give one of them another name, or delete it.";
+      if (table.has(name)) report.error("VALUE_WRONG", rule.place, `there are two validators ${shown(name)}`, hint);
+      table.set(name, rule);
+    }
   }
   return table;
 }
 
-/** Reads `validators`: rules by their names. */
-function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
-  const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
-  if (value === false || (Array.isArray(value) && value.length === 0)) return [];
-  return Object.entries(reader.fields("validators") ?? {}).flatMap(([name, item]) => {
-    const rule = writtenRule(item, ["validators", name], reader);
-    if (rule !== undefined) return [[name, rule] as const];
-    const hint = `Write ${name}: "value > 0", say, or ${name}: {rule: "value > 0", error_message: "…"}.`;
-    reader.wrong(["validators", name], item, "a rule, or an object with one", hint);
-    return [];
-  });
+function ruleOf(item: WrittenRule, place: SourcePosition): Rule {
+  if (typeof item === "string") return { text: item, place };
+  const { rule = "", error_message: message } = item;
+  return { text: rule, place, ...(message === undefined ? {} : { message }) };
 }
 
-/** Reads a rule: a text, or an object with a message. */
-function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): WrittenRule | undefined {
-  const place = reader.place(...keys);
-  if (typeof item === "string" && item.trim() !== "") return { text: item, place };
-  if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
-  const rule = reader.at(keys, item);
-  rule.value("rule");
-  const message = rule.text("error_message");
-  rule.refuseRest();
-  return { text: item.rule, place, ...(message === undefined ? {} : { message }) };
-}
-
-const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
-
-/** Reads `cross_field_validation`: rules about the evidence as a whole. */
-function readCrossRules(reader: ObjectReader): WrittenRule[] {
-  const value = reader.asked("cross_field_validation", CROSS_HINT);
-  if (value === undefined || value === false || (isJsonObject(value) && Object.keys(value).length === 0)) return [];
-  const items = Array.isArray(value) ? value : [value];
-  return items.flatMap((item, index) => {
-    const keys = Array.isArray(value) ? ["cross_field_validation", index] : ["cross_field_validation"];
-    const rule = writtenRule(item, keys, reader);
-    if (rule !== undefined) return [rule];
-    reader.wrong(keys, item, "a rule, or an object with one", CROSS_HINT);
-    return [];
-  });
+/** Returns the rules about the evidence as a whole: `cross_field_validation`. */
+function crossRules({ written: { cross_field_validation: rules }, spot }: GatePart): Rule[] {
+  const at = spot.at("cross_field_validation");
+  if (Array.isArray(rules))
+    return rules.flatMap((item, index) => (item === undefined ? [] : ruleOf(item, at.place(index))));
+  const isNothing = rules === undefined || rules === false || (typeof rules === "object" && !("rule" in rules));
+  return isNothing ? [] : [ruleOf(rules, at.place())];
 }
 
 function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
@@ -156,7 +135,7 @@ function refuseUnverifiable(
 interface Reading {
   readonly compiler: RuleCompiler;
   readonly fields: readonly RuleField[];
-  readonly table: ReadonlyMap<string, WrittenRule>;
+  readonly table: ReadonlyMap<string, Rule>;
   readonly report: Report;
 }
 
@@ -180,11 +159,7 @@ async function checkTable(
 }
 
 /** Compiles a rule. Returns undefined and reports an error if it can't run. */
-function compiled(
-  { text, place }: WrittenRule,
-  subject: RuleSubject | "evidence",
-  { compiler, fields, report }: Reading,
-) {
+function compiled({ text, place }: Rule, subject: RuleSubject | "evidence", { compiler, fields, report }: Reading) {
   const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
   const read = readRuleText(text, about, fields);
   const result = read.ok ? compiler.compile(read.cel, subject === "evidence" ? {} : subject) : read;
@@ -242,7 +217,7 @@ function fieldRules(
 
 /** Returns a rule in pinned form, in a list of one; empty if it is invalid. `name` is the author's name for it. */
 function checked(
-  rule: WrittenRule,
+  rule: Rule,
   params: JsonObject,
   subject: RuleSubject | "evidence",
   reading: Reading,

@@ -5,20 +5,26 @@
 import type { SourcePosition } from "../../errors.js";
 import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
 import { linesOf } from "../diagnostic.js";
+import { readBy, type Spot, unknownIn } from "../file-schema.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { meantOr, shown } from "../names.js";
-import type { ObjectReader, Report } from "../object-reader.js";
 import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
-import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
-import { chooseGate } from "./choose-gate.js";
-import { readVerify } from "./gate-fields.js";
-import type { PhaseClaims } from "./metadata.js";
-import { readTasks } from "./tasks.js";
+import type { Report } from "../report.js";
+import type { DynamicDefinition, PhaseDefinition, TaskDefinition } from "../structure.js";
+import { chooseGate, type GateFolders } from "./choose-gate.js";
+import { folderOf } from "./documents.js";
+import { checksOf } from "./gate-fields.js";
+import {
+  dynamicConfig,
+  type Listed,
+  labelOf,
+  type Metadata,
+  type PhaseClaims,
+  phaseEntry,
+  taskEntry,
+} from "./metadata.js";
 import { checkedPath, GATE_FILES, isInLikelyPhase, type WorkflowFiles } from "./workflow-files.js";
-
-/** The keys of a phase's entry that its gate depends on. */
-const GATE_KEYS = ["required_evidence", "checkpoint"];
 
 /** The files of a workflow, and its report. */
 interface Reading {
@@ -66,37 +72,40 @@ const SOURCE_PATH_KEY = "spec_path";
 
 /** Reads how the phases of a plan are found and rendered; undefined if the workflow has none. */
 export function readDynamic(
-  metadata: ObjectReader,
-  claims: PhaseClaims,
+  { written, spot }: Metadata,
+  { dynamic }: PhaseClaims,
   reading: TemplateReading,
 ): DynamicDefinition | undefined {
-  if (!claims.dynamic) {
-    warnUnused(metadata, reading.report);
+  const { dynamic_config: given, dynamic_phases: flagged } = written;
+  const { report } = reading;
+  if (!dynamic) {
+    if (given === undefined || flagged === false) return undefined;
+    const message = '"dynamic_config" is ignored: the workflow has no phases from a plan';
+    report.warn("DYNAMIC_CONTRADICTS", spot.place("dynamic_config"), message, 'Write "dynamic_phases": true.');
     return undefined;
   }
-  for (const entry of claims.dynamicEntries) checkDynamicEntry(entry);
-  const write = '"dynamic_config": {"source_path_key": "spec_path"}, say';
-  const config = metadata.wanted("dynamic_config", metadata.object("dynamic_config"), write);
-  const sourceType = config?.text("source_type");
-  const templates = config?.object("templates");
-  const place = (kind: "phase" | "task") => templates?.place(kind) ?? config?.place() ?? metadata.place("phases");
-  const phase = readTemplate("phase", templates, place("phase"), reading);
-  const task = readTemplate("task", templates, place("task"), reading);
-  templates?.rest();
+  const hint = 'Write "dynamic_config": {"source_path_key": "spec_path"}, say.';
+  if (given === undefined) report.warn("KEY_MISSING", spot.place(), 'the key "dynamic_config" is missing', hint);
+  const at = spot.at("dynamic_config");
+  const config = given === undefined ? undefined : readBy(dynamicConfig, given, at);
+  const { templates } = config ?? {};
+  // The place of a template that is not named is that of what could name it.
+  const place = config === undefined ? spot.place("phases") : templates === undefined ? at.place() : undefined;
+  const template = (kind: TemplateKind) =>
+    readTemplate(kind, templates?.[kind], at.at("templates", kind), place, reading);
+  const [phase, task] = [template("phase"), template("task")];
   // The phases of the plan are not known yet, so `since` can name the start only.
-  const gate = { phase: 1, phases: [1] };
-  const verify = config === undefined ? [] : readVerify(config, reading.report, gate);
-  const folders = [phase.path, task.path].map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
-  for (const folder of new Set(folders)) refuseGate(folder, reading);
+  const verify = checksOf(config?.verify, at.at("verify"), { phase: 1, phases: [1] });
+  for (const folder of new Set([folderOf(phase.path), folderOf(task.path)])) refuseGate(folder, reading);
   return {
-    parser: config?.text("parser") ?? sourceType ?? PARSER,
-    sourcePathKey: config?.text("source_path_key") ?? SOURCE_PATH_KEY,
+    parser: config?.parser ?? config?.source_type ?? PARSER,
+    sourcePathKey: config?.source_path_key ?? SOURCE_PATH_KEY,
     templates: { phase: phase.path, task: task.path },
     templateRevisions: { phase: phase.revision, task: task.revision },
-    enforceDependencies: config?.flag("enforce_dependencies") ?? false,
-    tickCriteria: config?.flag("tick_criteria") ?? false,
+    enforceDependencies: config?.enforce_dependencies ?? false,
+    tickCriteria: config?.tick_criteria ?? false,
     ...(verify.length === 0 ? {} : { verify }),
-    extra: config?.rest(),
+    extra: config && unknownIn(dynamicConfig, config),
   };
 }
 
@@ -104,6 +113,8 @@ export function readDynamic(
 export function firstPhase(phases: readonly PhaseDefinition[], dynamic: DynamicDefinition | undefined) {
   return phases[0]?.number ?? (dynamic === undefined ? undefined : 1);
 }
+
+type PhaseFolders = Pick<GateFolders, "files" | "report" | "folders">;
 
 /** The folder of a phase. */
 const NUMBERED = /^phases\/(0|[1-9]\d{0,8})\//;
@@ -118,12 +129,12 @@ function phaseFolders({ paths }: WorkflowFiles): number[] {
 interface PhaseSeed {
   readonly number: number;
   /** Its entry in the metadata. */
-  readonly entry?: ObjectReader;
+  readonly listed?: Listed;
 }
 
-function seedOf(entry: ObjectReader): PhaseSeed[] {
-  const number = entry.required("phase_number", entry.whole("phase_number"), '"phase_number": 1');
-  return number === undefined ? [] : [{ number, entry }];
+function seedOf(listed: Listed): PhaseSeed[] {
+  const { phase_number: number } = listed.entry;
+  return number === undefined ? [] : [{ number, listed }];
 }
 
 function warnUnlisted(
@@ -141,34 +152,35 @@ function warnUnlisted(
 }
 
 async function readPhase(
-  { number, entry }: PhaseSeed,
+  { number, listed }: PhaseSeed,
   { files, report, workflow, startPhase }: PhaseReading,
   { numbers, before }: { readonly numbers: readonly number[]; readonly before: readonly PhaseDefinition[] },
 ): Promise<PhaseDefinition> {
-  const file = phaseFile(number, entry, { files, report });
+  const { entry } = listed ?? {};
+  const file = phaseFile(number, listed, { files, report });
   const own = `phases/${number}`;
-  const folders = [...new Set([own, file.slice(0, Math.max(0, file.lastIndexOf("/"))) || own])];
+  const folders = [...new Set([own, folderOf(file) || own])];
   const text = files.text(file);
-  const tasks = readTasks(entry, { files, report, folders });
+  const tasks = readTasks(listed, { files, report, folders });
   const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
-  const skipWhen = entry === undefined ? undefined : await readSkip(entry, workflow, report);
+  const skipWhen = listed === undefined ? undefined : await readSkip(listed, workflow);
   return {
     number,
-    name: entry?.text("phase_name") ?? readTitle(text ?? "") ?? untitled(number, file, report),
+    name: entry?.phase_name ?? readTitle(text ?? "") ?? untitled(number, file, report),
     file,
-    purpose: entry?.text("purpose"),
-    estimatedEffort: entry?.label("estimated_effort"),
-    keyDeliverables: entry?.texts("key_deliverables"),
-    validationCriteria: entry?.texts("validation_criteria"),
-    ...(entry?.flag("skippable") === true ? { skippable: true } : {}),
+    purpose: entry?.purpose,
+    estimatedEffort: labelOf(entry?.estimated_effort),
+    keyDeliverables: entry?.key_deliverables,
+    validationCriteria: entry?.validation_criteria,
+    ...(entry?.skippable === true ? { skippable: true } : {}),
     ...(skipWhen === undefined ? {} : { skipWhen }),
     tasks,
-    gate: await chooseGate(number, entry, {
+    gate: await chooseGate(number, listed, {
       ...{ files, report, folders, file, texts },
       place: { phase: number, phases: numbers, startPhase, before },
     }),
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
-    extra: entry?.rest(GATE_KEYS),
+    extra: entry && unknownIn(phaseEntry, entry),
   };
 }
 
@@ -176,40 +188,31 @@ const SKIP_HINT = 'Write a rule over the options: "skip_when": "!has(options.sup
 
 /** Reads `skip_when`, a rule, or `skip_condition`, which says the same in words. */
 async function readSkip(
-  entry: ObjectReader,
+  { entry: { skip_when: rule, skip_condition: words }, spot: { report, place } }: Listed,
   workflow: Omit<SkippingWorkflow, "phases">,
-  report: Report,
 ): Promise<PhaseDefinition["skipWhen"]> {
-  const rule = entry.text("skip_when");
-  const words = entry.text("skip_condition");
   const cel = rule ?? (words === undefined ? undefined : skipPhrase(words));
   if (cel === undefined) {
     if (words === undefined) return undefined;
     const message = `the phase is never skipped: the condition ${shown(words)} can't be read`;
-    report.warn("RULE_INVALID", entry.place("skip_condition"), message, SKIP_HINT);
+    report.warn("RULE_INVALID", place("skip_condition"), message, SKIP_HINT);
     return undefined;
   }
-  const place = entry.place(rule === undefined ? "skip_condition" : "skip_when");
-  if (!(await report.spendRules(1, place))) return undefined;
+  const at = place(rule === undefined ? "skip_condition" : "skip_when");
+  if (!(await report.spendRules(1, at))) return undefined;
   const fault = await skipFault(cel, { ...workflow, phases: [] });
-  if (fault !== undefined) report.error("RULE_INVALID", place, fault.message, fault.hint);
+  if (fault !== undefined) report.error("RULE_INVALID", at, fault.message, fault.hint);
   return { cel, reason: words ?? `skip_when holds: ${cel}` };
 }
 
-function phaseFile(number: number, entry: ObjectReader | undefined, { files, report }: Reading): string {
+function phaseFile(number: number, listed: Listed | undefined, { files, report }: Reading): string {
   const usual = `phases/${number}/phase.md`;
-  const given = entry?.text("phase_file");
-  const paths = entry === undefined || given === undefined ? [usual] : checkedPath(given, entry, "phase_file", report);
-  const [path] = paths;
+  const given = listed?.entry.phase_file;
+  const [path] = listed && given !== undefined ? checkedPath(given, listed.spot.at("phase_file")) : [usual];
   if (path !== undefined && !files.has(path)) {
-    const place = given === undefined ? (entry?.place("phase_number") ?? { file: usual }) : entry?.place("phase_file");
-    const hint = `Write the phase's text into ${usual}.`;
-    report.error(
-      "PHASE_FILE_MISSING",
-      place ?? { file: usual },
-      `phase ${number} has no text: there is no ${shown(path)}`,
-      hint,
-    );
+    const place = listed?.spot.place(given === undefined ? "phase_number" : "phase_file") ?? { file: usual };
+    const message = `phase ${number} has no text: there is no ${shown(path)}`;
+    report.error("PHASE_FILE_MISSING", place, message, `Write the phase's text into ${usual}.`);
   }
   return path ?? usual;
 }
@@ -221,10 +224,115 @@ function untitled(number: number, file: string, report: Report): string {
 }
 
 function reportTwice(seeds: readonly PhaseSeed[], report: Report): void {
-  for (const [index, { number, entry }] of seeds.entries()) {
-    if (entry === undefined || seeds[index - 1]?.number !== number) continue;
+  for (const [index, { number, listed }] of seeds.entries()) {
+    if (listed === undefined || seeds[index - 1]?.number !== number) continue;
     const hint = "Give each phase a number of its own.";
-    report.error("PHASE_DUPLICATE", entry.place("phase_number"), `there are two phases ${number}`, hint);
+    report.error("PHASE_DUPLICATE", listed.spot.place("phase_number"), `there are two phases ${number}`, hint);
+  }
+}
+
+/** Returns the tasks of a phase in ascending order. */
+function readTasks(phase: Listed | undefined, where: PhaseFolders): TaskDefinition[] {
+  const found = taskFiles(where);
+  const listed = phase?.entry.tasks;
+  const tasks =
+    phase === undefined || listed === undefined
+      ? found.map((file) => foundTask(file, where))
+      : listed.flatMap((task, index) =>
+          task === undefined ? [] : listedTask(task, phase.spot.at("tasks", index), found, where),
+        );
+  if (listed !== undefined) warnUnlistedTasks(tasks, found, where.report);
+  reportTaskTwice(tasks, where);
+  return tasks.map(({ task }) => task).sort((a, b) => a.number - b.number);
+}
+
+/** A task as the metadata lists it. */
+type TaskEntry = NonNullable<NonNullable<Listed["entry"]["tasks"]>[number]>;
+
+interface TaskFile {
+  readonly number: number;
+  readonly slug: string;
+  readonly path: string;
+}
+
+/** Returns the files of a phase that are called `task-N-slug.md`. */
+function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
+  return files.paths.flatMap((path) => {
+    const cut = path.lastIndexOf("/");
+    if (!folders.includes(path.slice(0, cut))) return [];
+    const [, number, slug = ""] = /^task-(\d{1,9})(?:-(.+))?\.md$/.exec(path.slice(cut + 1)) ?? [];
+    return number === undefined ? [] : [{ number: Number(number), slug, path }];
+  });
+}
+
+/** A task and the position of its number. */
+interface PlacedTask {
+  readonly task: TaskDefinition;
+  readonly place: SourcePosition;
+}
+
+function foundTask({ number, slug, path }: TaskFile, { files }: PhaseFolders): PlacedTask {
+  const text = files.text(path);
+  const name = readTitle(text ?? "") ?? (slug || `Task ${number}`);
+  return { task: { number, name, file: path, ...revision(text) }, place: { file: path } };
+}
+
+function revision(text: string | undefined): { textRevision?: string } {
+  return text === undefined ? {} : { textRevision: revisionOf(text) };
+}
+
+function listedTask(task: TaskEntry, spot: Spot, found: readonly TaskFile[], where: PhaseFolders): PlacedTask[] {
+  const { task_number: number, name, purpose } = task;
+  if (number === undefined) return [];
+  const file = taskFile(task, number, spot, found, where);
+  const text = file === undefined ? undefined : where.files.text(file);
+  const title = name ?? readTitle(text ?? "") ?? `Task ${number}`;
+  const extra = unknownIn(taskEntry, task);
+  return [{ task: { number, name: title, purpose, file, ...revision(text), extra }, place: spot.place("task_number") }];
+}
+
+function taskFile(
+  { file: given }: TaskEntry,
+  number: number,
+  spot: Spot,
+  found: readonly TaskFile[],
+  where: PhaseFolders,
+): string | undefined {
+  const folder = where.folders[0] ?? "";
+  const otherwise = `Put the task's text into ${folder}/, and the file's name under "file".`;
+  if (given === undefined) {
+    const file = found.find((candidate) => candidate.number === number);
+    const message = `task ${number} has no file in ${folder}/`;
+    if (file === undefined) where.report.error("TASK_FILE_MISSING", spot.place("task_number"), message, otherwise);
+    return file?.path;
+  }
+  const candidates = checkedPath(given, spot.at("file")).flatMap((path) => [
+    ...where.folders.map((one) => `${one}/${path}`),
+    path,
+  ]);
+  const file = candidates.find((path) => where.files.has(path));
+  if (file === undefined && candidates.length > 0) {
+    const names = found.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
+    const message = `there is no file ${shown(given)} in ${folder}/`;
+    where.report.error("TASK_FILE_MISSING", spot.place("file"), message, () => meantOr(given, names, otherwise, shown));
+  }
+  return file;
+}
+
+function warnUnlistedTasks(tasks: readonly PlacedTask[], found: readonly TaskFile[], report: Report): void {
+  const named = new Set(tasks.map(({ task }) => task.file));
+  for (const { path } of found.filter((file) => !named.has(file.path))) {
+    const hint = 'Add it to the phase\'s "tasks" in metadata.json, or delete it.';
+    report.warn("TASK_UNLISTED", { file: path }, "no task of the metadata has this file, so it is ignored", hint);
+  }
+}
+
+function reportTaskTwice(tasks: readonly PlacedTask[], { folders, report }: PhaseFolders): void {
+  const seen = new Set<number>();
+  for (const { task, place } of tasks) {
+    const message = `there are two tasks ${task.number} in ${folders[0]}`;
+    if (seen.has(task.number)) report.error("TASK_DUPLICATE", place, message, "Give each task its own number.");
+    seen.add(task.number);
   }
 }
 
@@ -254,42 +362,19 @@ function isOfPhase(path: string, phases: readonly PhaseDefinition[]): boolean {
   return NUMBERED.test(path) || phases.some(({ file = "" }) => isIn(folder, file));
 }
 
-/**
- * Warns about `dynamic_config` in a workflow without dynamic phases, unless `"dynamic_phases": false` says that it is
- * switched off.
- */
-function warnUnused(metadata: ObjectReader, report: Report): void {
-  if (metadata.value("dynamic_config") === undefined || metadata.value("dynamic_phases") === false) return;
-  const message = '"dynamic_config" is ignored: the workflow has no phases from a plan';
-  report.warn("DYNAMIC_CONTRADICTS", metadata.place("dynamic_config"), message, 'Write "dynamic_phases": true.');
-}
-
-/** The keys of the entry for a plan's phases. They only describe. */
-const DESCRIBING = ["phase_name", "purpose", "estimated_effort", "key_deliverables", "validation_criteria"];
-
-/** Warns about all other keys of the entry for a plan's phases, such as evidence: their gates come from the plan. */
-function checkDynamicEntry(entry: ObjectReader): void {
-  for (const key of [...DESCRIBING, "phase_number", "tasks", "task_execution"]) entry.value(key);
-  entry.rest();
-}
-
 /** Finds a template and checks its placeholders. `place` is the position for a missing template. */
 function readTemplate(
   kind: TemplateKind,
-  templates: ObjectReader | undefined,
-  place: SourcePosition,
+  given: string | undefined,
+  spot: Spot,
+  place: SourcePosition | undefined,
   { files, report }: TemplateReading,
 ): { readonly path: string; readonly revision: string | undefined } {
-  const given = templates?.text(kind);
-  const paths =
-    given === undefined || templates === undefined
-      ? [USUAL_TEMPLATES[kind]]
-      : checkedPath(given, templates, kind, report);
-  const [path] = paths;
+  const [path] = given === undefined ? [USUAL_TEMPLATES[kind]] : checkedPath(given, spot);
   if (path !== undefined && !files.has(path)) {
     const message = `the template of ${kind}s is missing: there is no ${shown(path)}`;
     const hint = `Write it, as a .md file, or name another one: "templates": {"${kind}": "${USUAL_TEMPLATES[kind]}"}.`;
-    report.error("TEMPLATE_MISSING", place, message, hint);
+    report.error("TEMPLATE_MISSING", place ?? spot.place(), message, hint);
   }
   const text = path === undefined ? undefined : files.text(path);
   if (path !== undefined && text !== undefined) warnUnknown(kind, path, text, report);

@@ -4,11 +4,11 @@
  *
  * What is decided where:
  * - workflow-files.ts: file size limit, which file names are gate files, and how long a list waits for one definition
- * - metadata.ts: the keys of metadata.json, the schema of options, and phase counts that don't match
- * - phases.ts: where phases and templates are found, and when a phase is skipped
- * - tasks.ts: where tasks are found
+ * - metadata.ts: the schema of metadata.json, the schema of options, and phase counts that don't match
+ * - phases.ts: where phases, their tasks and templates are found, and when a phase is skipped
  * - choose-gate.ts: the order gate file, text of the phase, metadata, open gate
- * - gate-fields.ts: fields, `verify`, `approval` and `reveal` of a gate file
+ * - gate-schema.ts: the schema of a gate file, of a step's gate and of a checkpoint
+ * - gate-fields.ts: fields, `verify`, `approval` and `reveal` of a gate, and what its schema can't say
  * - gate-rules.ts: validators and rules; the example shown for a field
  * - documents.ts: which files of the folder a text names, and which are never shown to agents
  * - gate-differences.ts: warnings when gate file, metadata and text disagree
@@ -22,13 +22,14 @@
  */
 import { systemClock, turns } from "../../ports/clock.js";
 import { declaredOptions } from "../../rules/options.js";
-import { type Diagnostic, hasErrors, linesOf } from "../diagnostic.js";
+import { type Diagnostic, hasErrors, linesOf, type ParsedSource } from "../diagnostic.js";
+import { type Spot, spotIn } from "../file-schema.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
 import { asksForSearch } from "../markdown-facts.js";
 import { isWorkflowType, meantOr, shown, WORKFLOW_NAME_RULE } from "../names.js";
-import { createReport, type InferredRequirement, ObjectReader, type Report } from "../object-reader.js";
 import { findOptions } from "../placeholders.js";
+import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
   type DynamicDefinition,
   type PhaseDefinition,
@@ -37,7 +38,7 @@ import {
   type WorkflowStructure,
 } from "../structure.js";
 import { missingDocuments } from "./documents.js";
-import { checkCounts, readFacts, readOptionsSchema, readPhaseClaims } from "./metadata.js";
+import { checkCounts, factsOf, phaseClaims, readMetadata, readOptionsSchema } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { TURN_MS, takeFiles, type WorkflowFiles } from "./workflow-files.js";
 
@@ -82,21 +83,23 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
     const message = `${shown(type)} can't be a workflow's type`;
     report.error("WORKFLOW_TYPE_INVALID", { file: METADATA_FILE }, message, WORKFLOW_NAME_RULE);
   }
-  const metadata = openMetadata(files, report);
-  if (metadata === undefined) return undefined;
-  const facts = readFacts(metadata, type, report);
-  const claims = readPhaseClaims(metadata, report);
-  const given = metadata.whole("start_phase");
-  const optionsSchema = await readOptionsSchema(metadata, report);
+  const source = metadataSource(files, report);
+  const metadata = source && readMetadata(source.value, spotIn(source, report));
+  if (metadata === undefined || !isJsonObject(source?.value)) return undefined;
+  const { written, unknown, spot } = metadata;
+  const facts = factsOf(metadata, type, source.value.workflow_type);
+  const claims = phaseClaims(metadata, source.value);
+  const given = written.start_phase;
+  const optionsSchema = await readOptionsSchema(metadata);
   const dynamic = readDynamic(metadata, claims, { files, report });
   const phases = await readPhases(claims, { files, report, startPhase: given, workflow: { optionsSchema, dynamic } });
-  checkCounts(claims, phases, metadata, report);
+  checkCounts(claims, phases, spot);
   const texts = textsOf(phases, dynamic, files);
   checkDocuments(texts, files, others, report);
   checkOptionUse(texts, declaredOptions({ optionsSchema, dynamic }), report);
-  const startPhase = readStart(metadata, given, phases, firstPhase(phases, dynamic), report);
-  const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
-  const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
+  const startPhase = readStart(spot, given, phases, firstPhase(phases, dynamic));
+  const unused = dynamic === undefined ? written.dynamic_config : undefined;
+  const extra = { ...unknown, ...(unused === undefined ? {} : { dynamic_config: unused }) };
   if (hasErrors(report.sorted())) return undefined;
   const kept = Object.keys(extra).length === 0 ? {} : { extra };
   const searches = [...texts.values()].some(asksForSearch);
@@ -151,38 +154,26 @@ function checkOptionUse(
   }
 }
 
-function openMetadata(files: WorkflowFiles, report: Report): ObjectReader | undefined {
+function metadataSource(files: WorkflowFiles, report: Report): ParsedSource | undefined {
   const file = METADATA_FILE;
   const text = files.text(file);
-  if (text === undefined) {
-    const hint = 'Write one with "workflow_type", "name", "description" and "phases".';
-    if (!files.has(file)) report.error("METADATA_MISSING", { file }, `there is no ${file}`, hint);
-    return undefined;
-  }
-  const source = readJson(file, text, report);
-  if (source === undefined) return undefined;
-  if (isJsonObject(source.value)) return new ObjectReader(source, source.value, [], report);
-  report.error("VALUE_WRONG", source.place([]), `${file} must be an object with keys`, 'Begin it with "{".');
+  if (text !== undefined) return readJson(file, text, report);
+  const hint = 'Write one with "workflow_type", "name", "description" and "phases".';
+  if (!files.has(file)) report.error("METADATA_MISSING", { file }, `there is no ${file}`, hint);
   return undefined;
 }
 
 function readStart(
-  metadata: ObjectReader,
+  { report, place }: Spot,
   given: number | undefined,
   phases: readonly PhaseDefinition[],
   first: number | undefined,
-  report: Report,
 ): number {
   const numbers = phases.map(({ number }) => number);
   if (numbers.length === 0 && first !== undefined) numbers.push(first);
   if (given !== undefined && numbers.length > 0 && !numbers.includes(given)) {
-    const hint = `Write one of ${numbers.join(", ")}.`;
-    report.error(
-      "START_PHASE_UNKNOWN",
-      metadata.place("start_phase"),
-      `there is no phase ${given} to start with`,
-      hint,
-    );
+    const message = `there is no phase ${given} to start with`;
+    report.error("START_PHASE_UNKNOWN", place("start_phase"), message, `Write one of ${numbers.join(", ")}.`);
   }
   return given ?? first ?? 0;
 }

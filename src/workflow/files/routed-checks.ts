@@ -5,7 +5,7 @@
 import type { SourcePosition } from "../../errors.js";
 import { paragraphsIn } from "../from-markdown.js";
 import { meantOr, nearest, shown } from "../names.js";
-import type { Report } from "../object-reader.js";
+import type { Report } from "../report.js";
 import { FINISH, plainName, stepNameFault, stepsMeant, visibleName } from "../routed-definition.js";
 import { resolvePath } from "./routed-includes.js";
 import { definitionsIn, fileOf, type IndexEntry, linksIn } from "./routed-index.js";

@@ -5,7 +5,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import { keptBack, parseRelativePath, shown } from "../names.js";
-import type { Report } from "../object-reader.js";
+import type { Report } from "../report.js";
 
 /** The remaining budget for the texts of a workflow. */
 interface IncludeBudget {

@@ -8,7 +8,7 @@ import { toString as textOf } from "mdast-util-to-string";
 import { decodeString } from "micromark-util-decode-string";
 import type { SourcePosition } from "../../errors.js";
 import { blocksOf, codeSpans, headingName } from "../from-markdown.js";
-import type { Report } from "../object-reader.js";
+import type { Report } from "../report.js";
 import type { ExpandedText } from "./routed-includes.js";
 
 /** A step in the index. */

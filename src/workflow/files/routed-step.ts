@@ -3,15 +3,16 @@
  * that can't be read is an error, because a misspelt gate must not be an open one.
  */
 import { toString as textOf } from "mdast-util-to-string";
+import * as z from "zod/mini";
 import type { SourcePosition } from "../../errors.js";
+import { anyObject, object, readBy, said, spotIn, WORDS } from "../file-schema.js";
 import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
 import { meantOr, shown } from "../names.js";
-import type { Report } from "../object-reader.js";
-import { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
 import type { RoutedStep } from "../routed-definition.js";
 import { refuseMisspelt, splitFrontMatter } from "../yaml.js";
-import { readGateObject } from "./choose-gate.js";
+import { readStepGate } from "./choose-gate.js";
 import { type ExpandedText, expandIncludes, type IncludeOptions, resolvePath } from "./routed-includes.js";
 import type { IndexEntry } from "./routed-index.js";
 import { withoutMark } from "./workflow-files.js";
@@ -90,7 +91,24 @@ interface SplitStep {
   readonly body: string;
 }
 
-const KEYS = ["next", "gate", "max_visits"];
+/** The front matter of a step. */
+const frontMatter = object({
+  next: z.optional(
+    said(z.array(z.string()).check(z.minLength(1)), {
+      words: (value, name) =>
+        Array.isArray(value) && value.length === 0
+          ? { expected: "a list of steps", hint: 'Name at least one step, or "FINISH".' }
+          : WORDS.TEXTS(value, name),
+    }),
+  ),
+  gate: z.optional(anyObject),
+  max_visits: z.optional(
+    said(z.int().check(z.minimum(1)), {
+      words: (value, name) =>
+        value === 0 ? { expected: "a number from 1 on", hint: "Write 1 or more." } : WORDS.WHOLE(value, name),
+    }),
+  ),
+});
 
 /** Reads the front matter between two `---` at the very beginning of a step. */
 async function splitStep(file: string, text: string, report: Report): Promise<SplitStep> {
@@ -102,27 +120,16 @@ async function splitStep(file: string, text: string, report: Report): Promise<Sp
     report.error("VALUE_WRONG", { file, line: 1 }, "the front matter must have keys", hint);
     return none;
   }
-  const reader = new ObjectReader(source, source.value, [], report);
-  refuseMisspelt(source.value, KEYS, reader, report);
-  return { settings: await settingsOf(reader, report), body };
-}
-
-async function settingsOf(reader: ObjectReader, report: Report): Promise<StepSettings> {
-  const next = reader.texts("next");
-  if (next?.length === 0) {
-    reader.wrong(["next"], [], "a list of steps", 'Name at least one step, or "FINISH".');
-  }
-  const maxVisits = reader.whole("max_visits");
-  if (maxVisits === 0) reader.wrong(["max_visits"], 0, "a number from 1 on", "Write 1 or more.");
-  const gate = reader.object("gate");
-  const read = gate === undefined ? undefined : await readGateObject(gate, report);
-  reader.rest();
-  return {
-    place: (key) => reader.place(key),
+  const spot = spotIn(source, report);
+  refuseMisspelt(source.value, Object.keys(frontMatter.shape), spot);
+  const { next, gate, max_visits: maxVisits } = readBy(frontMatter, source.value, spot) ?? {};
+  const settings: StepSettings = {
+    place: (key) => spot.place(key),
     ...(next === undefined ? {} : { next }),
-    ...(read === undefined ? {} : { gate: read }),
+    ...(gate === undefined ? {} : { gate: await readStepGate(gate, spot.at("gate")) }),
     ...(maxVisits === undefined ? {} : { maxVisits }),
   };
+  return { settings, body };
 }
 
 /** The text for the decider and the text for the client. */

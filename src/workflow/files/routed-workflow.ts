@@ -8,7 +8,7 @@ import type { RoutedListing, RoutedSource, TextSource } from "../../ports/conten
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
 import { canonicalJson, revisionOf } from "../json.js";
 import { firstFew, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
-import { createReport, type Report } from "../object-reader.js";
+import { createReport, type Report } from "../report.js";
 import type { RoutedDefinition } from "../routed-definition.js";
 import { checkNames, checkReferences, checkWays, type GuidanceNames, type TakenName } from "./routed-checks.js";
 import { expandIncludes, newBudget } from "./routed-includes.js";

@@ -6,8 +6,9 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";
 import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
+import type { Spot } from "../file-schema.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
-import type { ObjectReader, Report } from "../object-reader.js";
+import type { Report } from "../report.js";
 
 /** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;
@@ -84,12 +85,12 @@ export function looksLikeGate(written: string): boolean {
 }
 
 /** Returns a path from the metadata, in a list of one. Returns an empty list and reports an error if it is invalid. */
-export function checkedPath(path: string, reader: ObjectReader, key: string, report: Report): string[] {
+export function checkedPath(path: string, spot: Spot): string[] {
   try {
     return [parseRelativePath(path)];
   } catch (error) {
     if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
-    report.error("PATH_REFUSED", reader.place(key), error.message, "Give a path inside the workflow's folder.");
+    spot.report.error("PATH_REFUSED", spot.place(), error.message, "Give a path inside the workflow's folder.");
     return [];
   }
 }

@@ -4,10 +4,9 @@
  * folder.
  *
  * What is decided where:
- * - sentences.ts: which list items and sentences ask for evidence
+ * - sentences.ts: which list items and sentences ask for evidence, and which of their words are names
  * - unread.ts: what is asked for in places that are not read, and the words that speak of a gate
  * - tables.ts: which tables ask, and what their columns mean
- * - asked-names.ts: which words of a sentence are names
  * - validators.ts: which validators and comparisons words mean
  * - requirement.ts: names made of text, which requirements are optional, and which type the words about a name mean
  * - inline-marks.ts: marked words of a line
@@ -19,7 +18,7 @@ import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import type { JsonObject, JsonValue } from "../json.js";
 import { RESERVED } from "../names.js";
-import type { InferredRequirement } from "../object-reader.js";
+import type { InferredRequirement } from "../report.js";
 import type { FieldDefinition, FieldGate, FieldType, RuleDefinition, VerifyDefinition } from "../structure.js";
 import { type EvidenceExample, findExamples, gateHeadingIn, gatesAmong, type Label, labelOf } from "./examples.js";
 import {

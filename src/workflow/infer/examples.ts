@@ -13,7 +13,7 @@ import { isInvisible, isOfType } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
-import { createReport } from "../object-reader.js";
+import { createReport } from "../report.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../structure.js";
 import { readYaml } from "../yaml.js";
 import type { Place, Requirement, RequirementFault } from "./requirement.js";

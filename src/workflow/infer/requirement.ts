@@ -6,7 +6,7 @@ import type { DiagnosticCode } from "../diagnostic.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
 import { nearest, RESERVED } from "../names.js";
-import type { InferredRequirement } from "../object-reader.js";
+import type { InferredRequirement } from "../report.js";
 import type { FieldDefinition, FieldType } from "../structure.js";
 import {
   comparisonsIn,

@@ -3,14 +3,35 @@
  * bundle may not lead out of its folder; a broken bundle does not hide the others.
  */
 import { posix } from "node:path";
+import * as z from "zod/mini";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { openSandbox } from "../../sandbox/sandbox.js";
-import type { ParsedSource } from "../../workflow/diagnostic.js";
-import { type Diagnostic, hasErrors } from "../../workflow/diagnostic.js";
-import { isJsonObject } from "../../workflow/json.js";
+import { type Diagnostic, hasErrors, type ParsedSource } from "../../workflow/diagnostic.js";
+import {
+  anything,
+  described,
+  filled,
+  flag,
+  isMissing,
+  label,
+  listOf,
+  object,
+  optional,
+  type Read,
+  readBy,
+  required,
+  type Spot,
+  said,
+  schemaKey,
+  spotIn,
+  text,
+  texts,
+  WORDS,
+} from "../../workflow/file-schema.js";
+import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import { keptBack, shown } from "../../workflow/names.js";
-import { createReport, ObjectReader, type Report } from "../../workflow/object-reader.js";
+import { createReport, type Report } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
 import { checkedPath } from "../roots/paths.js";
 
@@ -127,28 +148,92 @@ export async function discoverBundles(folder: string): Promise<DiscoveredBundles
   return { bundles, diagnostics: report.sorted() };
 }
 
+const agentShape = {
+  id: required(filled, "The agent's id, unique in the bundle.", "the agent's id, such as clerk"),
+  name: optional(text, "Its name. Default: its id."),
+  title: optional(text, "Its title, such as a job title. Default: none."),
+  description: optional(text, "What it does, in short. Default: none."),
+  file: required(filled, "The file with its text, relative to this file.", "the path of its text"),
+};
+
+const ENTRY = "True if users start with this agent. Others are called by agents.";
+
+const listedAgent = described(
+  object({ ...agentShape, entry_point: required(flag, ENTRY, "true if users start with it, else false") }),
+  { id: "agent", description: "An agent of the bundle." },
+);
+
+const agents = described(listOf(listedAgent), {
+  anyOf: [{ maxItems: 0 }, { contains: { properties: { entry_point: { const: true } }, required: ["entry_point"] } }],
+});
+
+const workflows = listOf(
+  object({
+    path: required(filled, "Its folder or first file, relative to this file.", "the path of its folder"),
+    name: optional(text, "Its name, unique in the bundle. Default: its id, or else the last name of its path."),
+    id: optional(text, "Its name, if `name` is not given."),
+    description: optional(text, "For people: what it is for."),
+  }),
+);
+
+/** bundle.yaml. */
+export const bundleFile = object({
+  ...schemaKey,
+  type: required(
+    said(z.enum(["bundle", "standalone"]), {
+      words: (value, name) =>
+        typeof value === "string"
+          ? { expected: "bundle or standalone", hint: "Write bundle for several agents." }
+          : WORDS.TEXT(value, name),
+    }),
+    "`bundle` has several agents, `standalone` has one.",
+    "bundle or standalone",
+  ),
+  name: required(filled, "The name of the bundle, such as `office`.", "the bundle's name, such as office"),
+  version: optional(label, "Its version, as it is written. Default: none."),
+  description: optional(text, "What it is for, in short. Default: none."),
+  title: optional(anything, "For people: its title."),
+  author: optional(anything, "For people: who wrote it."),
+  created: optional(anything, "For people: when it was written."),
+  config: optional(anything, "For people, and for other programs."),
+  agents: optional(agents, "The agents of a `bundle`. At least one is an entry point."),
+  agent: optional(
+    object({ ...agentShape, entry_point: optional(flag, `${ENTRY} Default: true.`, true) }),
+    "The agent of a `standalone` bundle.",
+  ),
+  workflows: optional(
+    said(z.union([texts, workflows]), {
+      choose: (value) => (z.safeParse(texts, value).success ? texts : workflows),
+    }),
+    "Its workflows: paths relative to this file, or objects with a path. Default: none.",
+  ),
+  resources: optional(
+    z.record(z.string(), said(z.union([z.string(), z.null()]), { words: WORDS.TEXT })),
+    "Folders and files by purpose, such as `templates`, relative to this file. Default: none.",
+  ),
+  core_dependencies: optional(texts, "The paths that it needs, relative to the core root. Default: none."),
+});
+
+type Written = Read<z.infer<typeof bundleFile>>;
+
 function bundleOf(source: ParsedSource, report: Report): Bundle | undefined {
-  if (!isJsonObject(source.value)) {
-    report.error("VALUE_WRONG", source.place([]), "a bundle.yaml must be a mapping", "Write type, name and agents.");
+  const { value } = source;
+  const spot = spotIn(source, report);
+  if (!isJsonObject(value)) {
+    report.error("VALUE_WRONG", spot.place(), "a bundle.yaml must be a mapping", "Write type, name and agents.");
     return undefined;
   }
-  const reader = new ObjectReader(source, source.value, [], report);
-  const type = typeOf(reader);
-  const name = reader.required("name", reader.text("name"), "the bundle's name, such as office");
-  const [version, description] = [reader.label("version"), reader.text("description")];
-  // Known keys that only people and editors read.
-  for (const key of ["author", "created", "config", "title"]) reader.value(key);
-  reader.text("$schema");
-  const agents = agentsOf(type, reader, report);
-  const workflows = workflowsOf(reader, report);
-  const resources = resourcesOf(reader, report);
-  const coreDependencies = pathsOf(reader, "core_dependencies", report);
-  reader.rest();
+  const written: Written = readBy(bundleFile, value, spot) ?? {};
+  const { type, name, version, description, core_dependencies: needed = [] } = written;
+  const agents = agentsOf(written, value, spot);
+  const workflows = workflowsOf(written, spot.at("workflows"));
+  const resources = resourcesOf(written, spot.at("resources"));
+  const coreDependencies = pathsOf(needed, spot.at("core_dependencies"));
   if (type === undefined || name === undefined) return undefined;
   return {
     type,
     name,
-    ...(version === undefined ? {} : { version }),
+    ...(version === undefined ? {} : { version: String(version) }),
     ...(description === undefined ? {} : { description }),
     agents,
     workflows,
@@ -157,117 +242,78 @@ function bundleOf(source: ParsedSource, report: Report): Bundle | undefined {
   };
 }
 
-function typeOf(reader: ObjectReader): Bundle["type"] | undefined {
-  const type = reader.required("type", reader.text("type"), "bundle or standalone");
-  if (type === "bundle" || type === "standalone") return type;
-  if (type !== undefined) reader.wrong(["type"], type, "bundle or standalone", "Write bundle for several agents.");
-  return undefined;
-}
-
 /**
- * Reads the agents. A standalone bundle has one agent, its entry point; others have a list with at least one entry
+ * Returns the agents. A standalone bundle has one agent, its entry point; others have a list with at least one entry
  * point.
  */
-function agentsOf(type: Bundle["type"] | undefined, reader: ObjectReader, report: Report): readonly BundleAgent[] {
-  const single = reader.object("agent");
-  const listed = reader.objects("agents");
+function agentsOf({ type, agent, agents = [] }: Written, given: JsonObject, spot: Spot): readonly BundleAgent[] {
+  const { report } = spot;
+  const key = type === "standalone" ? "agent" : "agents";
+  if (type !== undefined && isMissing(given[key])) {
+    const write = type === "standalone" ? "the agent: id, name, file" : "a list of agents, each with id, name, file";
+    report.error("KEY_MISSING", spot.place(), `the key ${shown(key)} is missing`, `Write ${write}.`);
+  }
   if (type === "standalone") {
-    reader.required("agent", single, "the agent: id, name, file");
-    if (single === undefined) return [];
-    return agentOf(single, true, report).map(({ agent }) => ({ ...agent, entryPoint: true }));
+    const found = agent && agentOf({ ...agent, entry_point: true }, spot.at("agent"));
+    return found === undefined ? [] : [found];
   }
-  if (type === "bundle") reader.required("agents", listed, "a list of agents, each with id, name, file");
-  const found = (listed ?? []).flatMap((one) => agentOf(one, false, report));
-  refuseTwins(
-    found.map(({ agent, place }) => ({ name: agent.id, place })),
-    "agent",
-    report,
-  );
-  const agents = found.map(({ agent }) => agent);
-  if (agents.length > 0 && !agents.some(({ entryPoint }) => entryPoint)) {
+  const found = agents.flatMap((one, index) => {
+    const at = spot.at("agents", index);
+    const agent = one && agentOf(one, at);
+    return agent === undefined ? [] : [{ agent, name: agent.id, place: at.place("id") }];
+  });
+  refuseTwins(found, "agent", report);
+  if (found.length > 0 && !found.some(({ agent }) => agent.entryPoint)) {
     const hint = "Write 'entry_point: true' for the agent that users start with.";
-    report.error("BUNDLE_ENTRY_MISSING", reader.place("agents"), "no agent is an entry point", hint);
+    report.error("BUNDLE_ENTRY_MISSING", spot.place("agents"), "no agent is an entry point", hint);
   }
-  return agents;
+  return found.map(({ agent }) => agent);
 }
 
-/** An agent, and where it is in the file. */
-interface FoundAgent {
-  readonly agent: BundleAgent;
-  readonly place: SourcePosition;
-}
-
-function agentOf(reader: ObjectReader, alone: boolean, report: Report): readonly FoundAgent[] {
-  const id = reader.required("id", reader.text("id"), "the agent's id, such as clerk");
-  const name = reader.text("name") ?? id;
-  const [title, description] = [reader.text("title"), reader.text("description")];
-  const file = pathOf(reader, "file", reader.required("file", reader.text("file"), "the path of its text"), report);
-  const entry = reader.flag("entry_point");
-  if (!alone) reader.required("entry_point", entry, "true if users start with it, else false");
-  reader.rest();
-  if (id === undefined || name === undefined || file === undefined) return [];
+function agentOf(written: NonNullable<Written["agent"]>, spot: Spot): BundleAgent | undefined {
+  const { id, name = id, title, description, entry_point: entryPoint = false } = written;
+  const file = pathOf(written.file, spot.at("file"));
+  if (id === undefined || name === undefined || file === undefined) return undefined;
   const texts = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
-  return [{ agent: { id, name, ...texts, file, entryPoint: entry ?? false }, place: reader.place("id") }];
+  return { id, name, ...texts, file, entryPoint };
 }
 
-/** Reads the workflows: a list of paths, or of objects with `path` and `name`. */
-function workflowsOf(reader: ObjectReader, report: Report): readonly BundleWorkflow[] {
-  const value = reader.value("workflows");
-  if (value === undefined) return [];
-  const isPaths = Array.isArray(value) && value.every((item) => typeof item === "string");
-  const found = isPaths
-    ? pathsOf(reader, "workflows", report).map((path, index) => ({
-        workflow: { name: path.slice(path.lastIndexOf("/") + 1), path },
-        place: reader.place("workflows", index),
-      }))
-    : (reader.objects("workflows") ?? []).flatMap((one) => {
-        const given = one.required("path", one.text("path"), "the path of its folder");
-        const path = pathOf(one, "path", given, report);
-        const id = one.text("id");
-        const name = one.text("name") ?? id ?? path?.slice(path.lastIndexOf("/") + 1);
-        one.text("description");
-        one.rest();
-        return path === undefined || name === undefined ? [] : [{ workflow: { name, path }, place: one.place() }];
-      });
-  refuseTwins(
-    found.map(({ workflow, place }) => ({ name: workflow.name, place })),
-    "workflow",
-    report,
-  );
+/** Returns the workflows: a list of paths, or of objects with `path` and `name`. */
+function workflowsOf({ workflows = [] }: Written, spot: Spot): readonly BundleWorkflow[] {
+  const found = workflows.flatMap((one, index) => {
+    if (one === undefined) return [];
+    const at = spot.at(index);
+    const path = typeof one === "string" ? pathOf(one, at) : pathOf(one.path, at.at("path"));
+    const { name, id } = typeof one === "string" ? {} : one;
+    if (path === undefined) return [];
+    const workflow = { name: name ?? id ?? path.slice(path.lastIndexOf("/") + 1), path };
+    return [{ workflow, name: workflow.name, place: at.place() }];
+  });
+  refuseTwins(found, "workflow", spot.report);
   return found.map(({ workflow }) => workflow);
 }
 
-/** Reads the resources. */
-function resourcesOf(reader: ObjectReader, report: Report): Readonly<Record<string, string>> {
-  const given = reader.object("resources");
-  const names = Object.keys(reader.fields("resources") ?? {});
-  const paths = names.flatMap((name) => {
-    const path = given === undefined ? undefined : pathOf(given, name, given.text(name), report);
+function resourcesOf({ resources = {} }: Written, spot: Spot): Readonly<Record<string, string>> {
+  const paths = Object.entries(resources).flatMap(([name, given]) => {
+    const path = isMissing(given) ? undefined : pathOf(given, spot.at(name));
     return path === undefined ? [] : [[name, path] as const];
   });
   return Object.fromEntries(paths);
 }
 
-/** Reads a list of paths. Paths that lead out are errors and left out. */
-function pathsOf(reader: ObjectReader, key: string, report: Report): string[] {
-  return (reader.texts(key) ?? []).flatMap((text, index) => {
-    const path = checked(text, reader.place(key, index), report);
-    return path === undefined ? [] : [path];
-  });
-}
-
-/** Reads one path. Reports an error and returns undefined if it leads out. */
-function pathOf(reader: ObjectReader, key: string, text: string | undefined, report: Report): string | undefined {
-  return text === undefined ? undefined : checked(text, reader.place(key), report);
+/** Returns a list of paths. Paths that lead out are errors and left out. */
+function pathsOf(texts: readonly string[], spot: Spot): string[] {
+  return texts.flatMap((text, index) => pathOf(text, spot.at(index)) ?? []);
 }
 
 /** Checks a path without its leading `{bundle-root}/` or `{core-root}/`. */
-function checked(text: string, place: SourcePosition, report: Report): string | undefined {
+function pathOf(text: string | undefined, { report, place }: Spot): string | undefined {
+  if (text === undefined) return undefined;
   try {
     return checkedPath(text.replace(/^\{(?:bundle|core)-root\}\//, ""));
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    report.error("PATH_REFUSED", place, error.message, "Write a path relative to the bundle's folder, without '..'.");
+    report.error("PATH_REFUSED", place(), error.message, "Write a path relative to the bundle's folder, without '..'.");
     return undefined;
   }
 }

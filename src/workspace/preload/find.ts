@@ -2,7 +2,7 @@
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { firstFew, nearest, shown } from "../../workflow/names.js";
-import { createReport } from "../../workflow/object-reader.js";
+import { createReport } from "../../workflow/report.js";
 import { readYaml, splitFrontMatter } from "../../workflow/yaml.js";
 import type { Location } from "../roots/paths.js";
 import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf, readWhole } from "./parts.js";

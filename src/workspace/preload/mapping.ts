@@ -3,11 +3,10 @@
  * variables that its values name.
  */
 import { remember } from "../../workflow/cache.js";
-import type { ParsedSource } from "../../workflow/diagnostic.js";
-import { formatDiagnostic } from "../../workflow/diagnostic.js";
+import { formatDiagnostic, type ParsedSource } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { orNearest, shown } from "../../workflow/names.js";
-import { createReport } from "../../workflow/object-reader.js";
+import { createReport } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
 
 /** A YAML file as keys and values, or its errors with their lines. */

@@ -8,7 +8,7 @@ import type { FileSignature } from "../../sandbox/read.js";
 import { RecentMap } from "../../workflow/cache.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
-import { createReport } from "../../workflow/object-reader.js";
+import { createReport } from "../../workflow/report.js";
 import { splitFrontMatter } from "../../workflow/yaml.js";
 import type { Location } from "../roots/paths.js";
 import { ROOT_NAMES } from "../roots/paths.js";

@@ -12,10 +12,11 @@ import { evidenceForm } from "../../gate/forms.js";
 import { type AttemptLimits, attemptsLeft, judge } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
-import { readGateObject } from "../../workflow/files/choose-gate.js";
+import { anyObject, isMissing, readBy, spotIn } from "../../workflow/file-schema.js";
+import { readStepGate } from "../../workflow/files/choose-gate.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import { orNearest, shown } from "../../workflow/names.js";
-import { createReport, ObjectReader } from "../../workflow/object-reader.js";
+import { createReport } from "../../workflow/report.js";
 import type { FieldGate } from "../../workflow/structure.js";
 import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
 import { findWorkflow } from "../preload/find.js";
@@ -366,12 +367,12 @@ export async function readStep(skill: string, file: string, text: string): Promi
     return { text };
   }
   if (!isJsonObject(source.value)) return { text };
-  const reader = new ObjectReader(source, source.value, [], report);
+  const spot = spotIn(source, report);
   // `date` is one letter away from `gate`, but it is not a typo.
   const { date, ...entries } = source.value;
-  refuseMisspelt(entries, ["gate"], reader, report);
-  const given = reader.object("gate");
-  const gate = given === undefined ? undefined : await readGateObject(given, report);
+  refuseMisspelt(entries, ["gate"], spot);
+  const given = isMissing(entries.gate) ? undefined : readBy(anyObject, entries.gate, spot.at("gate"));
+  const gate = given === undefined ? undefined : await readStepGate(given, spot.at("gate"));
   if (hasErrors(report.sorted())) throw definitionInvalid(skill, errorLines(report));
   if (gate !== undefined) refuseUnrun(skill, file, gate);
   return { text, ...(gate === undefined ? {} : { gate }), ...next(entries) };

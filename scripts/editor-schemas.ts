@@ -1,0 +1,227 @@
+/**
+ * The JSON Schemas that the package ships for editors, by file name: those by which the readers read, with what only an
+ * editor is told, such as the parameters of the built-in verifiers.
+ */
+import * as z from "zod";
+import { ZodMiniOptional } from "zod/mini";
+import { params as changedParams } from "../src/verifiers/changed-since-phase-start.js";
+import { params as commandParams } from "../src/verifiers/command.js";
+import type { VerifierName } from "../src/verifiers/create-verifiers.js";
+import { params as withoutParams } from "../src/verifiers/fails-without.js";
+import { containsParams, directoryParams, params as fileParams, matchParams } from "../src/verifiers/file-exists.js";
+import { commitParams, params as gitParams } from "../src/verifiers/git.js";
+import { changedFilesParams, changesParams, sinceParams, tagParams } from "../src/verifiers/git-changes.js";
+import { params as httpParams } from "../src/verifiers/http-ok.js";
+import { params as jsonParams } from "../src/verifiers/json-value.js";
+import { params as lineParams } from "../src/verifiers/lines.js";
+import { headingParams, planParams } from "../src/verifiers/markdown.js";
+import { params as tasksParams } from "../src/verifiers/tasks-shown.js";
+import { params as keptParams } from "../src/verifiers/tests-kept.js";
+import { params as unchangedParams } from "../src/verifiers/unchanged-since-phase-start.js";
+import { takesNull } from "../src/workflow/file-schema.js";
+import { demands, gateFile, verifier } from "../src/workflow/files/gate-schema.js";
+import { metadataFile } from "../src/workflow/files/metadata.js";
+import { bundleFile } from "../src/workspace/bundles/bundle.js";
+
+/** Exactly one of some keys. */
+const oneOf = (...keys: readonly string[]) => ({ oneOf: keys.map((key) => ({ required: [key] })) });
+
+/** What goes together in the verifiers that run a command. */
+const RUN = {
+  ...oneOf("argv", "line"),
+  properties: {
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    output: { if: { type: "object" }, then: oneOf("pattern", "rule"), else: { items: oneOf("pattern", "rule") } },
+  },
+};
+
+/** The parameters of the built-in verifiers as a start reads them, what each checks, and which go together. */
+const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, checks: string, together?: object]>> = {
+  file_exists: [fileParams, "Regular files exist and are not empty."],
+  directory_exists: [directoryParams, "Folders exist."],
+  file_matches: [matchParams, "So many lines of a file match a pattern."],
+  file_contains: [containsParams, "A file contains certain texts."],
+  markdown_headings: [headingParams, "A Markdown file has so many headings, or certain ones."],
+  json_value: [jsonParams, "A value in a JSON file is the expected one."],
+  line_exists: [lineParams, "Places that the evidence names, as file:line, exist."],
+  plan_parses: [planParams, "A plan can be read without errors."],
+  changed_since_phase_start: [
+    changedParams,
+    "Files have new content since the phase was entered.",
+    oneOf("path", "paths", "within"),
+  ],
+  unchanged_since_phase_start: [
+    unchangedParams,
+    "Files are as they were when the phase was entered.",
+    oneOf("path", "paths"),
+  ],
+  git_clean: [gitParams, "There are no uncommitted files."],
+  git_clean_since_phase_start: [sinceParams, "No file is uncommitted but those that were when the phase was entered."],
+  git_changed_since_phase_start: [
+    changedFilesParams,
+    "There is a new commit, or other uncommitted files, since the phase was entered.",
+  ],
+  git_tag_exists: [tagParams, "A tag is in the repository."],
+  git_changes: [changesParams, "The evidence names exactly the files that differ between two commits."],
+  git_commit_exists: [commitParams, "A commit is in the repository."],
+  command: [commandParams, "A command that the host allows ends as expected.", RUN],
+  fails_without: [
+    withoutParams,
+    "A command passes, and fails once certain changed files are as they were when the phase was entered.",
+    {
+      ...RUN,
+      if: { required: ["except"] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required: ["files"], properties: { files: { const: "changed" } } },
+    },
+  ],
+  tasks_shown: [tasksParams, "Each claimed task of a plan is shown by changed files, or by lines of files."],
+  tests_kept: [keptParams, "The tests that there were are still there, are not turned off, and assert as much."],
+  http_ok: [httpParams, "A server that the host allows answers as expected."],
+};
+
+/** A key with a demand: `verify: false` demands nothing. */
+const asks = (key: string) => ({
+  required: [key],
+  properties: { [key]: { not: { enum: [null, false, []] } } },
+});
+
+/** What goes together in each file, in keywords that zod has no word for. */
+const FILES: Readonly<Record<string, readonly [z.core.$ZodType, object]>> = {
+  "metadata.json": [
+    metadataFile,
+    {
+      title: "phasegate: metadata.json",
+      description: "A phased workflow: what it is for, and its phases.",
+      if: {
+        anyOf: [
+          { required: ["total_phases"], properties: { total_phases: { not: { type: "null" } } } },
+          { required: ["dynamic_phases"], properties: { dynamic_phases: { const: true } } },
+        ],
+      },
+      else: { required: ["phases"], properties: { phases: { not: { type: "null" } } } },
+    },
+  ],
+  "gate-definition.json": [
+    gateFile,
+    {
+      title: "phasegate: gate-definition.yaml",
+      description: "What an agent must submit before a phase counts as done.",
+      // A gate asks for something, unless it says that it doesn't. As a choice, editors would propose each part of it as an object of its own.
+      if: {
+        anyOf: [
+          asks("verify"),
+          asks("approval"),
+          { required: ["checkpoint"], properties: { checkpoint: { anyOf: [asks("verify"), asks("approval")] } } },
+        ],
+      },
+      else: {
+        if: { required: ["gate"], properties: { gate: { const: "none" } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: {
+          properties: Object.fromEntries(
+            ["checkpoint", "evidence_schema", ...Object.keys(demands)].map((key) => [key, { type: "null" }]),
+          ),
+        },
+        else: { required: ["evidence_schema"], properties: { evidence_schema: { type: "object", minProperties: 1 } } },
+      },
+    },
+  ],
+  "bundle.json": [
+    bundleFile,
+    {
+      title: "phasegate: bundle.yaml",
+      description: "Agents and their workflows, for a workspace.",
+      if: { properties: { type: { const: "standalone" } }, required: ["type"] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required: ["agent"], properties: { agent: { type: "object" } } },
+      else: { required: ["agents"], properties: { agents: { type: "array" } } },
+    },
+  ],
+};
+
+/** A JSON Schema as plain JSON. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** Returns the schemas by file name. */
+export function editorSchemas(): Readonly<Record<string, JsonSchema>> {
+  const schemas = Object.entries(FILES).map(([name, [schema, together]]) => {
+    return [name, { ...convert(schema), ...together }] as const;
+  });
+  return withoutRepeats(Object.fromEntries(schemas));
+}
+
+/** Lets metadata.json refer to the parts that it shares with a gate file, most of both. */
+function withoutRepeats({ "metadata.json": metadata = {}, ...others }: Record<string, JsonSchema>) {
+  const shared = Object.keys(others["gate-definition.json"]?.definitions ?? {});
+  const own = Object.entries(metadata.definitions ?? {}).filter(([name]) => !shared.includes(name));
+  const text = JSON.stringify({ ...metadata, definitions: Object.fromEntries(own) }, (key, value: unknown) => {
+    const [, name] = (key === "$ref" && /^#\/definitions\/(\w+)$/.exec(String(value))) || [];
+    return name !== undefined && shared.includes(name) ? `gate-definition.json${value}` : value;
+  });
+  const parsed: JsonSchema = JSON.parse(text);
+  return { "metadata.json": parsed, ...others };
+}
+
+/** Draft 7 is the newest that editors know in full. */
+function convert(schema: z.core.$ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { target: "draft-7", io: "input", unrepresentable: "any", override: rewrite });
+}
+
+/** Writes what zod can only say as a choice so that editors report one fault, and not one for each alternative. */
+function rewrite({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: JsonSchema }): void {
+  const id = z.globalRegistry.get(zodSchema)?.id;
+  if (id === "phase") branch(jsonSchema);
+  if (id === "verifier") Object.assign(jsonSchema, { allOf: paramsIn(jsonSchema) });
+  if (zodSchema === verifier.shape.verifier) jsonSchema.examples = Object.keys(VERIFIERS);
+  // `null`, as in YAML's `key:` with nothing behind it, counts as missing.
+  if (zodSchema instanceof ZodMiniOptional && takesNull(zodSchema)) allowNull(jsonSchema);
+}
+
+/** An entry of `phases` is one of two shapes, by the type of its number. */
+function branch(schema: JsonSchema): void {
+  const [plan, numbered] = schema.anyOf ?? [];
+  delete schema.anyOf;
+  schema.if = { properties: { phase_number: { type: "string" } }, required: ["phase_number"] };
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  Object.assign(schema, { then: plan, else: numbered });
+}
+
+/** Returns the parameters of each built-in verifier, which are checked if it is named; others are up to the host. */
+function paramsIn({ properties: { verifier: _, ...about } = {} }: JsonSchema): object[] {
+  return Object.entries(VERIFIERS).map(([name, [params, checks, together]]) => {
+    const part = convert(params);
+    delete part.$schema;
+    return {
+      if: { properties: { verifier: { const: name } }, required: ["verifier"] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: {
+        ...part,
+        properties: { ...part.properties, verifier: { type: "string", const: name, description: checks }, ...about },
+        required: [...(part.required ?? []), "verifier"],
+        ...(together === undefined ? {} : { allOf: [together] }),
+      },
+    };
+  });
+}
+
+/** The keywords that say nothing about `null`; `enum` is given it. */
+const BY_TYPE: ReadonlySet<string> = new Set([
+  ...["type", "enum", "properties", "required", "additionalProperties", "patternProperties", "propertyNames"],
+  ...["items", "minItems", "maxItems", "pattern", "minimum", "maximum"],
+]);
+
+/** Lets `null` through, in the same schema where the rest of it does. */
+function allowNull(schema: JsonSchema): void {
+  const { description, default: preset, ...rest } = schema;
+  const keys = Object.keys(rest);
+  if (keys.length === 0) return;
+  const isPlain = typeof rest.type === "string" && keys.every((key) => BY_TYPE.has(key));
+  if (isPlain) {
+    Object.assign(schema, rest.enum && { enum: [...rest.enum, null] }, { type: [rest.type, "null"] });
+  } else {
+    for (const key of keys) delete schema[key];
+    const one = keys.length > 1 ? [rest] : (rest.anyOf ?? rest.allOf ?? [rest]);
+    schema.anyOf = [...one, { type: "null" }];
+  }
+}

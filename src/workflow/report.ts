@@ -1,0 +1,135 @@
+/**
+ * Collects everything that is wrong with a definition, so that it can be reported at once. Also limits the work per
+ * definition: at most 1,000 diagnostics of each severity and 5,000 rules, and the event loop gets a turn every 20 ms.
+ */
+import type { SourcePosition } from "../errors.js";
+import type { Diagnostic, DiagnosticCode } from "./diagnostic.js";
+import type { FieldType } from "./gate-definition.js";
+import { escapeHidden } from "./names.js";
+
+/** The hint: what to write instead. A function is only called for diagnostics that are kept. */
+export type Hint = string | (() => string);
+
+/** Reports one problem. */
+type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: Hint) => void;
+
+/** A requirement that was read from the text of a phase, for people to review. */
+export interface InferredRequirement extends SourcePosition {
+  readonly phase: number;
+  readonly name: string;
+  readonly type: FieldType;
+  readonly required: boolean;
+  readonly validators: readonly string[];
+  /** The form in which the text states it. */
+  readonly from: "table" | "checkbox" | "sentence";
+  /** `sure` if the form is unambiguous, `guess` if words were interpreted. */
+  readonly certainty: "sure" | "guess";
+}
+
+/** Collects the diagnostics of one definition, each with a hint. */
+export interface Report {
+  readonly error: Add;
+  readonly warn: Add;
+  /** Reports that a reader has thrown, which is a bug of the reader, as an error of the definition. */
+  failed(place: SourcePosition, error: unknown): void;
+  /** Records a requirement that was read from the text of a phase. */
+  infer(requirement: InferredRequirement): void;
+  /** Returns the diagnostics by file, line and column, then the number of those that were left out. */
+  sorted(): Diagnostic[];
+  /** Returns the recorded requirements, in order. */
+  inferred(): readonly InferredRequirement[];
+  /**
+   * Counts rules of the definition, and lets other tasks run if reading has taken a while. Returns false, and reports
+   * an error the first time, if the definition has too many rules.
+   */
+  spendRules(count: number, place: SourcePosition): Promise<boolean>;
+}
+
+/** Maximum number of errors, and of warnings, that are kept: a file can have a fault in each line. */
+const KEPT_MAX = 1000;
+
+/** Creates a report that begins with the given diagnostics. `takeTurns` lets other work run, if it is time. */
+export function createReport(
+  found: readonly Diagnostic[] = [],
+  takeTurns: () => Promise<void> = async () => {},
+): Report {
+  const diagnostics = [...found];
+  const inferred: InferredRequirement[] = [];
+  const counts = { error: 0, warning: 0 };
+  let left: Diagnostic | undefined;
+  let leftOut = 0;
+  const add = (severity: Diagnostic["severity"]): Add => {
+    return (code, place, message, hint) => {
+      counts[severity] += 1;
+      if (counts[severity] <= KEPT_MAX) {
+        // A parser's message can hold parts of the text.
+        const say = singleLine(typeof hint === "string" ? hint : hint());
+        diagnostics.push({ ...place, severity, code, message: singleLine(message), hint: say });
+        return;
+      }
+      leftOut += 1;
+      if (left === undefined || (severity === "error" && left.severity === "warning")) left = more(place, severity);
+    };
+  };
+  const error = add("error");
+  const spend = spending(error);
+  return {
+    error,
+    warn: add("warning"),
+    failed(place, thrown) {
+      const hint = "Correct or simplify this place. If it looks right, report this with the file.";
+      error("DEFINITION_UNREADABLE", place, `reading this has failed: ${shortened(String(thrown))}`, hint);
+    },
+    infer: (requirement) => void inferred.push(requirement),
+    sorted() {
+      const sorted = [...diagnostics].sort(byPlace);
+      return left === undefined ? sorted : [...sorted, { ...left, message: `${leftOut} more are not listed` }];
+    },
+    inferred: () => inferred,
+    async spendRules(count, place) {
+      const isWithinLimit = spend(count, place);
+      await takeTurns();
+      return isWithinLimit;
+    },
+  };
+}
+
+/** Returns a text as one line: line feeds and tabs become spaces, hidden characters become escapes. */
+export function singleLine(text: string): string {
+  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
+}
+
+/** Returns the diagnostic for all that are left out. It is an error if one of them is. */
+function more({ file }: SourcePosition, severity: Diagnostic["severity"]): Diagnostic {
+  const hint = "Correct the listed problems, then check again.";
+  return { file, severity, code: "DIAGNOSTICS_MORE" satisfies DiagnosticCode, message: "", hint };
+}
+
+/** Maximum number of rules in one definition: each is compiled and tried on values. */
+const RULES_MAX = 5000;
+
+function spending(error: Add) {
+  let left = RULES_MAX;
+  let isReported = false;
+  return (count: number, place: SourcePosition): boolean => {
+    left -= count;
+    if (left >= 0) return true;
+    const hint = "Require less at each gate, or split the workflow.";
+    const message = `the definition has more than ${RULES_MAX} rules and validators`;
+    if (!isReported) error("DEFINITION_TOO_LARGE", place, message, hint);
+    isReported = true;
+    return false;
+  };
+}
+
+/** Maximum number of characters that are repeated of an error's message. */
+const MESSAGE_MAX = 300;
+
+function shortened(text: string): string {
+  return text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX)}…`;
+}
+
+function byPlace(a: Diagnostic, b: Diagnostic): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
