@@ -60,7 +60,7 @@ async function walk(corpus, type, plan) {
     const next = answer.next;
     if (next.action === "complete_phase") {
       // What an honest agent sends is not counted, so it is taken from the engine.
-      const { phase } = await engine.getPhase(next.session_id);
+      const { phase } = await engine.session(next.session_id).phase();
       answer = await ask({ ...next, evidence: evidenceFor(phase.gate) });
     } else if (next.action === "complete_task") {
       // Its placeholder is for a note, which may be left out.

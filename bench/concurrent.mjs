@@ -23,7 +23,7 @@ export async function bothWays(storage) {
   }
   const chain = async (id) => {
     const evidence = { done: false, note: "x".repeat(1000) };
-    for (let index = 0; index < TRANSITIONS; index += 1) await engine.completePhase(id, { phase: 1, evidence });
+    for (let index = 0; index < TRANSITIONS; index += 1) await engine.session(id).completePhase(1, evidence);
   };
   const timed = async (work) => {
     const begun = performance.now();

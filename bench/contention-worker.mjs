@@ -32,7 +32,7 @@ const submit = async (id) => {
   const begun = performance.now();
   for (let isMade = false; !isMade; ) {
     try {
-      await engine.completePhase(id, { phase: 1, evidence: { done: false, note: "x".repeat(1000) } });
+      await engine.session(id).completePhase(1, { done: false, note: "x".repeat(1000) });
       isMade = true;
     } catch (error) {
       if (!isPhasegateError(error, "CONFLICT")) throw error;

@@ -127,8 +127,8 @@ export async function run() {
   const few = await filled(folder, LISTED);
   const id = await few.start("src/long.ts");
   for (let commit = 1; commit < COMMITS; commit += 2) {
-    await few.engine.pause(id, {});
-    await few.engine.resume(id, {});
+    await few.engine.session(id).pause();
+    await few.engine.session(id).resume();
   }
   const { origin, close } = await serve(few.inspector);
   const found = { list: [], session: [], frame: [], first: [], hundredth: [] };

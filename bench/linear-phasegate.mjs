@@ -30,7 +30,7 @@ export function linearRun(storage, states) {
       runs += 1;
       const { sessionId } = await engine.start({ workflowType: "linear", target: `src/linear-${runs}.ts` });
       for (const [index, state] of states.entries()) {
-        const { passed } = await engine.completePhase(sessionId, { phase: index + 1, evidence: { state } });
+        const { passed } = await engine.session(sessionId).completePhase(index + 1, { state });
         if (!passed) throw new Error(`step ${index + 1} was not done`);
       }
       return sessionId;

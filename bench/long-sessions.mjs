@@ -11,8 +11,8 @@ async function at(host, phase) {
   for (let number = 1; number < phase; number += 1) await completePhase(host, sessionId, number, EVIDENCE);
   return {
     beforeEach: async () => {
-      const { head } = await host.engine.getState(sessionId);
-      if (head.phase !== phase) await host.engine.rollback(sessionId, { to: phase });
+      const { head } = await host.engine.session(sessionId).state();
+      if (head.phase !== phase) await host.engine.session(sessionId).rollback(phase);
     },
     fn: async () => completePhase(host, sessionId, phase, EVIDENCE),
   };

@@ -76,8 +76,8 @@ async function sessionsHeap(count) {
   const open = async (name) => {
     plans.set(`${name}/tasks.md`, planText(name));
     const { sessionId } = await engine.start({ workflowType: "work", target: name });
-    await engine.getPhase(sessionId);
-    for (let task = 1; task <= 8; task += 1) await engine.getTask(sessionId, 1, task);
+    await engine.session(sessionId).phase();
+    for (let task = 1; task <= 8; task += 1) await engine.session(sessionId).task(1, task);
   };
   await open("first");
   const before = heap();

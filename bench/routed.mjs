@@ -40,7 +40,7 @@ export function advancing({ engine, report }) {
       place.reports = 0;
     },
     fn: async () => {
-      await engine.advance(place.id, { report });
+      await engine.session(place.id).advance({ report });
       place.reports += 1;
     },
   };
@@ -53,7 +53,7 @@ function reportsToTake({ engine, report }) {
     prepare: async () => {
       place.id = (await engine.start({ workflow: "BENCH" })).sessionId;
     },
-    fn: () => engine.advance(place.id, { report }),
+    fn: () => engine.session(place.id).advance({ report }),
   };
 }
 

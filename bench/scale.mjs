@@ -84,9 +84,9 @@ function renamed({ sessionId, commits }, index) {
 /** Appends so many sessions, many at a time, so that their commits share transactions and statements. */
 async function fill(storage, count) {
   const whole = await template(async (engine, id) => {
-    for (let phase = 1; phase <= PHASES; phase += 1) await engine.completePhase(id, { phase, evidence });
+    for (let phase = 1; phase <= PHASES; phase += 1) await engine.session(id).completePhase(phase, evidence);
   });
-  const paused = await template((engine, id) => engine.pause(id));
+  const paused = await template((engine, id) => engine.session(id).pause());
   const active = await template(() => undefined);
   const kinds = (index) => (index % WHOLE === 0 ? whole : index % ACTIVE === 1 ? active : paused);
   await atOnce(AT_ONCE, 0, count, async (index) => {
@@ -114,7 +114,8 @@ async function tasksAmong(storage) {
   const engine = engineOn(storage);
   for (const status of ["completed", "paused", "active"]) {
     const [first] = (await storage.list({ status: [status], limit: 1 })).items;
-    if (!(await engine.audit(first.sessionId)).intact) throw new Error("a session is not as an engine writes it");
+    if (!(await engine.session(first.sessionId).audit()).intact)
+      throw new Error("a session is not as an engine writes it");
   }
   const cursor = await hundredthCursor(storage, SHORT_PAGE);
   let started = 0;
@@ -136,7 +137,7 @@ async function tasksAmong(storage) {
       before: async () => {
         fresh = await start();
       },
-      once: () => engine.completePhase(fresh, { phase: 1, evidence }),
+      once: () => engine.session(fresh).completePhase(1, evidence),
     },
     "what has changed since one commit": {
       before: start,
@@ -277,7 +278,7 @@ async function longSession(folder, commits) {
   const { sessionId } = await engineOn(first).start({ workflowType: "refusing", target: "src/long.ts" });
   const filler = engineOn(first);
   for (let commit = 1; commit < commits; commit += 1) {
-    await filler.completePhase(sessionId, { phase: 1, evidence: refused });
+    await filler.session(sessionId).completePhase(1, refused);
   }
   await first.close();
   filling.close();
@@ -291,9 +292,9 @@ async function longSession(folder, commits) {
   return {
     close: () => storage.close(),
     tasks: {
-      "a transition": { fn: () => engine.completePhase(sessionId, { phase: 1, evidence: refused }) },
+      "a transition": { fn: () => engine.session(sessionId).completePhase(1, refused) },
       "state in brief": { fn: brief },
-      "a page of 50 commits": { fn: () => engine.commits(sessionId) },
+      "a page of 50 commits": { fn: () => engine.session(sessionId).commits() },
     },
   };
 }

@@ -27,7 +27,7 @@ async function fill(file) {
     const { sessionId } = await engine.start({ workflowType: type, target: `src/made-${index}.ts` });
     const end = index % 10 === 0 ? 2 : PHASES;
     for (let phase = 1; phase <= end; phase += 1) {
-      await engine.completePhase(sessionId, { phase, evidence: EVIDENCE });
+      await engine.session(sessionId).completePhase(phase, EVIDENCE);
     }
   }
   await storage.close();
@@ -69,7 +69,7 @@ export async function run() {
       ({ cursor } = await engine.statistics());
     };
     found.whole.push(await timed(whole));
-    await engine.completePhase(sessionId, { phase: round + 1, evidence: EVIDENCE });
+    await engine.session(sessionId).completePhase(round + 1, EVIDENCE);
     found.next.push(await timed(() => engine.statistics({ cursor })));
   }
   await storage.close();

@@ -288,9 +288,9 @@ async function audit(state, findings) {
   }
   for (const [id, { owner, phases }] of findings.sessions) {
     if (!ids.has(id)) findings.fault(`${id} of ${owner} was acknowledged and is lost`);
-    const { intact } = await engine.audit(id);
+    const { intact } = await engine.session(id).audit();
     if (!intact) findings.fault(`the log of ${id} is damaged`);
-    const commits = await engine.commits(id, { limit: 100 });
+    const commits = await engine.session(id).commits({ limit: 100 });
     const events = commits.flatMap((commit) => commit.events);
     if (commits[0]?.summary.owner !== owner) findings.fault(`${id} of ${owner} is of ${commits[0]?.summary.owner}`);
     for (let phase = 1; phase <= PHASES; phase += 1) {

@@ -71,7 +71,7 @@ export function phasesToComplete(host, phases, submitted) {
 
 /** Completes a phase by the engine. */
 function completeByEngine({ engine }, sessionId, phase, evidence) {
-  return engine.completePhase(sessionId, { phase, evidence });
+  return engine.session(sessionId).completePhase(phase, evidence);
 }
 
 /** Completes phase after phase, by the engine or in another way; a new session where one has come to its end. */

@@ -30,17 +30,18 @@ const engine = createEngine({
   storage: new MemoryStorage(),
   content: new MemoryContent({ workflows: [workflow] }),
 });
-const session = await engine.start({ workflowType: "demo", target: "x.txt" });
+const { sessionId } = await engine.start({ workflowType: "demo", target: "x.txt" });
+const session = engine.session(sessionId);
 
 await assert.rejects(
-  async () => engine.completePhase(session.sessionId, { phase: 2, evidence: {} }),
+  async () => session.completePhase(2, {}),
   (error) => isPhasegateError(error) && error.code === "PHASE_LOCKED",
   "phase 2 could be completed before phase 1",
 );
-const refused = await engine.completePhase(session.sessionId, { phase: 1, evidence: { tests_passed: false } });
+const refused = await session.completePhase(1, { tests_passed: false });
 assert.equal(refused.passed, false, "wrong evidence opened the gate of phase 1");
-const first = await engine.completePhase(session.sessionId, { phase: 1, evidence: { tests_passed: true } });
+const first = await session.completePhase(1, { tests_passed: true });
 assert.equal(first.passed, true, "right evidence did not open the gate of phase 1");
-const second = await engine.completePhase(session.sessionId, { phase: 2, evidence: {} });
+const second = await session.completePhase(2, {});
 assert.equal(second.passed, true, "phase 2 has no gate, and yet it did not open");
 // ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -41,7 +41,7 @@ try {
   if (crowded === -1) {
     for (const target of MORE) {
       const { sessionId } = await world.engine.start({ workflowType: "change", target });
-      await world.engine.completePhase(sessionId, { phase: 1, evidence: UNDERSTOOD });
+      await world.engine.session(sessionId).completePhase(1, UNDERSTOOD);
     }
     const ids = await populate(world);
     ahead = 0;

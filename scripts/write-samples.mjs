@@ -109,14 +109,14 @@ async function live(engine) {
   };
   const submit = (id, phase, evidence) => {
     clock.advance(1000);
-    return engine.completePhase(id, { phase, evidence });
+    return engine.session(id).completePhase(phase, evidence);
   };
   const odd = await start("plain", "odd.md");
   await submit(odd, 1, { summary: ODD, nested: { list: [1, ODD, null, true] } });
-  await engine.pause(odd, { note: ODD });
-  await engine.resume(odd);
-  await engine.skipPhase(odd, { phase: 2, by: "host", reason: "known" });
-  await engine.rollback(odd, { to: 1 });
+  await engine.session(odd).pause({ note: ODD });
+  await engine.session(odd).resume();
+  await engine.session(odd).skipPhase(2, { by: "host", reason: "known" });
+  await engine.session(odd).rollback(1);
   await submit(odd, 1, { summary: "again" });
   const large = await start("plain", "large.md");
   await submit(large, 1, { text: ODD.repeat(1500) });
@@ -124,17 +124,17 @@ async function live(engine) {
   const approved = await start("approved", "approved.md");
   await submit(approved, 1, { count: 1 });
   await submit(approved, 1, { summary: "complete" });
-  const request = await engine.getApproval(approved);
+  const request = await engine.session(approved).approval();
   const signature = await signApproval(request, { decision: "approve", by: "ann", privateKey: keys.privateKey });
-  await engine.approve(approved, { by: "ann", evidenceHash: request.evidenceHash, signature });
+  await engine.session(approved).approve({ by: "ann", evidenceHash: request.evidenceHash, signature });
   const verified = await start("verified", "verified.md");
   await submit(verified, 1, { summary: "nothing", count: 0 });
   await submit(verified, 1, { summary: "something", count: 1 });
   const failed = await start("verified", "failed.md");
   for (let attempt = 1; attempt <= 3; attempt += 1) await submit(failed, 1, { summary: "nothing", count: 0 });
-  await engine.retryPhase(failed, { phase: 1 });
+  await engine.session(failed).retryPhase(1);
   const planned = await start("planned", "specs", { spec_path: "specs/tasks.md" });
-  const first = (await engine.getPhase(planned)).phase.number;
+  const first = (await engine.session(planned).phase()).phase.number;
   await submit(planned, first, { tasks_completed: ["1.1", "1.2"], validation_gate: { 1: true } });
 }
 

@@ -5,7 +5,7 @@
  * keeps each distinct one of a visit to a phase, up to a limit, so that a flood of refused calls does not make it grow.
  *
  * The entry file of this folder; what is decided where:
- * - engine.ts, session.ts, session-decisions.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
+ * - engine.ts, session.ts: the public methods; request-checks.ts: which requests are refused; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict

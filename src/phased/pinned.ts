@@ -129,7 +129,7 @@ export class ArtifactNames {
 
 function changed({ type, revision }: WorkflowStructure, what: string): PhasegateError<"DEFINITION_CHANGED"> {
   return new PhasegateError("DEFINITION_CHANGED", `revision ${revision} of the workflow ${type} ${what}`, {
-    remedy: "The host must register that revision again, or move the session with engine.migrate().",
+    remedy: "The host must register that revision again, or move the session with session.migrate().",
     details: { workflowType: type, revision },
   });
 }

@@ -116,7 +116,7 @@ export interface UnapprovedView extends UnapprovedPass {
 export interface StateView extends SessionFacts, WaiversView {
   /** The version of the last commit. */
   readonly version: number;
-  /** A receipt for {@link Engine.audit}: keep it outside the storage. */
+  /** A receipt for {@link Session.audit}: keep it outside the storage. */
   readonly hash: string;
   /** The session's head: attempts, completed phases and the like, as the log has them. */
   readonly head: SessionHead;

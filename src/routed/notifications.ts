@@ -1,28 +1,16 @@
 /** The notifications of a routed engine. They come at most once, and those of a commit after it; the log is the record. */
-import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
-import type { RunningChecks } from "../phased/verify/run-verifiers.js";
+import type { EngineNotifications, SessionNotification } from "../phased/notifications.js";
 import { ownedBy } from "../ports/actor.js";
 import { ENGINE_LEVELS, type Levels, linkTo, Notifier } from "../runtime/notifier.js";
-import type { SessionId } from "../workflow/names.js";
 import type { RoutedCommit } from "./state/machine.js";
 
 /** The instance of a notification. */
-export interface InstanceNotification {
-  /** The instance that was changed. */
-  readonly sessionId: SessionId;
-  /** The name of its workflow. */
-  readonly workflowType: string;
-  /** Who it belongs to; missing if nobody was recorded. */
-  readonly owner?: string;
-  /** The owner's team, if they have one. */
-  readonly team?: string;
-  /** The time of the event: ISO 8601, UTC. */
-  readonly at: string;
-}
+export type InstanceNotification = Omit<SessionNotification, "target">;
 
 /** The notifications by name, with their payloads. */
-export interface RoutedNotificationMap {
+export interface RoutedNotificationMap
+  extends Pick<EngineNotifications, "verifying" | "replayed" | "conflict" | "refused" | "security" | "internalError"> {
   /** An instance was started; `step` is its first step, if the decider does not choose it. */
   started: InstanceNotification & { readonly step?: string };
   /** An instance was handed over to the owner that the notification names. */
@@ -61,27 +49,6 @@ export interface RoutedNotificationMap {
   failed: InstanceNotification & { readonly code: string; readonly reason: string };
   /** An instance was deleted. */
   deleted: InstanceNotification & { readonly reason?: string };
-  /** A check of a step's gate has begun or ended. Comes before the commit. */
-  verifying: { readonly sessionId: SessionId } & RunningChecks;
-  /** A repeated call was answered with the commit of this version, which the first one led to. */
-  replayed: { readonly sessionId: SessionId; readonly version: number };
-  /** Another writer's commit came first; the command was decided again. */
-  conflict: { readonly sessionId: SessionId; readonly version: number };
-  /** A call of a client was refused, over MCP or HTTP, also because it was not valid. */
-  refused: {
-    readonly operation: string;
-    readonly code: ErrorCode;
-    readonly message: string;
-    /** The instance that the call names; missing if it names none. */
-    readonly sessionId?: string;
-  };
-  /** A refusal with security relevance. */
-  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
-  /**
-   * A failure that no caller can fix: of the storage, the decider, the workflows' files, a port or a listener of the
-   * host, too many operations at once, or an unexpected one.
-   */
-  internalError: { readonly operation: string; readonly error: unknown };
 }
 
 /** All notifications of a routed engine, each with the level at which it is logged. */

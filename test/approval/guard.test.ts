@@ -62,7 +62,7 @@ describe("a session behind an approval that does not count", () => {
   it("is refused by a host without approvers, too, which still reads it", async () => {
     const { guard, session } = await makeGuard(withoutApprovers);
     expect(guard.knowsApprovers).toBe(false);
-    expect(guard.unapproved(session, { asks: true })).toBeUndefined();
+    expect(await guard.unapproved(session, { asks: true })).toBeUndefined();
     expect(await failure(Promise.resolve(guard.check(session, { asks: true })))).toMatchObject({
       details: { phase: 2 },
     });
@@ -82,7 +82,7 @@ describe("a session behind an approval that does not count", () => {
     expect(await guard.unapproved(session, { asks: false })).toMatchObject({ version: 2 });
     const { hasWaivers: _, ...withoutWaivers } = reading;
     const other = new ApprovalGuard(makeKernel().kernel, withApprovers, withoutWaivers);
-    expect(other.unapproved(session, { asks: false })).toBeUndefined();
+    expect(await other.unapproved(session, { asks: false })).toBeUndefined();
   });
 
   it("is audited with all of its passes, and the one that was not left yet", async () => {
@@ -143,11 +143,11 @@ it("an audit of a log that is not intact names no approvals", async () => {
 describe("nothing is read", () => {
   it("if no gate asks for a person, or no gate was passed yet", async () => {
     const { guard, session } = await makeGuard(withApprovers, {}, 3);
-    expect(guard.check(session, { asks: false })).toBeUndefined();
-    expect(guard.unapproved(session, { asks: false })).toBeUndefined();
+    expect(await guard.check(session, { asks: false })).toBeUndefined();
+    expect(await guard.unapproved(session, { asks: false })).toBeUndefined();
     const begun = await makeGuard(withApprovers, {}, 1);
-    expect(begun.guard.check(begun.session, { asks: true })).toBeUndefined();
-    expect(begun.guard.unapproved(begun.session, { asks: true })).toBeUndefined();
+    expect(await begun.guard.check(begun.session, { asks: true })).toBeUndefined();
+    expect(await begun.guard.unapproved(begun.session, { asks: true })).toBeUndefined();
   });
 
   it("a second time while the approvers are the same, and all of it when they are others", async () => {

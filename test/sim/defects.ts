@@ -110,7 +110,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "wait-lost-at-restart",
     what: "A head that is read from the store has lost the approval that it waits for.",
-    file: "phased/state/schemas.ts",
+    file: "phased/state/head.ts",
     from: "  awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),\n",
     to: "",
   },

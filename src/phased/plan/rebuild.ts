@@ -63,7 +63,7 @@ export function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Re
     ...(ahead > 0 ? [`${ahead} ${ahead === 1 ? "change" : "changes"} of that kind in phases ahead`] : []),
   ];
   return new PhasegateError("NOT_ALLOWED", `the plan asks for less than is pinned: ${parts.join("; ")}`, {
-    remedy: `Put it back into the plan, or ask the person who runs this: the host can adopt it (\`phasegate sync\`, engine.syncPlan('${sessionId}')).`,
+    remedy: `Put it back into the plan, or ask the person who runs this: the host can adopt it (\`phasegate sync\`, engine.session('${sessionId}').syncPlan()).`,
     details: { phase: head.phase, operation: "syncPlan" },
   });
 }
