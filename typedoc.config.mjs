@@ -29,7 +29,8 @@ export default {
   readme: "none",
   // `npm run check:types` has found the errors of types; to look for them again takes four times as long as the rest.
   skipErrorChecking: true,
-  validation: { notExported: true, invalidLink: true, notDocumented: true, rewrittenLink: true },
+  // scripts/api-report.mjs finds the types that no entry point exports; schemas that types are inferred from need no name.
+  validation: { notExported: false, invalidLink: true, notDocumented: true, rewrittenLink: true },
   requiredToBeDocumented: ["Enum", "Class", "Interface", "TypeAlias", "Function", "Variable", "Method"],
   treatWarningsAsErrors: true,
 };

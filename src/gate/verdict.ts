@@ -18,8 +18,7 @@ export const PROBLEM_KINDS = [
   "denied",
 ] as const;
 
-/** Checks a problem that was read from storage. */
-export const problemSchema = z.object({
+const problemShape = z.object({
   /** The field, as a path with dots; `""` is the evidence as a whole. */
   field: z.string(),
   /** The kind of problem. */
@@ -34,7 +33,10 @@ export const problemSchema = z.object({
   example: z.optional(storedValueSchema),
 });
 /** One problem with evidence. */
-export type Problem = z.infer<typeof problemSchema>;
+export interface Problem extends z.infer<typeof problemShape> {}
+
+/** Checks a problem that was read from storage. Named by its type, or the declarations of all that has problems would list it. */
+export const problemSchema: z.ZodMiniType<Problem> = problemShape;
 
 /** The answer of a gate to evidence, with all problems at once. Warnings do not block. */
 export type Verdict =

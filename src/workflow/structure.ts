@@ -227,14 +227,14 @@ const shape = z.object({
 });
 
 /** Checks a definition that is read from a store. */
-export const structureSchema = shape.check(
+export const structureSchema: z.ZodMiniType<WorkflowStructure> = shape.check(
   z.refine(
     ({ phases, dynamic, plan }) => phases.length > 0 || (dynamic !== undefined && plan === undefined),
     "a workflow needs a phase, or a plan that gives it some",
   ),
 );
 /** A whole definition as plain JSON. */
-export type WorkflowStructure = z.infer<typeof structureSchema>;
+export interface WorkflowStructure extends z.infer<typeof shape> {}
 
 /** Returns the number of a phase as its plan's file has it, where the session has another one. */
 export function numberInPlan({ number, plan }: PhaseDefinition): string | undefined {

@@ -43,8 +43,7 @@ const valueRefSchema = z.union([z.object({ inline: storedValueSchema }), payload
 /** A value in the log: the output of a schema, or a verifier's snapshot. */
 export type ValueRef = z.infer<typeof valueRefSchema>;
 
-/** Checks a stored snapshot of a verifier. */
-export const snapshotSchema = z.object({
+const snapshotShape = z.object({
   /** The name of the verifier. */
   verifier: z.string(),
   /** Identifies the gate's check: the SHA-256 of its verifier, field and params. */
@@ -57,10 +56,11 @@ export const snapshotSchema = z.object({
   failed: text,
 });
 /** A verifier's snapshot of the state that a phase began with. */
-export type Snapshot = z.infer<typeof snapshotSchema>;
+export interface Snapshot extends z.infer<typeof snapshotShape> {}
+/** Checks a stored one. */
+export const snapshotSchema: z.ZodMiniType<Snapshot> = snapshotShape;
 
-/** Checks the stored result of a verifier. */
-export const verificationSchema = z.object({
+const verificationShape = z.object({
   /** The name of the verifier. */
   verifier: z.string(),
   /** The field whose value was verified; missing if the gate itself asks for the check. */
@@ -87,9 +87,11 @@ export const verificationSchema = z.object({
   at: z.string(),
 });
 /** The result of one verifier. */
-export type Verification = z.infer<typeof verificationSchema>;
+export interface Verification extends z.infer<typeof verificationShape> {}
+/** Checks a stored one. */
+export const verificationSchema: z.ZodMiniType<Verification> = verificationShape;
 
-const waivedSchema = z.object({
+const waivedShape = z.object({
   /** The names of what is not required. */
   fields: texts,
   /** The reason that the agent gave. */
@@ -104,7 +106,8 @@ const waivedSchema = z.object({
   version,
 });
 /** What a person has waived at a gate. */
-export type Waived = z.infer<typeof waivedSchema>;
+export interface Waived extends z.infer<typeof waivedShape> {}
+const waivedSchema: z.ZodMiniType<Waived> = waivedShape;
 
 const completeSchema = z.object({
   /** The phase's number. */
@@ -146,7 +149,7 @@ const answerSchema = z.object({
 /** A person's answer to a request for a waiver. */
 export type WaiverAnswer = z.infer<typeof answerSchema>;
 
-const changeSchema = z.object({
+const changeShape = z.object({
   /** The phase's number in the session; the plan's own if the session has no such phase. */
   phase,
   /** The task's own id. */
@@ -161,7 +164,8 @@ const changeSchema = z.object({
   behind: isTrue,
 });
 /** One difference: of a phase, or of a task if it has an id. */
-export type PlanChange = z.infer<typeof changeSchema>;
+export interface PlanChange extends z.infer<typeof changeShape> {}
+const changeSchema: z.ZodMiniType<PlanChange> = changeShape;
 
 const changes = z.array(changeSchema);
 
