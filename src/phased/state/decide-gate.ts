@@ -99,10 +99,8 @@ export function decideApproval(
   const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
   const answer = decidedEvent(command);
   if (command.type === "approve") return [answer, ...gatePassed({ type: "gate_passed", ...accepted }, context)];
-  const { phase, attempt, evidence, verification } = accepted;
-  const verified = verification === undefined ? {} : { verification };
-  const failure = { phase, attempt, evidence, problems: [denialProblem(command)], ...verified };
-  return [answer, ...gateFailed(head, failure, context)];
+  const { position, output, warnings, waived, proofs, ...attempted } = accepted;
+  return [answer, ...gateFailed(head, { ...attempted, problems: [denialProblem(command)] }, context)];
 }
 
 /** Lets a session pass a gate without evidence on behalf of the host, where the definition allows it. */

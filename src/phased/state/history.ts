@@ -1,10 +1,9 @@
 /** The history of a session, computed from its log: every attempt, every failure, and what completed phases hand on. */
-import type { Proof } from "../../gate/backed-claims.js";
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
-import type { EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
+import type { CompleteEvidence, EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
 
 /** An event with the time and version of its commit. */
 export interface RecordedEvent {
@@ -14,7 +13,10 @@ export interface RecordedEvent {
 }
 
 /** One attempt at one phase. */
-export interface PhaseAttempt {
+export interface PhaseAttempt
+  extends Readonly<
+    Partial<Omit<CompleteEvidence, "phase" | "position" | "attempt" | "evidence" | "output" | "warnings">>
+  > {
   /** The phase's number. */
   readonly phase: number;
   /** 1 for the first attempt since the phase was last entered; a retry continues the count. */
@@ -33,12 +35,6 @@ export interface PhaseAttempt {
   readonly by?: string;
   /** The problems, if the attempt failed. */
   readonly problems?: readonly Problem[];
-  /** The results of the gate's verifiers. */
-  readonly verification?: readonly Verification[];
-  /** What was not required, since a person had waived it. */
-  readonly waived?: readonly Waived[];
-  /** Where the agent's claims can be seen, if the host asks for that. */
-  readonly proofs?: readonly Proof[];
   /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
   /** The numbers of the tasks that are noted as done or given up. Missing if there are none, and once the attempt has failed. */
@@ -103,11 +99,8 @@ export interface GateFailure {
 }
 
 type Open = { phase: number; attempt: number; startedAt: string };
-/** The findings of a gate at the end of an attempt. */
-type Findings = Pick<
-  SubmittedAttempt,
-  "problems" | "verification" | "waived" | "proofs" | "reason" | "by" | "tasks" | "notes" | "submitted"
->;
+/** What ends an attempt says of it. */
+type Findings = Partial<Omit<SubmittedAttempt, keyof Open | "status" | "completedAt" | "durationSeconds" | "reveal">>;
 
 /** Returns every attempt at every phase in the order in which they began; the last one may be in progress. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
@@ -155,8 +148,8 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         break;
       case "gate_failed": {
         const attempt: number = open?.attempt ?? event.attempt;
-        const { evidence, problems } = event;
-        close(at, "failed", { problems, ...found(event), submitted: { evidence, version } });
+        const { type: _, phase: __, attempt: ___, uncounted: ____, evidence, ...found } = event;
+        close(at, "failed", { ...found, submitted: { evidence, version } });
         open = { phase: event.phase, attempt: attempt + 1, startedAt: at };
         break;
       }
@@ -168,9 +161,7 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         open = { phase: event.phase, attempt: open?.attempt ?? attempts.next(event.phase), startedAt: at };
         break;
       case "gate_passed": {
-        const { waived, proofs, evidence } = event;
-        const given = { ...(waived && { waived }), ...(proofs && { proofs }), submitted: { evidence, version } };
-        close(at, "completed", { ...found(event), ...given });
+        close(at, "completed", { ...foundOf(event), submitted: { evidence: event.evidence, version } });
         break;
       }
       case "gate_overridden":
@@ -315,8 +306,10 @@ function hidden(structure: WorkflowStructure | undefined, phase: number): Pick<P
   return reveal === "fields" ? {} : { reveal };
 }
 
-function found({ verification }: EventOf<"gate_passed"> | EventOf<"gate_failed">): Findings {
-  return verification === undefined ? {} : { verification };
+/** Returns what a passed gate says of the attempt itself: all but its place, the evidence, and the ticks of a plan. */
+function foundOf(event: EventOf<"gate_passed">) {
+  const { type, phase, position, attempt, evidence, output, warnings, ticks, stood, stoodItems, ...found } = event;
+  return found;
 }
 
 /** Accepted evidence, as later phases see it. */

@@ -400,7 +400,7 @@ describe("a sync by an agent", () => {
     expect(preview).toMatchObject({ needsHost: true, changes: { takenAway } });
     const { version } = await engine.session(sessionId).state();
     const refused = await failure(engine.session(sessionId).syncPlan({ by: "agent" }));
-    expect(refused).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringContaining("engine.syncPlan(") });
+    expect(refused).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringContaining(".syncPlan()") });
     // Changes of later phases are counted, not named.
     for (const { phase, name } of takenAway) {
       if (phase === 1) expect(refused.message).toContain(name);
