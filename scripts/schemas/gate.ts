@@ -1,19 +1,6 @@
 /** The schema of gate-definition.yaml, and of the `checkpoint` of a phase in metadata.json. */
 import * as z from "zod";
-import { params as changedParams } from "../../src/verifiers/changed-since-phase-start.js";
-import { params as commandParams } from "../../src/verifiers/command.js";
-import type { VerifierName } from "../../src/verifiers/create-verifiers.js";
-import { params as withoutParams } from "../../src/verifiers/fails-without.js";
-import { containsParams, directoryParams, params as fileParams, matchParams } from "../../src/verifiers/file-exists.js";
-import { commitParams, params as gitParams } from "../../src/verifiers/git.js";
-import { changedFilesParams, changesParams, sinceParams, tagParams } from "../../src/verifiers/git-changes.js";
-import { params as httpParams } from "../../src/verifiers/http-ok.js";
-import { params as jsonParams } from "../../src/verifiers/json-value.js";
-import { params as lineParams } from "../../src/verifiers/lines.js";
-import { headingParams, planParams } from "../../src/verifiers/markdown.js";
-import { params as tasksParams } from "../../src/verifiers/tasks-shown.js";
-import { params as keptParams } from "../../src/verifiers/tests-kept.js";
-import { params as unchangedParams } from "../../src/verifiers/unchanged-since-phase-start.js";
+import { BUILT_IN, type VerifierName } from "../../src/verifiers/create-verifiers.js";
 import { TYPE_WORDS } from "../../src/workflow/field-types.js";
 import { REVEALS } from "../../src/workflow/gate-definition.js";
 import {
@@ -40,54 +27,22 @@ const RUN = {
   },
 };
 
-/** The parameters of the built-in verifiers as a start reads them, what each checks, and which go together. */
-const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, checks: string, together?: object]>> = {
-  file_exists: [fileParams, "Regular files exist and are not empty."],
-  directory_exists: [directoryParams, "Folders exist."],
-  file_matches: [matchParams, "So many lines of a file match a pattern."],
-  file_contains: [containsParams, "A file contains certain texts."],
-  markdown_headings: [headingParams, "A Markdown file has so many headings, or certain ones."],
-  json_value: [jsonParams, "A value in a JSON file is the expected one."],
-  line_exists: [lineParams, "Places that the evidence names, as file:line, exist."],
-  plan_parses: [planParams, "A plan can be read without errors."],
-  changed_since_phase_start: [
-    changedParams,
-    "Files have new content since the phase was entered.",
-    oneOf("path", "paths", "within"),
-  ],
-  unchanged_since_phase_start: [
-    unchangedParams,
-    "Files are as they were when the phase was entered.",
-    oneOf("path", "paths"),
-  ],
-  git_clean: [gitParams, "There are no uncommitted files."],
-  git_clean_since_phase_start: [sinceParams, "No file is uncommitted but those that were when the phase was entered."],
-  git_changed_since_phase_start: [
-    changedFilesParams,
-    "There is a new commit, or other uncommitted files, since the phase was entered.",
-  ],
-  git_tag_exists: [tagParams, "A tag is in the repository."],
-  git_changes: [changesParams, "The evidence names exactly the files that differ between two commits."],
-  git_commit_exists: [commitParams, "A commit is in the repository."],
-  command: [commandParams, "A command that the host allows ends as expected.", RUN],
-  fails_without: [
-    withoutParams,
-    "A command passes, and fails once certain changed files are as they were when the phase was entered.",
-    {
-      ...RUN,
-      if: { required: ["except"] },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-      then: { required: ["files"], properties: { files: { const: "changed" } } },
-    },
-  ],
-  tasks_shown: [tasksParams, "Each claimed task of a plan is shown by changed files, or by lines of files."],
-  tests_kept: [keptParams, "The tests that there were are still there, are not turned off, and assert as much."],
-  http_ok: [httpParams, "A server that the host allows answers as expected."],
+/** Parameters that go together. */
+const TOGETHER: Readonly<Partial<Record<VerifierName, object>>> = {
+  changed_since_phase_start: oneOf("path", "paths", "within"),
+  unchanged_since_phase_start: oneOf("path", "paths"),
+  command: RUN,
+  fails_without: {
+    ...RUN,
+    if: { required: ["except"] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { required: ["files"], properties: { files: { const: "changed" } } },
+  },
 };
 
 const verifierName = filled.meta({
   description: "The name of a verifier: a built-in one, or one that the host has registered.",
-  examples: Object.keys(VERIFIERS),
+  examples: Object.keys(BUILT_IN),
 });
 
 const aboutCheck = {
@@ -95,14 +50,19 @@ const aboutCheck = {
   waivable: optional(z.boolean(), "`false` if nobody may waive a check of the gate as a whole."),
 };
 
+function togetherIn(name: string) {
+  const together = Object.entries(TOGETHER).flatMap(([of, keywords]) => (of === name ? [keywords] : []));
+  return together.length === 0 ? {} : { allOf: together };
+}
+
 /** A verifier with its parameters. Those of the built-in verifiers are checked; others are up to the host. */
 const verifierObject = withKeywords(z.looseObject({ verifier: verifierName, ...aboutCheck }), {
-  allOf: Object.entries(VERIFIERS).map(([name, [params, checks, together]]) => ({
+  allOf: Object.entries(BUILT_IN).map(([name, { params, about }]) => ({
     if: { properties: { verifier: { const: name } }, required: ["verifier"] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: {
-      ...jsonSchemaOf(params.extend({ verifier: z.literal(name).describe(checks), ...aboutCheck })),
-      ...(together === undefined ? {} : { allOf: [together] }),
+      ...jsonSchemaOf(params.extend({ verifier: z.literal(name).describe(about), ...aboutCheck })),
+      ...togetherIn(name),
     },
   })),
 }).meta({ id: "verifier", description: "A verifier's name and its parameters, side by side." });

@@ -4,32 +4,26 @@
  */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
-import type { Verifier } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew } from "../workflow/names.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { defineVerifier } from "./define-verifier.js";
 import {
   boundedReader,
-  checkPaths,
   failedSchema,
   findNamed,
-  isGlob,
   isNamedBy,
   namedFilesParams,
-  orFailed,
   plainPath,
-  refuseFilledGlobs,
   sinceWords,
 } from "./named-files.js";
+import { isGlob, pathsParam, WrongParam } from "./params.js";
 import { harmless, sha256, shortened, shownPath } from "./subject.js";
 
-const NAME = "unchanged_since_phase_start";
-
 /** New and deleted files among the named ones are changes. */
-export const params = z.strictObject({
+const params = z.strictObject({
   ...namedFilesParams,
-  except: z.array(textParam).min(1).max(100).optional().describe("Files, folders and globs that may change."),
+  except: pathsParam.describe("Files, folders and globs that may change."),
   allow_none: z
     .boolean()
     .optional()
@@ -51,60 +45,48 @@ type FileState = z.infer<typeof fileSchema>;
 const snapshotSchema = z.union([z.strictObject({ files: z.array(fileSchema) }), failedSchema]);
 
 /** Checks whether files are byte for byte as they were when the phase was entered. */
-export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    keepsSnapshot: true,
-    checkParams,
-    snapshot: (given, { session }) =>
-      orFailed(async () => {
-        refuseFilledGlobs(NAME, [...namedPaths(given), ...(given.except ?? [])], session);
-        return storable(await statesOf(sandbox, given));
-      }),
-    async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
-      const paths = namedPaths(given);
-      refuseFilledGlobs(NAME, [...paths, ...(given.except ?? [])], session);
-      const ran = paths.map(shownPath).join(", ");
-      const since = sinceWords(given, snapshotTakenAt);
-      const before = snapshotSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "no snapshot was recorded when this phase was entered", ran };
-      if ("failed" in before.data) {
-        const again =
-          "They are recorded once the phase before is passed again: roll back to it, or start a new session";
-        const message = `the files could not be recorded: ${before.data.failed}. ${again}`;
-        return { ok: false, message, ran };
-      }
-      const now = await statesOf(sandbox, given, signal);
-      const { files } = before.data;
-      const unreadable = now.find(({ kind }) => kind === "unreadable");
-      if (unreadable !== undefined) {
-        const message = `${shownPath(unreadable.path)} can't be compared: it is no regular file, nor a link to one in the project`;
-        return { ok: false, message, ran };
-      }
-      if (files.length === 0 && now.length === 0 && given.allow_none !== true) {
-        return {
-          ok: false,
-          message: `there is nothing to compare: ${ran} named no file then, and names none now`,
-          ran,
-        };
-      }
-      const changes = changesBetween(files, now);
-      if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
-      const message = `${listed(changes)} ${since}; undo these changes`;
-      return { ok: false, message, ran, digest: digestOf(now), output: differences(changes) };
-    },
-  });
-}
+export const unchangedSincePhaseStart = defineVerifier({
+  about: "Files are as they were when the phase was entered.",
+  params,
+  keepsSnapshot: true,
+  fixedPaths: (given) => [...namedPaths(given), ...(given.except ?? [])],
+  check({ path, paths }) {
+    if ((path === undefined) === (paths === undefined)) throw new WrongParam("path", "give either path or paths");
+  },
+  snapshot: async (given, { project: { sandbox } }) => storable(await statesOf(sandbox, given)),
+  async verify(given, { snapshot, snapshotTakenAt, project: { sandbox }, signal }) {
+    const paths = namedPaths(given);
+    const ran = paths.map(shownPath).join(", ");
+    const since = sinceWords(given, snapshotTakenAt);
+    const before = snapshotSchema.safeParse(snapshot);
+    if (!before.success) return { ok: false, message: "no snapshot was recorded when this phase was entered", ran };
+    if ("failed" in before.data) {
+      const again = "They are recorded once the phase before is passed again: roll back to it, or start a new session";
+      const message = `the files could not be recorded: ${before.data.failed}. ${again}`;
+      return { ok: false, message, ran };
+    }
+    const now = await statesOf(sandbox, given, signal);
+    const { files } = before.data;
+    const unreadable = now.find(({ kind }) => kind === "unreadable");
+    if (unreadable !== undefined) {
+      const message = `${shownPath(unreadable.path)} can't be compared: it is no regular file, nor a link to one in the project`;
+      return { ok: false, message, ran };
+    }
+    if (files.length === 0 && now.length === 0 && given.allow_none !== true) {
+      return {
+        ok: false,
+        message: `there is nothing to compare: ${ran} named no file then, and names none now`,
+        ran,
+      };
+    }
+    const changes = changesBetween(files, now);
+    if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
+    const message = `${listed(changes)} ${since}; undo these changes`;
+    return { ok: false, message, ran, digest: digestOf(now), output: differences(changes) };
+  },
+});
 
 type Params = z.infer<typeof params>;
-
-function checkParams(given: Params): void {
-  if ((given.path === undefined) === (given.paths === undefined)) {
-    throw wrongParam(NAME, "path", "give either path or paths");
-  }
-  checkPaths(NAME, [...namedPaths(given), ...(given.except ?? [])]);
-}
 
 function namedPaths({ path, paths }: Params): readonly string[] {
   return (paths ?? [path ?? ""]).map(plainPath);
