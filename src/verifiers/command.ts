@@ -1,9 +1,8 @@
 /** The verifier `command`: how a command ends, and what it writes. Only commands on the host's list are run. */
 import * as z from "zod";
-import { firstFew } from "../workflow/names.js";
 import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command-runs.js";
 import { defineVerifier } from "./define-verifier.js";
-import { shownCommand, shownPath } from "./subject.js";
+import { shownCommand, shownPaths } from "./subject.js";
 import { noteWritten } from "./written-files.js";
 
 /** Checks how a command ends and what it writes. */
@@ -24,7 +23,7 @@ export const command = defineVerifier({
     const wrong = faultOfEnd(run, given.exit ?? 0, given, asked.project) ?? (await faultOfOutput(run, given, asked));
     const ran = shownCommand(run.words);
     const ended = wrong === undefined ? `${ran} exited as expected` : `${ran}: ${wrong}`;
-    const message = wrote.length === 0 ? ended : `${ended}; it wrote ${firstFew(wrote.map(shownPath), 5)}`;
+    const message = wrote.length === 0 ? ended : `${ended}; it wrote ${shownPaths(wrote, 5)}`;
     return { ok: wrong === undefined, message, ...saidOf(run) };
   },
 });

@@ -6,7 +6,7 @@ import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { withoutFolders } from "../sandbox/refusals.js";
 import type { JsonValue } from "../workflow/json.js";
-import { firstFew, parseRelativePath } from "../workflow/names.js";
+import { parseRelativePath } from "../workflow/names.js";
 import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command-runs.js";
 import { committedFiles, EXECUTABLE, LINK, parentOf, pathsAndFolders, readWhole, statOf } from "./committed-files.js";
 import { type Asked, CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
@@ -15,15 +15,15 @@ import { objectsAt, requireIntactTree } from "./git-objects.js";
 import { findRepository, type GitRepository, output, repositoryAt, type WorkTree } from "./git-repository.js";
 import { changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./git-state.js";
 import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
-import { pathsParam, textParam, WrongParam } from "./params.js";
+import { pathsParam, WrongParam } from "./params.js";
 import { type OldFile, type ProjectCopy, withProjectCopy } from "./project-copy.js";
-import { shownCommand, shownPath, subjectsOf } from "./subject.js";
+import { shownCommand, shownPath, shownPaths, subjectsOf } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
 const params = z.strictObject({
   ...runParams,
   files: z
-    .union([z.literal("changed"), z.array(textParam).min(1).max(100)])
+    .union([z.literal("changed"), pathsParam.unwrap()])
     .optional()
     .describe(
       "The files that are put back together; `changed`: each file that has changed, one after the other, and those that make no difference are only named. Default: the files that the evidence field names.",
@@ -93,11 +93,11 @@ async function judgeTogether(run: Run): Promise<Outcome> {
   const now = await contentsIn(asked, ".", run.before.head);
   const changed = new Set(changesBetween(run.before.files, now));
   const same = files.filter((file) => !changed.has(file));
-  if (same.length > 0) return { ok: false, message: `nothing to put back: ${few(same)} did not change` };
+  if (same.length > 0) return { ok: false, message: `nothing to put back: ${shownPaths(same)} did not change` };
   return inCopy(run, async (copy, passes) => {
     for (const [file, was] of old) await copy.putBack(file, was);
     const { fault, passed, said, command } = await runIn(run, copy, "nonzero");
-    const without = `without the changes in ${few(files)}`;
+    const without = `without the changes in ${shownPaths(files)}`;
     if (passed) {
       const message = `${command} passes ${without} as well: they are not what makes the difference`;
       return { ok: false, message, ...said };
@@ -130,7 +130,7 @@ async function judgeEach(run: Run): Promise<Outcome> {
     const message =
       idle.length === 0
         ? `each of ${made} changed files makes a difference`
-        : `WARNING: no test depends on the changes in ${few(idle)}: the command passes without them as well`;
+        : `WARNING: no test depends on the changes in ${shownPaths(idle)}: the command passes without them as well`;
     return { ok: true, message: `${message}${left}`, ...passes };
   });
   return result.ok ? result : { ...result, ok: true, message: `WARNING: not tried: ${result.message}` };
@@ -227,8 +227,4 @@ async function bytesOf(workTree: string, files: readonly string[]): Promise<Reco
     found.push([file, bytes.toString("base64")]);
   }
   return Object.fromEntries(found);
-}
-
-function few(files: readonly string[]): string {
-  return firstFew(files.map(shownPath), 10);
 }

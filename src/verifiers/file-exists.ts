@@ -5,7 +5,7 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
-import { firstFew, parseRelativePath } from "../workflow/names.js";
+import { parseRelativePath } from "../workflow/names.js";
 import { defineVerifier, type Outcome } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, linesOf, patternParams } from "./lines.js";
 import { countParam, textParam } from "./params.js";
@@ -16,6 +16,7 @@ import {
   refuseTwice,
   sha256,
   shownPath,
+  shownPaths,
   subjectParams,
   subjectsOf,
 } from "./subject.js";
@@ -120,7 +121,7 @@ export const fileContains = defineVerifier({
       const message =
         missing.length === 0
           ? `${file} contains ${texts.length === 1 ? "the text" : `all ${texts.length} texts`}`
-          : `${file} does not contain ${firstFew(missing.map(shownPath), MISSING_MAX)}`;
+          : `${file} does not contain ${shownPaths(missing, MISSING_MAX)}`;
       return { ok: missing.length === 0, message };
     }),
 });

@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { JsonValue } from "../workflow/json.js";
-import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
+import { parseRelativePath, shown } from "../workflow/names.js";
 import { namesIn } from "./committed-files.js";
 import { CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
 import { onRepository, uncommittedResult } from "./git.js";
@@ -16,7 +16,7 @@ import { findRepository, type GitRepository, output, readRef, type WorkTree } fr
 import { changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./git-state.js";
 import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
 import { checkFixedPaths, pathsParam, textParam, WrongParam } from "./params.js";
-import { shownPath } from "./subject.js";
+import { shownPath, shownPaths } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
 export const gitTagExists = defineVerifier({
@@ -152,17 +152,11 @@ function resultOf(
   const wrong = [
     ...(missing.length === 0
       ? []
-      : [`${missing.length} of ${changed.length} changed files are missing: ${few(missing)}`]),
-    ...(extra.length === 0 ? [] : [`not changed: ${few(extra)}`]),
+      : [`${missing.length} of ${changed.length} changed files are missing: ${shownPaths(missing)}`]),
+    ...(extra.length === 0 ? [] : [`not changed: ${shownPaths(extra)}`]),
   ];
   const message = wrong.length === 0 ? `all ${changed.length} changed files are named` : wrong.join("; ");
   return { ok: wrong.length === 0, message, ran };
-}
-
-const SHOWN_MAX = 10;
-
-function few(files: readonly string[]): string {
-  return firstFew(files.map(shownPath), SHOWN_MAX);
 }
 
 const sinceParams = z.strictObject({
@@ -217,10 +211,10 @@ export const gitChangedSincePhaseStart = defineVerifier({
     const unchanged = named.filter((file) => !changed.includes(file));
     const words = value === undefined ? "changed" : "changed, but not named";
     const wrong = [
-      ...(unnamed.length === 0 ? [] : [`${words}: ${few(unnamed)}`]),
-      ...(unchanged.length === 0 ? [] : [`named, but not changed: ${few(unchanged)}`]),
+      ...(unnamed.length === 0 ? [] : [`${words}: ${shownPaths(unnamed)}`]),
+      ...(unchanged.length === 0 ? [] : [`named, but not changed: ${shownPaths(unchanged)}`]),
     ];
-    const found = changed.length === 0 ? "no file has changed" : `changed: ${few(changed)}`;
+    const found = changed.length === 0 ? "no file has changed" : `changed: ${shownPaths(changed)}`;
     const message = `${wrong.length === 0 ? found : wrong.join("; ")} (${sinceWords({ since }, snapshotTakenAt)})`;
     return { ok: wrong.length === 0, message, ran: "git diff" };
   },

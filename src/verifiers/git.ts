@@ -6,7 +6,7 @@ import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import { workingFolder } from "../sandbox/sandbox.js";
-import { firstFew, parseRelativePath } from "../workflow/names.js";
+import { parseRelativePath } from "../workflow/names.js";
 import {
   type CommittedFile,
   changedFiles,
@@ -36,7 +36,7 @@ import {
 } from "./git-repository.js";
 import { checkPath, pathsParam, textParam, WrongParam } from "./params.js";
 import { withoutProducts } from "./products.js";
-import { outputLines, sha256, shownPath } from "./subject.js";
+import { outputLines, sha256, shownPath, shownPaths } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
 /** Checks that there are no uncommitted files. */
@@ -277,7 +277,7 @@ export function uncommittedResult(paths: readonly string[]): Outcome {
     message:
       paths.length === 0
         ? "no uncommitted files"
-        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${firstFew(paths.map(shownPath), 5)}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
+        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${shownPaths(paths, 5)}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
     ran: "git ls-files",
     exit: 0,
     digest: sha256(Buffer.from(paths.join("\0"))),

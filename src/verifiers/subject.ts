@@ -9,7 +9,7 @@ import { type FileSignature, identityOf } from "../sandbox/read.js";
 import { notText, pathRefused } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
-import { escapeHidden, parseRelativePath, shown } from "../workflow/names.js";
+import { escapeHidden, firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import type { Asked, Outcome } from "./define-verifier.js";
 import { textParam } from "./params.js";
 
@@ -125,6 +125,11 @@ export function sha256(bytes: Uint8Array): string {
 /** Returns a path for a message: on one line, and bounded. */
 export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
+}
+
+/** Returns the first paths of a list for a message. */
+export function shownPaths(paths: readonly string[], most = 10): string {
+  return firstFew(paths.map(shownPath), most);
 }
 
 /** Returns a text without terminal commands, and with escapes for control and hidden characters. */

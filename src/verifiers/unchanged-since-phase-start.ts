@@ -6,7 +6,6 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
-import { firstFew } from "../workflow/names.js";
 import { defineVerifier } from "./define-verifier.js";
 import {
   boundedReader,
@@ -18,7 +17,7 @@ import {
   sinceWords,
 } from "./named-files.js";
 import { isGlob, pathsParam, WrongParam } from "./params.js";
-import { harmless, sha256, shortened, shownPath } from "./subject.js";
+import { harmless, sha256, shortened, shownPath, shownPaths } from "./subject.js";
 
 /** New and deleted files among the named ones are changes. */
 const params = z.strictObject({
@@ -180,8 +179,8 @@ function asBefore(paths: readonly string[], now: readonly FileState[], since: st
   const named =
     now.length === 0
       ? ""
-      : `: ${firstFew(
-          now.map(({ path }) => shownPath(path)),
+      : `: ${shownPaths(
+          now.map(({ path }) => path),
           LISTED_MAX,
         )}`;
   const told = missing.length > LISTED_MAX ? [`${missing.length} of the paths and patterns name no file`] : missing;
