@@ -4,20 +4,7 @@
  */
 import * as z from "zod";
 import { ZodMiniOptional } from "zod/mini";
-import { params as changedParams } from "../src/verifiers/changed-since-phase-start.js";
-import { params as commandParams } from "../src/verifiers/command.js";
-import type { VerifierName } from "../src/verifiers/create-verifiers.js";
-import { params as withoutParams } from "../src/verifiers/fails-without.js";
-import { containsParams, directoryParams, params as fileParams, matchParams } from "../src/verifiers/file-exists.js";
-import { commitParams, params as gitParams } from "../src/verifiers/git.js";
-import { changedFilesParams, changesParams, sinceParams, tagParams } from "../src/verifiers/git-changes.js";
-import { params as httpParams } from "../src/verifiers/http-ok.js";
-import { params as jsonParams } from "../src/verifiers/json-value.js";
-import { params as lineParams } from "../src/verifiers/lines.js";
-import { headingParams, planParams } from "../src/verifiers/markdown.js";
-import { params as tasksParams } from "../src/verifiers/tasks-shown.js";
-import { params as keptParams } from "../src/verifiers/tests-kept.js";
-import { params as unchangedParams } from "../src/verifiers/unchanged-since-phase-start.js";
+import { BUILT_IN, type VerifierName } from "../src/verifiers/create-verifiers.js";
 import { takesNull } from "../src/workflow/file-schema.js";
 import { demands, gateFile, verifier } from "../src/workflow/files/gate-schema.js";
 import { metadataFile } from "../src/workflow/files/metadata.js";
@@ -35,50 +22,18 @@ const RUN = {
   },
 };
 
-/** The parameters of the built-in verifiers as a start reads them, what each checks, and which go together. */
-const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, checks: string, together?: object]>> = {
-  file_exists: [fileParams, "Regular files exist and are not empty."],
-  directory_exists: [directoryParams, "Folders exist."],
-  file_matches: [matchParams, "So many lines of a file match a pattern."],
-  file_contains: [containsParams, "A file contains certain texts."],
-  markdown_headings: [headingParams, "A Markdown file has so many headings, or certain ones."],
-  json_value: [jsonParams, "A value in a JSON file is the expected one."],
-  line_exists: [lineParams, "Places that the evidence names, as file:line, exist."],
-  plan_parses: [planParams, "A plan can be read without errors."],
-  changed_since_phase_start: [
-    changedParams,
-    "Files have new content since the phase was entered.",
-    oneOf("path", "paths", "within"),
-  ],
-  unchanged_since_phase_start: [
-    unchangedParams,
-    "Files are as they were when the phase was entered.",
-    oneOf("path", "paths"),
-  ],
-  git_clean: [gitParams, "There are no uncommitted files."],
-  git_clean_since_phase_start: [sinceParams, "No file is uncommitted but those that were when the phase was entered."],
-  git_changed_since_phase_start: [
-    changedFilesParams,
-    "There is a new commit, or other uncommitted files, since the phase was entered.",
-  ],
-  git_tag_exists: [tagParams, "A tag is in the repository."],
-  git_changes: [changesParams, "The evidence names exactly the files that differ between two commits."],
-  git_commit_exists: [commitParams, "A commit is in the repository."],
-  command: [commandParams, "A command that the host allows ends as expected.", RUN],
-  fails_without: [
-    withoutParams,
-    "A command passes, and fails once certain changed files are as they were when the phase was entered.",
-    {
-      ...RUN,
-      if: { required: ["except"] },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-      then: { required: ["files"], properties: { files: { const: "changed" } } },
-    },
-  ],
-  tasks_shown: [tasksParams, "Each claimed task of a plan is shown by changed files, or by lines of files."],
-  tests_kept: [keptParams, "The tests that there were are still there, are not turned off, and assert as much."],
-  http_ok: [httpParams, "A server that the host allows answers as expected."],
-};
+/** Parameters that go together. */
+const TOGETHER: Readonly<Partial<Record<string, object>>> = {
+  changed_since_phase_start: oneOf("path", "paths", "within"),
+  unchanged_since_phase_start: oneOf("path", "paths"),
+  command: RUN,
+  fails_without: {
+    ...RUN,
+    if: { required: ["except"] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { required: ["files"], properties: { files: { const: "changed" } } },
+  },
+} satisfies Partial<Record<VerifierName, object>>;
 
 /** A key with a demand: `verify: false` demands nothing. */
 const asks = (key: string) => ({
@@ -173,7 +128,7 @@ function rewrite({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSc
   const id = z.globalRegistry.get(zodSchema)?.id;
   if (id === "phase") branch(jsonSchema);
   if (id === "verifier") Object.assign(jsonSchema, { allOf: paramsIn(jsonSchema) });
-  if (zodSchema === verifier.shape.verifier) jsonSchema.examples = Object.keys(VERIFIERS);
+  if (zodSchema === verifier.shape.verifier) jsonSchema.examples = Object.keys(BUILT_IN);
   // `null`, as in YAML's `key:` with nothing behind it, counts as missing.
   if (zodSchema instanceof ZodMiniOptional && takesNull(zodSchema)) allowNull(jsonSchema);
 }
@@ -189,7 +144,8 @@ function branch(schema: JsonSchema): void {
 
 /** Returns the parameters of each built-in verifier, which are checked if it is named; others are up to the host. */
 function paramsIn({ properties: { verifier: _, ...about } = {} }: JsonSchema): object[] {
-  return Object.entries(VERIFIERS).map(([name, [params, checks, together]]) => {
+  return Object.entries(BUILT_IN).map(([name, { params, about: checks }]) => {
+    const together = TOGETHER[name];
     const part = convert(params);
     delete part.$schema;
     return {

@@ -14,8 +14,8 @@ import { checksOf } from "../gate/check-gate.js";
 import { faultOf } from "../phased/start-checks.js";
 import type { Verifier } from "../ports/verifier.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
-import { createVerifiers, VERIFIER_NAMES } from "../verifiers/create-verifiers.js";
-import { loadVerifierRules, ruleParam } from "../verifiers/define-verifier.js";
+import { BUILT_IN, createVerifiers } from "../verifiers/create-verifiers.js";
+import { ruleFault } from "../verifiers/rules.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
@@ -188,7 +188,7 @@ async function verifierFaults(
         unknown.add(verifier);
         continue;
       }
-      const rule = await ruleFaultOf(verifier, params);
+      const rule = await ruleFault(verifier, params);
       if (rule !== undefined) {
         const hint = "docs/verifiers.md describes the rules.";
         const place = placeOf(rule.rule, text);
@@ -224,7 +224,7 @@ async function allowingAll(gates: readonly PlacedGate[]): Promise<Readonly<Recor
   return createVerifiers({ projectRoot: tmpdir(), commands, hosts });
 }
 
-const KNOWN: readonly string[] = VERIFIER_NAMES;
+const KNOWN: readonly string[] = Object.keys(BUILT_IN);
 
 function unknownVerifier(where: string, place: SourcePosition, name: string, mayExist: boolean): Diagnostic {
   const similar = nearest(name, KNOWN);
@@ -236,18 +236,6 @@ function unknownVerifier(where: string, place: SourcePosition, name: string, may
     message: `${where} names the verifier ${shown(name)}, which phasegate serve does not have`,
     hint: `${meant}Only a host that registers it can start this workflow.`,
   };
-}
-
-async function ruleFaultOf(verifier: string, params: Parameters<typeof ruleParam>[1]) {
-  const given = ruleParam(verifier, params);
-  if (given === undefined) return undefined;
-  try {
-    (await loadVerifierRules()).read(verifier, given.param, given.rule, given.variables);
-    return undefined;
-  } catch (error) {
-    if (isPhasegateError(error)) return { rule: given.rule, message: error.message };
-    throw error;
-  }
 }
 
 /** Returns the position of a rule in its file, if the file has it literally. */

@@ -9,56 +9,9 @@ import { PhasegateError } from "../errors.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import { isInside } from "../sandbox/resolve.js";
 import { orNearest, shown } from "../workflow/names.js";
-import { wrongParam } from "./define-verifier.js";
+import type { CommandLine, Commands, Project } from "./define-verifier.js";
+import { errorOf, WrongParam } from "./params.js";
 import { shownCommand } from "./subject.js";
-
-/** The commands that the host allows. */
-interface Commands {
-  /** Absolute paths of executables, by the names that gates may use; gates choose the arguments. */
-  readonly executables: ReadonlyMap<string, string>;
-  /** Commands with all of their arguments, by their words as JSON. */
-  readonly lines: ReadonlyMap<string, CommandLine>;
-}
-
-/** A command with all of its arguments. */
-interface CommandLine {
-  readonly words: readonly string[];
-  readonly executable: string;
-}
-
-/** The commands that the host allows, and their limits. */
-export interface CommandHost {
-  /** The real path of the project. */
-  readonly root: string;
-  readonly commands: Commands;
-  readonly timeoutMs: number;
-  readonly maxTimeoutMs: number;
-  readonly maxOutputBytes: number;
-  /** Returns the whole environment of a command. */
-  environmentFor(executable: string): Record<string, string>;
-  /** Returns a text without the absolute path of the project. */
-  withoutRoot(text: string): string;
-}
-
-/** The host's options. */
-interface CommandHostOptions {
-  readonly commands: Commands;
-  readonly env: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  readonly maxTimeoutMs: number;
-  readonly maxOutputBytes: number;
-  withoutRoot(text: string): string;
-}
-
-/** Returns the host of commands for a project. `root` is a real path. */
-export function commandHost(root: string, options: CommandHostOptions): CommandHost {
-  const { env } = options;
-  return {
-    ...options,
-    root,
-    environmentFor: (executable) => ({ PATH: minimalPath(executable), ...env }),
-  };
-}
 
 /**
  * The commands that gates may run. An executable is allowed with any arguments that a gate gives it: by a name, which is
@@ -70,7 +23,7 @@ export type AllowedCommands = readonly string[] | Readonly<Record<string, string
 
 /**
  * Returns the absolute path of each allowed command. A name is never looked up in the project, where an agent could
- * replace it; an absolute path is used as the host gives it. Throws `INVALID_INPUT`.
+ * replace it; an absolute path is used as the host gives it. Throws `WrongParam`.
  */
 export async function resolveCommands(allowed: AllowedCommands, root: string, path: string): Promise<Commands> {
   const entries = Array.isArray(allowed) ? allowed.map((name: string) => [name, name]) : Object.entries(allowed);
@@ -79,7 +32,7 @@ export async function resolveCommands(allowed: AllowedCommands, root: string, pa
   for (const [name = "", place = ""] of entries) {
     // A path may contain blanks, too.
     const isPath = isAbsolute(name) && (await executable(name)) !== undefined;
-    const words = isPath ? [name] : wordsOf("command", "commands", name);
+    const words = isPath ? [name] : allowedWords(name);
     const target = place === name ? (words[0] ?? "") : place;
     const found = isAbsolute(target) ? await executable(target) : await findCommand(target, root, path);
     if (found === undefined) throw noCommand(name);
@@ -89,25 +42,29 @@ export async function resolveCommands(allowed: AllowedCommands, root: string, pa
   return { executables, lines };
 }
 
+function allowedWords(name: string): readonly string[] {
+  try {
+    return wordsOf("commands", name);
+  } catch (error) {
+    throw errorOf("command", error);
+  }
+}
+
 /** Characters with a meaning for a shell, which does not run here. */
 const SHELL = /[&|;<>$`\\()]/;
 
 /**
  * Splits a command line at its blanks. Quotes keep a word with blanks together; there are no other rules of a shell.
- * Throws `INVALID_INPUT`.
+ * Throws `WrongParam`.
  */
-function wordsOf(verifier: string, param: string, line: string): readonly string[] {
+function wordsOf(param: string, line: string): readonly string[] {
   const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
   const plain = line.replaceAll(/"[^"]*"|'[^']*'/g, "");
-  if (/["']/.test(plain)) throw wrongParam(verifier, param, `${shown(line)} has a quotation mark without its partner`);
+  if (/["']/.test(plain)) throw new WrongParam(param, `${shown(line)} has a quotation mark without its partner`);
   if (SHELL.test(plain)) {
-    throw wrongParam(
-      verifier,
-      param,
-      `${shown(line)} needs a shell, and there is none: put it into a script, and run that`,
-    );
+    throw new WrongParam(param, `${shown(line)} needs a shell, and there is none: put it into a script, and run that`);
   }
-  if (words.length === 0) throw wrongParam(verifier, param, "the command is empty");
+  if (words.length === 0) throw new WrongParam(param, "the command is empty");
   return words.map((word) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, "$1$2"));
 }
 
@@ -130,44 +87,39 @@ interface CommandParams {
   readonly line?: string | undefined;
 }
 
-/** Throws `INVALID_INPUT` for a command that can't be run. Placeholders may still be there. */
-export function checkCommand(verifier: string, { argv, line }: CommandParams, host: CommandHost): void {
-  if ((argv === undefined) === (line === undefined)) throw wrongParam(verifier, "argv", "give either argv or line");
-  if (argv !== undefined) executableOf(verifier, argv, host);
-  else if (line !== undefined && !hasPlaceholder(line)) lineOf(verifier, line, host);
+/** Throws `WrongParam` for a command that can't be run. Placeholders may still be there. */
+export function checkCommand({ argv, line }: CommandParams, project: Project): void {
+  if ((argv === undefined) === (line === undefined)) throw new WrongParam("argv", "give either argv or line");
+  if (argv !== undefined) executableOf(argv, project);
+  else if (line !== undefined && !hasPlaceholder(line)) lineOf(line, project);
   else if (line !== undefined && !/^\{options\.[\w-]+\}$/.test(line)) {
-    throw wrongParam(verifier, "line", "it is a command, or one option: {options.NAME}");
+    throw new WrongParam("line", "it is a command, or one option: {options.NAME}");
   }
 }
 
 /** Returns the words of the command, and its executable. */
-export function commandOf(verifier: string, { argv, line = "" }: CommandParams, host: CommandHost): CommandLine {
-  const found =
-    argv === undefined ? lineOf(verifier, line, host) : { words: argv, executable: executableOf(verifier, argv, host) };
+export function commandOf({ argv, line = "" }: CommandParams, project: Project): CommandLine {
+  const found = argv === undefined ? lineOf(line, project) : { words: argv, executable: executableOf(argv, project) };
   if (found.words.some((word) => word.includes("\0"))) {
-    throw wrongParam(verifier, argv === undefined ? "line" : "argv", "an argument contains a NUL character");
+    throw new WrongParam(argv === undefined ? "line" : "argv", "an argument contains a NUL character");
   }
   return found;
 }
 
-function executableOf(
-  verifier: string,
-  argv: readonly string[],
-  { commands: { executables, lines } }: CommandHost,
-): string {
+function executableOf(argv: readonly string[], { commands: { executables, lines } }: Project): string {
   const [name = ""] = argv;
-  if (hasPlaceholder(name)) throw wrongParam(verifier, "argv", "the command itself can't be a placeholder");
+  if (hasPlaceholder(name)) throw new WrongParam("argv", "the command itself can't be a placeholder");
   const executable = executables.get(name) ?? lines.get(JSON.stringify(argv))?.executable;
   if (executable !== undefined) return executable;
   const list = [...executables.keys(), ...[...lines.values()].map(({ words }) => shownCommand(words))].join(", ");
   const meant = orNearest(name, executables.keys(), (near) => `'${near}'`);
   const reason = `${shown(name)} is not on the host's list of commands (${list || "none"})${meant}`;
-  throw wrongParam(verifier, "argv", `${reason}${howTo(name)}`);
+  throw new WrongParam("argv", `${reason}${howTo(name)}`);
 }
 
 /** Returns the command that the host allows as a whole: an executable with any arguments is not enough. */
-function lineOf(verifier: string, line: string, { commands: { executables, lines } }: CommandHost): CommandLine {
-  const words = wordsOf(verifier, "line", line);
+function lineOf(line: string, { commands: { executables, lines } }: Project): CommandLine {
+  const words = wordsOf("line", line);
   const [only = "", ...others] = words;
   const executable = others.length === 0 ? executables.get(only) : undefined;
   const found = executable === undefined ? lines.get(JSON.stringify(words)) : { words, executable };
@@ -175,7 +127,7 @@ function lineOf(verifier: string, line: string, { commands: { executables, lines
   const list = [...lines.values()].map(({ words }) => shownCommand(words)).concat(...executables.keys());
   const flag = /^[\w@%+=:,./ -]{1,120}$/.test(line) ? ` (phasegate serve: --allow-command "${line}")` : "";
   const reason = `${shown(line)} is not a command that the host allows; it allows ${list.join(", ") || "none"}${flag}`;
-  throw wrongParam(verifier, "line", reason);
+  throw new WrongParam("line", reason);
 }
 
 async function executable(path: string): Promise<string | undefined> {
@@ -193,7 +145,7 @@ function howTo(name: string): string {
 }
 
 /** Returns a PATH with the executable's folder, because scripts such as `npm` call their neighbours, and the system's. */
-function minimalPath(executable: string): string {
+export function minimalPath(executable: string): string {
   const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
   return [...new Set([dirname(executable), ...system])].join(delimiter);
 }

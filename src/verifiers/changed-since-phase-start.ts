@@ -4,31 +4,26 @@
  */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
-import type { Verifier } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { pathRefused } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { defineVerifier } from "./define-verifier.js";
 import {
   boundedReader,
-  checkPaths,
   findNamed,
   isAtOrBelow,
-  isGlob,
   isNamedBy,
   namedFilesParams,
   plainPath,
-  refuseFilledGlobs,
   sinceWords,
 } from "./named-files.js";
+import { isGlob, textParam, WrongParam } from "./params.js";
 import { refuseTwice, sha256, shownPath, subjectsOf } from "./subject.js";
 
-const NAME = "changed_since_phase_start";
-
 /** Of `path` and `paths` each must have changed; of a folder or a glob, a file that it names. */
-export const params = z.strictObject({
+const params = z.strictObject({
   ...namedFilesParams,
   within: textParam.optional().describe("The folder of the files that the evidence field names, one or several."),
   allow_deleted: z
@@ -41,60 +36,51 @@ export const params = z.strictObject({
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
 /** Checks whether files have content that none of them had when the phase was entered. */
-export function changedSincePhaseStart(sandbox: Sandbox): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    checkParams,
-    async snapshot(given, { session }): Promise<JsonValue> {
-      refuseFilledGlobs(NAME, namedPaths(given), session);
-      return [...(await digestsOf(sandbox, namedPaths(given)))].map(([path, digest]) => [path, digest]);
-    },
-    async verify(given, { value, snapshot, snapshotTakenAt, earlierSnapshots, session }, signal) {
-      refuseFilledGlobs(NAME, namedPaths(given), session);
-      const before = snapshotSchema.safeParse(snapshot);
-      const earlier = z.array(snapshotSchema).safeParse(earlierSnapshots ?? []);
-      if (!before.success || !earlier.success) {
-        return { ok: false, message: "no snapshot was recorded when this phase was entered" };
-      }
-      const now = await digestsOf(sandbox, namedPaths(given), signal);
-      const changes = changesBetween(
-        new Map(before.data),
-        now,
-        earlier.data.map((state) => new Map(state)),
+export const changedSincePhaseStart = defineVerifier({
+  about: "Files have new content since the phase was entered.",
+  params,
+  fixedPaths: namedPaths,
+  check(given) {
+    const ways = [given.path, given.paths, given.within].filter((way) => way !== undefined);
+    if (ways.length === 1) return;
+    throw new WrongParam("path", "give exactly one of path, paths, and within (for files that the evidence names)");
+  },
+  snapshot: async (given, { project: { sandbox } }): Promise<JsonValue> =>
+    [...(await digestsOf(sandbox, namedPaths(given)))].map(([path, digest]) => [path, digest]),
+  async verify(given, { value, snapshot, snapshotTakenAt, earlierSnapshots, project: { sandbox }, signal }) {
+    const before = snapshotSchema.safeParse(snapshot);
+    const earlier = z.array(snapshotSchema).safeParse(earlierSnapshots ?? []);
+    if (!before.success || !earlier.success) {
+      return { ok: false, message: "no snapshot was recorded when this phase was entered" };
+    }
+    const now = await digestsOf(sandbox, namedPaths(given), signal);
+    const changes = changesBetween(
+      new Map(before.data),
+      now,
+      earlier.data.map((state) => new Map(state)),
+    );
+    const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
+    const counting = changes.filter(
+      ({ kind }) => isNewContent(kind) || (kind === "deleted" && given.allow_deleted === true),
+    );
+    if (given.within !== undefined) {
+      refuseTwice(
+        "file",
+        await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(sandbox, path) }))),
       );
-      const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
-      const counting = changes.filter(
-        ({ kind }) => isNewContent(kind) || (kind === "deleted" && given.allow_deleted === true),
-      );
-      if (given.within !== undefined) {
-        refuseTwice(
-          "file",
-          await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(sandbox, path) }))),
-        );
-      }
-      // A folder that the evidence names doesn't count, because any change in it would do.
-      const isShown = given.within === undefined ? isNamedBy : Object.is;
-      const unchanged = wanted.filter((path) => !counting.some((change) => isShown(path, change.path)));
-      const ran = wanted.map(shownPath).join(", ");
-      const since = sinceWords(given, snapshotTakenAt);
-      const late = snapshotTakenAt === undefined ? "" : ` ${since}`;
-      if (unchanged.length === 0) return { ok: true, message: `${describe(counting, wanted)}${late}`, ran };
-      return { ok: false, message: complaint(unchanged, changes, since), ran };
-    },
-  });
-}
+    }
+    // A folder that the evidence names doesn't count, because any change in it would do.
+    const isShown = given.within === undefined ? isNamedBy : Object.is;
+    const unchanged = wanted.filter((path) => !counting.some((change) => isShown(path, change.path)));
+    const ran = wanted.map(shownPath).join(", ");
+    const since = sinceWords(given, snapshotTakenAt);
+    const late = snapshotTakenAt === undefined ? "" : ` ${since}`;
+    if (unchanged.length === 0) return { ok: true, message: `${describe(counting, wanted)}${late}`, ran };
+    return { ok: false, message: complaint(unchanged, changes, since), ran };
+  },
+});
 
 type Params = z.infer<typeof params>;
-
-/** Throws `INVALID_INPUT` if the paths depend on evidence: they must be known when the phase begins. */
-function checkParams(given: Params): void {
-  const ways = [given.path, given.paths, given.within].filter((way) => way !== undefined);
-  if (ways.length !== 1) {
-    throw wrongParam(NAME, "path", "give exactly one of path, paths, and within (for files that the evidence names)");
-  }
-  checkPaths(NAME, namedPaths(given), "; use within");
-}
 
 function namedPaths({ path, paths, within }: Params): readonly string[] {
   return (paths ?? [path ?? within ?? ""]).map(plainPath);
@@ -167,7 +153,7 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
   return subjectsOf({}, value).map((path) => {
     const checked = parseRelativePath(path);
     if (isAtOrBelow(parseRelativePath(within), checked)) return checked;
-    throw wrongParam(NAME, "within", `${shownPath(checked)} is not in ${shownPath(within)}`);
+    throw new WrongParam("within", `${shownPath(checked)} is not in ${shownPath(within)}`);
   });
 }
 

@@ -2,14 +2,14 @@
  * How verifiers run a command of the host's list, and when its end and its output are as expected.
  */
 import * as z from "zod";
-import { hasPlaceholder } from "../gate/fill-params.js";
-import type { VerifyResult } from "../ports/verifier.js";
 import { workingFolder } from "../sandbox/sandbox.js";
 import type { JsonObject } from "../workflow/json.js";
-import { parseRelativePath, shown } from "../workflow/names.js";
-import { type CommandHost, checkCommand, commandOf } from "./allowed-commands.js";
-import { COMMAND_VARIABLES, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
+import { shown } from "../workflow/names.js";
+import { checkCommand, commandOf, minimalPath } from "./allowed-commands.js";
+import type { Asked, Outcome, Project } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, linesOf, patternParams } from "./lines.js";
+import { checkPath, textParam, WrongParam } from "./params.js";
+import { COMMAND_VARIABLES, compileRule } from "./rules.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 import { harmless, outputLines, sha256, shownCommand, shownPath, withoutEscapes } from "./subject.js";
 
@@ -69,14 +69,17 @@ interface RunParams {
   readonly output?: OutputParams | readonly OutputParams[] | undefined;
 }
 
-/** Throws `INVALID_INPUT` for a command that can't be run, and for a check of its output that can't be made. */
-export function checkRun(verifier: string, given: RunParams, host: CommandHost, rules: VerifierRules): void {
-  checkCommand(verifier, given, host);
-  if (given.cwd !== undefined && !hasPlaceholder(given.cwd)) parseRelativePath(given.cwd);
-  if ((given.timeout_ms ?? 0) > host.maxTimeoutMs) {
-    throw wrongParam(verifier, "timeout_ms", `the host allows ${host.maxTimeoutMs} ms`);
+/** Throws `WrongParam` for a command that can't be run, and for a check of its output that can't be made. */
+export function checkRun(given: RunParams, project: Project): void {
+  checkCommand(given, project);
+  checkPath(given.cwd);
+  if ((given.timeout_ms ?? 0) > project.limits.maxCommandTimeoutMs) {
+    throw new WrongParam("timeout_ms", `the host allows ${project.limits.maxCommandTimeoutMs} ms`);
   }
-  for (const output of outputsOf(given)) checkOutput(verifier, output, rules);
+  for (const output of outputsOf(given)) {
+    if ("rule" in output) compileRule(project.language, "output.rule", output.rule, COMMAND_VARIABLES);
+    else checkPattern(output);
+  }
 }
 
 /** A command that has ended. */
@@ -98,20 +101,18 @@ interface Elsewhere {
 
 /** Runs a command. */
 export async function runCommand(
-  verifier: string,
   given: RunParams,
-  host: CommandHost,
-  signal: AbortSignal,
-  { root = host.root, env = {}, withoutRoot = host.withoutRoot, started }: Partial<Elsewhere> = {},
+  { project, signal }: Pick<Asked, "project" | "signal">,
+  { root = project.root, env = {}, withoutRoot = project.withoutRoot, started }: Partial<Elsewhere> = {},
 ): Promise<CommandRun> {
-  const { words, executable } = commandOf(verifier, given, host);
+  const { words, executable } = commandOf(given, project);
   const result = await runProcess({
     executable,
     args: words.slice(1),
     cwd: await workingFolder(root, given.cwd ?? "."),
-    env: { ...env, ...host.environmentFor(executable) },
-    timeoutMs: given.timeout_ms ?? host.timeoutMs,
-    maxOutputBytes: host.maxOutputBytes,
+    env: { ...env, PATH: minimalPath(executable), ...project.env },
+    timeoutMs: given.timeout_ms ?? project.limits.commandTimeoutMs,
+    maxOutputBytes: project.limits.maxOutputBytes,
     signal,
     ...(started === undefined ? {} : { started }),
   });
@@ -124,21 +125,15 @@ function outputsOf({ output = [] }: RunParams): readonly OutputParams[] {
   return [output].flat();
 }
 
-/** Throws `INVALID_INPUT` for a pattern or a rule that can't be used. */
-function checkOutput(verifier: string, params: OutputParams, rules: VerifierRules): void {
-  if ("rule" in params) rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES);
-  else checkPattern(verifier, params);
-}
-
 /** Returns why the way in which a command ended is wrong; undefined if it isn't. */
 export function faultOfEnd(
   { result: { exit, killedBy, stopped } }: CommandRun,
   wanted: number | "nonzero",
   given: RunParams,
-  host: CommandHost,
+  { limits }: Project,
 ): string | undefined {
-  if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? host.timeoutMs} ms`;
-  if (stopped === "output") return `it was stopped: it wrote more than ${host.maxOutputBytes} bytes`;
+  if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? limits.commandTimeoutMs} ms`;
+  if (stopped === "output") return `it was stopped: it wrote more than ${limits.maxOutputBytes} bytes`;
   if (exit === undefined) return `it was killed by ${killedBy}`;
   if (wanted === "nonzero") return exit === 0 ? "exit code 0, expected another one" : undefined;
   return exit === wanted ? undefined : `exit code ${exit}, expected ${wanted}; see its output`;
@@ -146,50 +141,42 @@ export function faultOfEnd(
 
 /** Returns why the output of a command is wrong; undefined if it isn't. */
 export async function faultOfOutput(
-  verifier: string,
   { result, text }: CommandRun,
   given: RunParams,
-  {
-    evidence,
-    rules,
-    signal,
-  }: { readonly evidence: JsonObject; readonly rules: VerifierRules; readonly signal: AbortSignal },
+  asked: Asked,
 ): Promise<string | undefined> {
-  const variables = { output: text, exit: result.exit ?? 0, evidence };
+  const variables = { output: text, exit: result.exit ?? 0, evidence: asked.evidence };
   for (const output of outputsOf(given)) {
-    const wrong = await judgeOutput(verifier, output, variables, rules, signal);
+    const wrong = await judgeOutput(output, variables, asked);
     if (wrong !== undefined) return wrong;
   }
   return undefined;
 }
 
-/** Returns why the output does not meet one check; undefined if it does. */
 async function judgeOutput(
-  verifier: string,
   params: OutputParams,
   variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
-  rules: VerifierRules,
-  signal: AbortSignal,
+  { project, signal }: Asked,
 ): Promise<string | undefined> {
   if ("rule" in params) {
-    const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
+    const fault = compileRule(project.language, "output.rule", params.rule, COMMAND_VARIABLES)(variables);
     return fault === undefined ? undefined : `on its output, the rule ${harmless(params.rule)} ${fault}`;
   }
   const { output, evidence } = variables;
-  const text = params.with === undefined ? undefined : wantedText(verifier, params.with, evidence);
+  const text = params.with === undefined ? undefined : wantedText(params.with, evidence);
   const lines = text === undefined ? output : linesWith(text, output);
-  const found = await countMatches(verifier, params, lines, signal);
+  const found = await countMatches(params, lines, signal);
   const { ok, expected } = isOftenEnough(found, params);
   if (ok) return undefined;
   const what = text === undefined ? "its output matches" : `of its output, the lines with ${shown(text)} match`;
   return `${what} ${shownPath(params.pattern)} ${found} times; expected: ${expected}`;
 }
 
-/** Returns the text of an evidence field. Throws `INVALID_INPUT`. */
-function wantedText(verifier: string, field: string, evidence: JsonObject): string {
+/** Returns the text of an evidence field. Throws `WrongParam`. */
+function wantedText(field: string, evidence: JsonObject): string {
   const value = Object.hasOwn(evidence, field) ? evidence[field] : undefined;
   if (typeof value === "string" && value.trim() !== "") return value.trim();
-  throw wrongParam(verifier, "output", `the evidence needs a text in ${shown(field)}`);
+  throw new WrongParam("output", `the evidence needs a text in ${shown(field)}`);
 }
 
 function linesWith(text: string, output: string): string {
@@ -198,10 +185,10 @@ function linesWith(text: string, output: string): string {
 }
 
 /** Returns what a result says of a run. */
-export function saidOf({ words, result, text }: CommandRun): Pick<VerifyResult, "ran" | "exit" | "digest" | "output"> {
+export function saidOf({ words, result, text }: CommandRun): Omit<Outcome, "ok" | "message"> {
   return {
     ran: shownCommand(words),
-    ...(result.exit === undefined ? {} : { exit: result.exit }),
+    exit: result.exit,
     digest: sha256(result.output),
     output: outputLines(withoutEscapes(text)),
   };

@@ -9,8 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errnoOf } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
+import { CheckFailed } from "./define-verifier.js";
 import { objectHash } from "./git-objects.js";
-import { GitStopped, NotComparable, output, repositoryAt, type WorkTree } from "./git-repository.js";
+import { output, repositoryAt, type WorkTree } from "./git-repository.js";
 import { shownPath } from "./subject.js";
 
 /** A file of a commit. */
@@ -167,7 +168,7 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
 
 /**
  * Returns what identifies the content of a path: a hash, or the kind of what is there instead of a file. Throws
- * `NotComparable` with the name of what can't be read.
+ * `CheckFailed` with the name of what can't be read.
  */
 export async function contentOf(path: string, name: string): Promise<string> {
   const stats = await statOf(path);
@@ -184,15 +185,15 @@ export async function contentOf(path: string, name: string): Promise<string> {
 }
 
 /** Returns the error for a file that can't be compared. */
-export function notComparable(name: string, reason: string): NotComparable {
-  return new NotComparable(`${shownPath(name)} can't be compared: ${reason}`);
+export function notComparable(name: string, reason: string): CheckFailed {
+  return new CheckFailed(`${shownPath(name)} can't be compared: ${reason}`);
 }
 
-/** Returns a name of a file as text. Throws `NotComparable` for one that is not UTF-8: another one could be shown the same. */
+/** Returns a name of a file as text. Throws `CheckFailed` for one that is not UTF-8: another one could be shown the same. */
 export function fileName(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString("utf8");
   const shownBytes = bytes.toString("latin1").replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
-  throw new NotComparable(`${shownBytes} can't be compared: its name is not UTF-8; rename it`);
+  throw new CheckFailed(`${shownBytes} can't be compared: its name is not UTF-8; rename it`);
 }
 
 /** An id of the length by which git chooses SHA-256. */
@@ -253,7 +254,7 @@ function inChunks(paths: readonly string[]): string[][] {
 
 /** Returns the files whose bytes differ from a checkout with these line ends. */
 async function otherThanCheckout(
-  { root, git, signal }: WorkTree,
+  { root, git, signal, failure }: WorkTree,
   files: readonly CommittedFile[],
   eol: "lf" | "crlf",
 ): Promise<CommittedFile[]> {
@@ -262,12 +263,16 @@ async function otherThanCheckout(
   try {
     for (const paths of inChunks(files.map(({ path }) => path))) {
       // A file that git can't write is missing afterwards, and counts as changed.
-      const done = await git(
-        ["-c", `core.eol=${eol}`, "checkout-index", "--quiet", `--prefix=${folder}/`, "--", ...paths],
-        root,
-        signal,
-      );
-      if (done.stopped !== undefined) throw new GitStopped(done);
+      const done = await git([
+        "-c",
+        `core.eol=${eol}`,
+        "checkout-index",
+        "--quiet",
+        `--prefix=${folder}/`,
+        "--",
+        ...paths,
+      ]);
+      if (done.stopped !== undefined) throw failure(done);
     }
     const same = await inTurn(files, signal, async ({ path, id }) => {
       const [expected, found] = await Promise.all([readWhole(join(folder, path)), readWhole(join(root, path))]);
@@ -295,7 +300,7 @@ function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
   return found.toString("latin1").replace(/\$Id(?:: [0-9a-f]{40,64} )?\$/g, () => mark) === expected.toString("latin1");
 }
 
-/** Returns the names in an output of git with NULs. Throws `NotComparable` for one that is not UTF-8. */
+/** Returns the names in an output of git with NULs. Throws `CheckFailed` for one that is not UTF-8. */
 export function namesIn(stdout: Buffer): string[] {
   // Each byte is a character: NULs are where they were.
   const entries = stdout.toString("latin1").split("\0");

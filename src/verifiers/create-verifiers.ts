@@ -17,11 +17,12 @@
  * - tests-kept.ts: what a test is, and when one is weaker than before
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
- * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
+ * - define-verifier.ts: which errors of a verifier are problems at the gate, and what of a host a verifier may use
+ * - params.ts: which error a wrong parameter is, and which paths must be known when a phase begins; rules.ts: rules in parameters
  */
 import { realpath } from "node:fs/promises";
-import { delimiter } from "node:path";
 import type { Verifier } from "../ports/verifier.js";
+import { loadRuleLanguage } from "../rules/language.js";
 import { withoutFolders } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import {
@@ -36,10 +37,10 @@ import {
   text,
   texts,
 } from "../workflow/host-options.js";
-import { type AllowedCommands, commandHost, findCommand, resolveCommands } from "./allowed-commands.js";
+import { type AllowedCommands, findCommand, resolveCommands } from "./allowed-commands.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { command } from "./command.js";
-import { loadVerifierRules } from "./define-verifier.js";
+import type { BuiltIn, Project, VerifierLimits } from "./define-verifier.js";
 import { failsWithout } from "./fails-without.js";
 import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";
@@ -51,18 +52,6 @@ import { markdownHeadings, planParses } from "./markdown.js";
 import { tasksShown } from "./tasks-shown.js";
 import { testsKept } from "./tests-kept.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
-
-/** Limits of verifiers. */
-export interface VerifierLimits {
-  /** Maximum size of a file that is read, in bytes. Default 1 MiB. */
-  readonly maxFileBytes: number;
-  /** Maximum size of a command's output or a server's answer, in bytes. Default 1 MiB. */
-  readonly maxOutputBytes: number;
-  /** Maximum time of a command whose gate sets none, in milliseconds. Default 60,000. */
-  readonly commandTimeoutMs: number;
-  /** Maximum time that a gate may set for a command, in milliseconds. Default 600,000. */
-  readonly maxCommandTimeoutMs: number;
-}
 
 /** The files, commands and servers that verifiers may use. */
 export interface VerifiersOptions {
@@ -82,31 +71,6 @@ export interface VerifiersOptions {
   /** Limits; each has a default. */
   readonly limits?: Partial<VerifierLimits>;
 }
-
-/** The names of the built-in verifiers. */
-export const VERIFIER_NAMES = [
-  "file_exists",
-  "directory_exists",
-  "file_matches",
-  "file_contains",
-  "markdown_headings",
-  "json_value",
-  "line_exists",
-  "plan_parses",
-  "changed_since_phase_start",
-  "unchanged_since_phase_start",
-  "git_clean",
-  "git_clean_since_phase_start",
-  "git_changed_since_phase_start",
-  "git_commit_exists",
-  "git_tag_exists",
-  "git_changes",
-  "command",
-  "fails_without",
-  "tasks_shown",
-  "tests_kept",
-  "http_ok",
-] as const satisfies readonly VerifierName[];
 
 /** The name of a built-in verifier. */
 export type VerifierName =
@@ -131,6 +95,31 @@ export type VerifierName =
   | "tasks_shown"
   | "tests_kept"
   | "http_ok";
+
+/** The built-in verifiers. */
+export const BUILT_IN: Readonly<Record<VerifierName, BuiltIn>> = {
+  file_exists: fileExists,
+  directory_exists: directoryExists,
+  file_matches: fileMatches,
+  file_contains: fileContains,
+  markdown_headings: markdownHeadings,
+  json_value: jsonValue,
+  line_exists: lineExists,
+  plan_parses: planParses,
+  changed_since_phase_start: changedSincePhaseStart,
+  unchanged_since_phase_start: unchangedSincePhaseStart,
+  git_clean: gitClean,
+  git_clean_since_phase_start: gitCleanSincePhaseStart,
+  git_changed_since_phase_start: gitChangedSincePhaseStart,
+  git_tag_exists: gitTagExists,
+  git_changes: gitChanges,
+  git_commit_exists: gitCommitExists,
+  command,
+  fails_without: failsWithout,
+  tasks_shown: tasksShown,
+  tests_kept: testsKept,
+  http_ok: httpOk,
+};
 
 const MIB = 2 ** 20;
 
@@ -157,66 +146,29 @@ const CHECKS: OptionChecks<VerifiersOptions> = {
  */
 export async function createVerifiers(options: VerifiersOptions): Promise<Readonly<Record<VerifierName, Verifier>>> {
   checkOptions("createVerifiers", options, CHECKS);
-  const { projectRoot, commands = [], env = {}, hosts = [], limits = {} } = options;
-  const { maxFileBytes = MIB, maxOutputBytes = MIB } = limits;
-  const { commandTimeoutMs: timeoutMs = 60_000, maxCommandTimeoutMs = 600_000 } = limits;
+  const { projectRoot, env = {}, hosts = [], limits = {} } = options;
+  const { commandTimeoutMs = 60_000, maxCommandTimeoutMs = 600_000 } = limits;
   const sandbox = await openSandbox(projectRoot);
   const root = await realpath(projectRoot);
   const path = process.env.PATH ?? "";
-  const maxTimeoutMs = Math.max(timeoutMs, maxCommandTimeoutMs);
-  const resolved = await resolveCommands(commands, root, path);
-  const withoutRoot = withoutFolders([root, projectRoot]);
-  const limited = { timeoutMs, maxTimeoutMs, maxOutputBytes, withoutRoot };
-  const host = commandHost(root, { commands: resolved, env, ...limited });
-  const executable = options.git ?? (await findCommand("git", root, path));
-  const git =
-    executable === undefined
-      ? undefined
-      : {
-          executable,
-          env: { PATH: ["/usr/bin", "/bin"].join(delimiter) },
-          written: new Map<string, string>(),
-          ...limited,
-        };
-  const rules = await loadVerifierRules();
-  const withoutPath = (verifier: Verifier) => withoutProjectPath(verifier, withoutRoot);
-  return {
-    file_exists: withoutPath(fileExists(sandbox, maxFileBytes)),
-    directory_exists: withoutPath(directoryExists(sandbox)),
-    file_matches: withoutPath(fileMatches(sandbox, maxFileBytes)),
-    file_contains: withoutPath(fileContains(sandbox, maxFileBytes)),
-    markdown_headings: withoutPath(markdownHeadings(sandbox, maxFileBytes)),
-    json_value: withoutPath(jsonValue(sandbox, maxFileBytes, rules)),
-    line_exists: withoutPath(lineExists(sandbox, maxFileBytes)),
-    plan_parses: withoutPath(planParses(sandbox, maxFileBytes)),
-    changed_since_phase_start: withoutPath(changedSincePhaseStart(sandbox)),
-    unchanged_since_phase_start: withoutPath(unchangedSincePhaseStart(sandbox)),
-    git_clean: withoutPath(gitClean(root, git)),
-    git_clean_since_phase_start: withoutPath(gitCleanSincePhaseStart(root, git)),
-    git_changed_since_phase_start: withoutPath(gitChangedSincePhaseStart(root, git)),
-    git_commit_exists: withoutPath(gitCommitExists(root, git)),
-    git_tag_exists: withoutPath(gitTagExists(root, git)),
-    git_changes: withoutPath(gitChanges(root, git)),
-    command: withoutPath(command(host, rules, git)),
-    fails_without: withoutPath(failsWithout({ root, commands: host, git, rules })),
-    tests_kept: withoutPath(testsKept(sandbox)),
-    tasks_shown: withoutPath(tasksShown(root, sandbox, maxFileBytes, git)),
-    http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
-  };
-}
-
-/** Returns a verifier whose results don't show the absolute path of the project. */
-function withoutProjectPath(verifier: Verifier, withoutRoot: (text: string) => string): Verifier {
-  return {
-    ...verifier,
-    async verify(request, options) {
-      const { message, ran, output, ...rest } = await verifier.verify(request, options);
-      return {
-        ...rest,
-        message: withoutRoot(message),
-        ...(ran === undefined ? {} : { ran: withoutRoot(ran) }),
-        ...(output === undefined ? {} : { output: output.map(withoutRoot) }),
-      };
+  const project: Project = {
+    root,
+    sandbox,
+    limits: {
+      maxFileBytes: limits.maxFileBytes ?? MIB,
+      maxOutputBytes: limits.maxOutputBytes ?? MIB,
+      commandTimeoutMs,
+      maxCommandTimeoutMs: Math.max(commandTimeoutMs, maxCommandTimeoutMs),
     },
+    commands: await resolveCommands(options.commands ?? [], root, path),
+    env,
+    hosts: readHosts(hosts),
+    git: options.git ?? (await findCommand("git", root, path)),
+    written: new Map(),
+    language: await loadRuleLanguage(),
+    withoutRoot: withoutFolders([root, projectRoot]),
   };
+  // The keys are those of the table.
+  const verifiers = Object.entries(BUILT_IN).map(([name, verifier]) => [name, verifier.of(name, project)]);
+  return Object.fromEntries(verifiers) as Record<VerifierName, Verifier>;
 }

@@ -1,163 +1,184 @@
 /**
- * Defines a verifier: parses its parameters and handles its errors. Errors that an agent can fix are problems at the
- * gate; all others are thrown. Rules in parameters are those of gates, with the verifier's own variables.
+ * Defines a verifier. Errors that an agent can fix are problems at the gate; all others are thrown. No result shows the absolute
+ * path of the project.
  */
-import * as z from "zod";
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import type * as z from "zod";
+import { isPhasegateError } from "../errors.js";
 import { checkPlaceholders } from "../gate/fill-params.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../ports/verifier.js";
-import { boundedRule } from "../rules/compile.js";
-import { ruleValue } from "../rules/environment.js";
-import { loadRuleLanguage } from "../rules/language.js";
-import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";
-import { keyWeight, RecentMap } from "../workflow/cache.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import { orNearest, shown } from "../workflow/names.js";
-import { innermostIssue } from "../workflow/zod-issues.js";
+import type { RuleLanguage } from "../rules/rule-types.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import { defined, type JsonValue } from "../workflow/json.js";
+import { checkFixedPaths, checkPath, errorOf, parseParams, refuseFilledGlobs, WrongParam } from "./params.js";
 
-/** A request before there is evidence. */
-type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
+/** Limits of verifiers. */
+export interface VerifierLimits {
+  /** Maximum size of a file that is read, in bytes. Default 1 MiB. */
+  readonly maxFileBytes: number;
+  /** Maximum size of a command's output or a server's answer, in bytes. Default 1 MiB. */
+  readonly maxOutputBytes: number;
+  /** Maximum time of a command whose gate sets none, in milliseconds. Default 60,000. */
+  readonly commandTimeoutMs: number;
+  /** Maximum time that a gate may set for a command, in milliseconds. Default 600,000. */
+  readonly maxCommandTimeoutMs: number;
+}
 
-/** A verifier whose parameters have a schema. */
-interface VerifierSpec<S extends z.ZodObject> {
-  readonly name: string;
+/** A command with all of its arguments. */
+export interface CommandLine {
+  readonly words: readonly string[];
+  readonly executable: string;
+}
+
+/** The commands that the host allows. */
+export interface Commands {
+  /** Absolute paths of executables, by the names that gates may use; gates choose the arguments. */
+  readonly executables: ReadonlyMap<string, string>;
+  /** Commands with all of their arguments, by their words as JSON. */
+  readonly lines: ReadonlyMap<string, CommandLine>;
+}
+
+/** A project, and what its host lets verifiers use. */
+export interface Project {
+  /** Its real path. */
+  readonly root: string;
+  readonly sandbox: Sandbox;
+  readonly limits: VerifierLimits;
+  readonly commands: Commands;
+  readonly env: Readonly<Record<string, string>>;
+  /** The allowed servers by `name:port` as a URL has it, with true for those that may be private. */
+  readonly hosts: ReadonlyMap<string, boolean>;
+  /** The absolute path of git. */
+  readonly git: string | undefined;
+  /** What the commands of checks have written, by git's names, with what the files were like then. */
+  readonly written: Map<string, string>;
+  readonly language: RuleLanguage;
+  /** Returns a text without the absolute path of the project. */
+  withoutRoot(text: string): string;
+}
+
+/** What a verifier is asked, besides its parameters. */
+export interface Asked extends Omit<VerifyRequest, "params"> {
+  readonly project: Project;
+  readonly signal: AbortSignal;
+}
+
+/** What a verifier found. */
+export type Outcome = { readonly [K in keyof VerifyResult]: VerifyResult[K] | undefined } & Pick<
+  VerifyResult,
+  "ok" | "message"
+>;
+
+/** Thrown where a check can't be passed: something can't be read, or is not what it is said to be. */
+export class CheckFailed extends Error {
+  readonly found: Partial<Outcome>;
+
+  constructor(message: string, found: Partial<Outcome> = {}) {
+    super(message);
+    this.found = found;
+  }
+}
+
+interface Spec<S extends z.ZodObject> {
+  /** What it checks, for editors. */
+  readonly about: string;
   readonly params: S;
   /** Parameters in which no placeholder is filled in. */
   readonly verbatim?: readonly string[];
   readonly keepsSnapshot?: true;
   readonly mayWrite?: true;
-  /** Throws `INVALID_INPUT` for what the schema can't express. Texts may still contain placeholders. */
-  checkParams?(params: z.infer<S>): void;
-  snapshot?(params: z.infer<S>, request: SnapshotRequest): Promise<JsonValue>;
-  verify(params: z.infer<S>, request: VerifyRequest, signal: AbortSignal): Promise<VerifyResult>;
+  readonly usesGit?: true;
+  /** Returns the paths and globs that must be known when the phase begins. */
+  fixedPaths?(given: z.infer<S>): readonly string[];
+  /** Throws for what the schema can't express. Texts may still contain placeholders. */
+  check?(given: z.infer<S>, project: Project): void;
+  snapshot?(given: z.infer<S>, asked: Pick<Asked, "project" | "session" | "signal">): Promise<JsonValue>;
+  verify(given: z.infer<S>, asked: Asked): Promise<Outcome>;
+}
+
+/** A built-in verifier. */
+export interface BuiltIn {
+  readonly about: string;
+  readonly params: z.ZodObject;
+  /** Returns it for a project, under a name. */
+  of(name: string, project: Project): Verifier;
 }
 
 /** Errors that an agent can fix: a path outside the project, a file that is missing, too large or not text. */
-const FIXABLE = ["PATH_REFUSED", "FILE_NOT_FOUND", "TOO_LARGE", "INVALID_INPUT"] as const;
+const FIXABLE: readonly string[] = ["PATH_REFUSED", "FILE_NOT_FOUND", "TOO_LARGE", "INVALID_INPUT"];
+
+/** Time limit of a snapshot that git takes, in milliseconds. */
+const SNAPSHOT_MS = 60_000;
 
 /** Returns a verifier that checks its parameters when a definition is loaded, and again before it runs. */
-export function defineVerifier<S extends z.ZodObject>(spec: VerifierSpec<S>): Verifier {
-  const { name, verbatim = [], snapshot, keepsSnapshot, mayWrite } = spec;
-  const read = (params: unknown) => parseParams(name, spec.params, params);
+export function defineVerifier<S extends z.ZodObject>(spec: Spec<S>): BuiltIn {
+  return { about: spec.about, params: spec.params, of: (name, project) => verifierOf(name, spec, project) };
+}
+
+function verifierOf<S extends z.ZodObject>(name: string, spec: Spec<S>, project: Project): Verifier {
+  const { verbatim = [], keepsSnapshot, mayWrite, snapshot, fixedPaths = () => [] } = spec;
+  const requireGit = () => {
+    if (spec.usesGit && project.git === undefined) throw new WrongParam("", "this host has no git");
+  };
+  const read = (params: VerifyRequest["params"]) => {
+    const given = parseParams(spec.params, params);
+    requireGit();
+    spec.check?.(given, project);
+    checkPath(params.path);
+    checkFixedPaths(fixedPaths(given), "within" in spec.params.shape ? "; use within" : "");
+    return given;
+  };
+  const takeSnapshot = async (take: NonNullable<Spec<S>["snapshot"]>, request: SnapshotRequest) => {
+    try {
+      const given = parseParams(spec.params, request.params);
+      requireGit();
+      refuseFilledGlobs(fixedPaths(given), request.session);
+      const signal = spec.usesGit ? AbortSignal.timeout(SNAPSHOT_MS) : new AbortController().signal;
+      return await take(given, { project, session: request.session, signal });
+    } catch (thrown) {
+      const error = errorOf(name, thrown);
+      // A retry would take the snapshot after the agent has changed what it must not change.
+      const mayBeCaused = keepsSnapshot === true && spec.usesGit !== true && isPhasegateError(error);
+      if (error instanceof CheckFailed || mayBeCaused) return { failed: error.message };
+      throw error;
+    }
+  };
   return {
     verbatim,
-    ...(keepsSnapshot === undefined ? {} : { keepsSnapshot }),
-    ...(mayWrite === undefined ? {} : { mayWrite }),
+    ...defined({ keepsSnapshot, mayWrite }),
+    ...(snapshot === undefined ? {} : { snapshot: (request) => takeSnapshot(snapshot, request) }),
     check(params) {
-      checkPlaceholders(params, { verbatim });
-      spec.checkParams?.(read(params));
+      try {
+        checkPlaceholders(params, { verbatim });
+        read(params);
+      } catch (error) {
+        throw errorOf(name, error);
+      }
     },
-    ...(snapshot === undefined ? {} : { snapshot: async (request) => snapshot(read(request.params), request) }),
     async verify(request, { signal }) {
       signal.throwIfAborted();
       try {
-        const params = read(request.params);
-        spec.checkParams?.(params);
-        return await spec.verify(params, request, signal);
-      } catch (error) {
-        if (!isPhasegateError(error) || !FIXABLE.some((code) => code === error.code)) throw error;
-        return { ok: false, message: `${error.message}. ${error.remedy}` };
+        const given = read(request.params);
+        refuseFilledGlobs(fixedPaths(given), request.session);
+        return resultOf(await spec.verify(given, { ...request, project, signal }), project);
+      } catch (thrown) {
+        const error = errorOf(name, thrown);
+        if (error instanceof CheckFailed) {
+          return resultOf({ ok: false, message: error.message, ...error.found }, project);
+        }
+        if (!isPhasegateError(error) || !FIXABLE.includes(error.code)) throw error;
+        return resultOf({ ok: false, message: `${error.message}. ${error.remedy}` }, project);
       }
     },
   };
 }
 
-/** Returns the error for a parameter with which a verifier can't run. */
-export function wrongParam(
-  verifier: string,
-  param: string,
-  reason: string,
-  known: readonly string[] = [],
-): PhasegateError<"INVALID_INPUT"> {
-  const name = param === "" ? verifier : `${shown(param).slice(1, -1)} of ${verifier}`;
-  return new PhasegateError("INVALID_INPUT", `${name}: ${reason}`, {
-    remedy:
-      known.length === 0
-        ? "Correct the parameter, or the evidence that it is filled from."
-        : `${verifier} has these parameters: ${known.join(", ")}.`,
-    details: { field: param === "" ? verifier : `${verifier}.${param}`, expected: reason },
+type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
+
+function resultOf({ message, ran, output, ...rest }: Outcome, { withoutRoot }: Project): VerifyResult {
+  return defined({
+    ...rest,
+    message: withoutRoot(message),
+    ran: ran === undefined ? undefined : withoutRoot(ran),
+    output: output?.map(withoutRoot),
   });
-}
-
-/** A text that is not empty. */
-export const textParam = z.string().min(1);
-
-/** A whole number, 0 or more. */
-export const countParam = z.int().min(0);
-
-/** Reads the parameters of a verifier. Throws `INVALID_INPUT` for the first one that is wrong. */
-function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params: unknown): z.infer<S> {
-  const result = schema.safeParse(params);
-  if (result.success) return result.data;
-  const issue = result.error.issues.map(innermostIssue)[0];
-  const path = issue?.path.map(String).join(".") ?? "";
-  const known = Object.keys(schema.shape);
-  if (issue?.code !== "unrecognized_keys" || path !== "") {
-    throw wrongParam(verifier, path, issue?.message ?? "is not valid", known);
-  }
-  const unknown = issue.keys[0] ?? "";
-  const meant = orNearest(unknown, known, (near) => `'${near}'`);
-  throw wrongParam(verifier, unknown, `there is no such parameter${meant}`, known);
-}
-
-/** A compiled rule. */
-interface VerifierRule {
-  /** Returns why the rule doesn't hold, as part of a sentence; undefined if it holds. */
-  fault(variables: Readonly<Record<string, JsonValue>>): string | undefined;
-}
-
-/** Reads the rules in parameters. */
-export interface VerifierRules {
-  /** Returns a compiled rule. Throws `INVALID_INPUT` for a rule that is invalid, or that uses other variables. */
-  read(verifier: string, param: string, rule: string, variables: RuleVariables): VerifierRule;
-}
-
-/** Limits the rules that are kept compiled, in characters: a compiled one takes many times as much. */
-const RULES_WEIGHT = 256 * 1024;
-
-/** Loads the rule language. */
-export async function loadVerifierRules(): Promise<VerifierRules> {
-  const language = await loadRuleLanguage();
-  const compiled = new RecentMap<string, CompiledRule>(RULES_WEIGHT, keyWeight);
-  return {
-    read(verifier, param, rule, variables) {
-      const key = JSON.stringify([rule, variables]);
-      const known = compiled.get(key) ?? language.forVariables(variables).compile(rule.trim());
-      if (!known.ok) throw wrongParam(verifier, param, `${known.message}. ${known.hint}`);
-      compiled.set(key, known);
-      const run = boundedRule(known);
-      return {
-        fault(given) {
-          const values = Object.entries(given).map(([name, value]) => [
-            name,
-            ruleValue(value, variables[name] ?? "any"),
-          ]);
-          const outcome = run(Object.fromEntries(values));
-          return outcome.holds ? undefined : (outcome.because ?? "doesn't hold");
-        },
-      };
-    },
-  };
-}
-
-/** The variables of a rule of `json_value`: the value in the file, the value of the field, and all evidence. */
-export const JSON_VARIABLES = { value: "any", claimed: "any", evidence: "object" } as const;
-/** The variables of a rule of `command`. */
-export const COMMAND_VARIABLES = { output: "string", exit: "integer", evidence: "object" } as const;
-
-/** A rule in the parameters of a verifier. */
-interface RuleParam {
-  readonly param: string;
-  readonly rule: string;
-  readonly variables: RuleVariables;
-}
-
-/** Returns the rule in the parameters of a built-in verifier, if there is one. */
-export function ruleParam(verifier: string, params: JsonObject): RuleParam | undefined {
-  if (verifier === "json_value" && typeof params.rule === "string") {
-    return { param: "rule", rule: params.rule, variables: JSON_VARIABLES };
-  }
-  const output = verifier === "command" ? params.output : undefined;
-  if (!isJsonObject(output) || typeof output.rule !== "string") return undefined;
-  return { param: "output.rule", rule: output.rule, variables: COMMAND_VARIABLES };
 }

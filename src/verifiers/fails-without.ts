@@ -4,47 +4,31 @@
  */
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
-import type { Verifier, VerifyRequest, VerifyResult } from "../ports/verifier.js";
 import { withoutFolders } from "../sandbox/refusals.js";
 import type { JsonValue } from "../workflow/json.js";
-import { firstFew, parseRelativePath } from "../workflow/names.js";
-import type { CommandHost } from "./allowed-commands.js";
+import { parseRelativePath } from "../workflow/names.js";
 import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command-runs.js";
 import { committedFiles, EXECUTABLE, LINK, parentOf, pathsAndFolders, readWhole, statOf } from "./committed-files.js";
-import { defineVerifier, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
-import { onRepository, requireGit } from "./git.js";
+import { type Asked, CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
+import { onRepository } from "./git.js";
 import { objectsAt, requireIntactTree } from "./git-objects.js";
-import {
-  findRepository,
-  type GitHost,
-  type GitRepository,
-  NotComparable,
-  output,
-  repositoryAt,
-  type WorkTree,
-} from "./git-repository.js";
-import { changesBetween, contentsIn, recordedState, recordState, stateOf, stateSchema } from "./git-state.js";
+import { findRepository, type GitRepository, output, repositoryAt, type WorkTree } from "./git-repository.js";
+import { changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./git-state.js";
 import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
+import { pathsParam, WrongParam } from "./params.js";
 import { type OldFile, type ProjectCopy, withProjectCopy } from "./project-copy.js";
-import { shownCommand, shownPath, subjectsOf } from "./subject.js";
+import { shownCommand, shownPath, shownPaths, subjectsOf } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
-const NAME = "fails_without";
-
-export const params = z.strictObject({
+const params = z.strictObject({
   ...runParams,
   files: z
-    .union([z.literal("changed"), z.array(textParam).min(1).max(100)])
+    .union([z.literal("changed"), pathsParam.unwrap()])
     .optional()
     .describe(
       "The files that are put back together; `changed`: each file that has changed, one after the other, and those that make no difference are only named. Default: the files that the evidence field names.",
     ),
-  except: z
-    .array(textParam)
-    .min(1)
-    .max(100)
-    .optional()
-    .describe("With `files: changed`: files, folders and globs that are not put back, such as tests."),
+  except: pathsParam.describe("With `files: changed`: files, folders and globs that are not put back, such as tests."),
   since: namedFilesParams.since,
 });
 
@@ -62,76 +46,58 @@ const ALL_BYTES_MAX = 512 * 1024;
 /** Maximum number of files that are put back one after the other, as each is one run of the command. */
 const RUNS_MAX = 10;
 
-/** What the verifier runs with. */
-interface Host {
-  /** The real path of the project. */
-  readonly root: string;
-  readonly commands: CommandHost;
-  readonly git: GitHost | undefined;
-  readonly rules: VerifierRules;
-}
-
 /** Checks that a command fails without the changes in certain files, and passes with them. */
-export function failsWithout(host: Host): Verifier {
-  const { root, commands, rules } = host;
-  return defineVerifier({
-    name: NAME,
-    params,
-    verbatim: ["output"],
-    keepsSnapshot: true,
-    checkParams(given) {
-      requireGit(NAME, host.git);
-      checkRun(NAME, given, commands, rules);
-      if (given.except !== undefined && given.files !== "changed") {
-        throw wrongParam(NAME, "except", "it goes with files: changed");
-      }
-    },
-    async snapshot(): Promise<JsonValue> {
-      return recordState(requireGit(NAME, host.git), async (signal, git) => {
-        const state = await stateOf(root, ".", { host: git, signal });
-        const repository = await findRepository(root);
-        return { ...state, bytes: await bytesOf(repository?.workTree ?? root, Object.keys(state.files)) };
-      });
-    },
-    async verify(given, { snapshot, snapshotTakenAt, ...request }, signal) {
-      const git = requireGit(NAME, host.git);
-      return onRepository(root, git, signal, async (tree, repository) => {
-        const before = recordedState(snapshotSchema, snapshot);
-        const run: Run = { ...host, git, given, request, tree, repository, before, signal };
-        const result = await (given.files === "changed" ? judgeEach(run) : judgeTogether(run));
-        return { ...result, message: `${result.message} (${sinceWords(given, snapshotTakenAt)})` };
-      });
-    },
-  });
-}
+export const failsWithout = defineVerifier({
+  about: "A command passes, and fails once certain changed files are as they were when the phase was entered.",
+  params,
+  verbatim: ["output"],
+  keepsSnapshot: true,
+  usesGit: true,
+  check(given, project) {
+    checkRun(given, project);
+    if (given.except !== undefined && given.files !== "changed") {
+      throw new WrongParam("except", "it goes with files: changed");
+    }
+  },
+  async snapshot(_, looking): Promise<JsonValue> {
+    const state = await stateOf(looking);
+    const { root } = looking.project;
+    const workTree = (await findRepository(root))?.workTree ?? root;
+    return { ...state, bytes: await bytesOf(workTree, Object.keys(state.files)) };
+  },
+  verify: (given, asked) =>
+    onRepository(asked, async (tree, repository) => {
+      const run: Run = { given, asked, tree, repository, before: recordedState(snapshotSchema, asked.snapshot) };
+      const result = await (given.files === "changed" ? judgeEach(run) : judgeTogether(run));
+      return { ...result, message: `${result.message} (${sinceWords(given, asked.snapshotTakenAt)})` };
+    }),
+});
 
-/** One run of the verifier. */
-interface Run extends Host {
-  readonly git: GitHost;
+interface Run {
   readonly given: Params;
-  readonly request: Pick<VerifyRequest, "evidence" | "value">;
+  readonly asked: Asked;
   readonly tree: WorkTree;
   readonly repository: GitRepository;
   readonly before: Snapshot;
-  readonly signal: AbortSignal;
 }
 
 /** Puts the files back together: the command must fail. */
-async function judgeTogether(run: Run): Promise<VerifyResult> {
-  const { given, request, root, repository } = run;
+async function judgeTogether(run: Run): Promise<Outcome> {
+  const { given, asked, repository } = run;
+  const { root } = asked.project;
   // Git's paths are those of the whole repository.
   const below = relative(repository.workTree, root).split(sep);
-  const named = given.files === undefined || given.files === "changed" ? subjectsOf({}, request.value) : given.files;
+  const named = given.files === undefined || given.files === "changed" ? subjectsOf({}, asked.value) : given.files;
   const files = named.map((file) => [...below, ...parseRelativePath(file).split("/")].filter(Boolean).join("/"));
   const old = await oldFiles(run, files);
-  const now = await contentsIn(root, ".", { host: run.git, signal: run.signal }, run.before.head);
+  const now = await contentsIn(asked, ".", run.before.head);
   const changed = new Set(changesBetween(run.before.files, now));
   const same = files.filter((file) => !changed.has(file));
-  if (same.length > 0) return { ok: false, message: `nothing to put back: ${few(same)} did not change` };
+  if (same.length > 0) return { ok: false, message: `nothing to put back: ${shownPaths(same)} did not change` };
   return inCopy(run, async (copy, passes) => {
     for (const [file, was] of old) await copy.putBack(file, was);
     const { fault, passed, said, command } = await runIn(run, copy, "nonzero");
-    const without = `without the changes in ${few(files)}`;
+    const without = `without the changes in ${shownPaths(files)}`;
     if (passed) {
       const message = `${command} passes ${without} as well: they are not what makes the difference`;
       return { ok: false, message, ...said };
@@ -142,11 +108,11 @@ async function judgeTogether(run: Run): Promise<VerifyResult> {
 }
 
 /** Puts each changed file back alone, and names those without which the command passes as well. It only warns. */
-async function judgeEach(run: Run): Promise<VerifyResult> {
-  const { given, before, root } = run;
+async function judgeEach(run: Run): Promise<Outcome> {
+  const { given, before, asked } = run;
   const except = (given.except ?? []).map(plainPath);
-  const now = await contentsIn(root, ".", { host: run.git, signal: run.signal }, before.head);
-  const changed = (await withoutWritten(root, run.git, changesBetween(before.files, now))).filter(
+  const now = await contentsIn(asked, ".", before.head);
+  const changed = (await withoutWritten(asked.project, changesBetween(before.files, now))).filter(
     (file) => !except.some((other) => isNamedBy(other, file)),
   );
   const files = changed.slice(0, RUNS_MAX);
@@ -164,7 +130,7 @@ async function judgeEach(run: Run): Promise<VerifyResult> {
     const message =
       idle.length === 0
         ? `each of ${made} changed files makes a difference`
-        : `WARNING: no test depends on the changes in ${few(idle)}: the command passes without them as well`;
+        : `WARNING: no test depends on the changes in ${shownPaths(idle)}: the command passes without them as well`;
     return { ok: true, message: `${message}${left}`, ...passes };
   });
   return result.ok ? result : { ...result, ok: true, message: `WARNING: not tried: ${result.message}` };
@@ -173,15 +139,15 @@ async function judgeEach(run: Run): Promise<VerifyResult> {
 /** Copies the project, and runs the command with all changes. Then, if it passes, calls `use` with what that run says. */
 async function inCopy(
   run: Run,
-  use: (copy: ProjectCopy, passes: ReturnType<typeof saidOf>) => Promise<VerifyResult>,
-): Promise<VerifyResult> {
-  const { tree, repository, signal } = run;
+  use: (copy: ProjectCopy, passes: ReturnType<typeof saidOf>) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { tree, repository } = run;
   await output(tree, ["read-tree", repository.head ?? "HEAD"]);
   const committed = pathsAndFolders(committedFiles(await output(tree, ["ls-files", "--stage", "-z"])));
   return withProjectCopy(
     repository.workTree,
     (path) => committed.has(path),
-    signal,
+    tree.signal,
     async (copy) => {
       const { fault, said, command } = await runIn(run, copy, 0);
       if (fault === undefined) return use(copy, said);
@@ -192,23 +158,23 @@ async function inCopy(
 
 /** Runs the command in a copy. */
 async function runIn(run: Run, copy: ProjectCopy, wanted: 0 | "nonzero") {
-  const { given, commands, request, rules, signal, root, repository } = run;
-  const done = await runCommand(NAME, given, commands, signal, {
+  const { given, asked, repository } = run;
+  const { root } = asked.project;
+  const done = await runCommand(given, asked, {
     root: join(copy.root, relative(repository.workTree, root)),
     // A compiled file would count as that of a source of the same second and size.
     env: { PYTHONDONTWRITEBYTECODE: "1" },
     withoutRoot: withoutFolders([copy.root, repository.workTree, root]),
     started: copy.started,
   });
-  const end = faultOfEnd(done, wanted, given, commands);
+  const end = faultOfEnd(done, wanted, given, asked.project);
   const isChecked = end === undefined && wanted === "nonzero";
-  const { evidence } = request;
-  const fault = isChecked ? await faultOfOutput(NAME, done, given, { evidence, rules, signal }) : end;
+  const fault = isChecked ? await faultOfOutput(done, given, asked) : end;
   const passed = done.result.exit === 0 && done.result.stopped === undefined;
   return { fault, passed, said: saidOf(done), command: shownCommand(done.words) };
 }
 
-/** Returns the earlier states of files. Throws `NotComparable` for one that is not known. */
+/** Returns the earlier states of files. Throws `CheckFailed` for one that is not known. */
 async function oldFiles(run: Run, files: readonly string[]): Promise<readonly (readonly [string, OldFile])[]> {
   await requireIntactTree(run.tree, run.before.head);
   const old: [string, OldFile][] = [];
@@ -244,8 +210,8 @@ async function committedFile({ tree, before: { head } }: Run, file: string): Pro
   return { kind: "file", bytes: object.bytes, isExecutable: mode === EXECUTABLE };
 }
 
-function notPutBack(file: string, reason: string): NotComparable {
-  return new NotComparable(`${shownPath(file)} can't be put back: ${reason}`);
+function notPutBack(file: string, reason: string): CheckFailed {
+  return new CheckFailed(`${shownPath(file)} can't be put back: ${reason}`);
 }
 
 /** Returns the bytes of files as texts, as far as they are small. */
@@ -261,8 +227,4 @@ async function bytesOf(workTree: string, files: readonly string[]): Promise<Reco
     found.push([file, bytes.toString("base64")]);
   }
   return Object.fromEntries(found);
-}
-
-function few(files: readonly string[]): string {
-  return firstFew(files.map(shownPath), 10);
 }

@@ -3,20 +3,20 @@
  */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
-import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
-import { firstFew, parseRelativePath } from "../workflow/names.js";
-import { countParam, defineVerifier, textParam } from "./define-verifier.js";
+import { parseRelativePath } from "../workflow/names.js";
+import { defineVerifier, type Outcome } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, linesOf, patternParams } from "./lines.js";
+import { countParam, textParam } from "./params.js";
 import {
-  checkSubject,
-  readSubject,
+  judgeText,
   refuseFolderPath,
   refuseLink,
   refuseTwice,
   sha256,
   shownPath,
+  shownPaths,
   subjectParams,
   subjectsOf,
 } from "./subject.js";
@@ -38,124 +38,93 @@ interface Found {
   readonly lines?: number;
 }
 
-export const params = z.strictObject({
-  ...subjectParams,
-  min_bytes: countParam
-    .optional()
-    .describe("Minimum size of the file, in bytes. Default: 1, since an empty file proves nothing."),
-  min_lines: z.int().min(1).optional().describe("Minimum number of lines in the file. Default: any number."),
-  allow_folder: z.boolean().optional().describe("True if it may also be a folder. Default: false."),
+export const fileExists = defineVerifier({
+  about: "Regular files exist and are not empty.",
+  params: z.strictObject({
+    ...subjectParams,
+    min_bytes: countParam
+      .optional()
+      .describe("Minimum size of the file, in bytes. Default: 1, since an empty file proves nothing."),
+    min_lines: z.int().min(1).optional().describe("Minimum number of lines in the file. Default: any number."),
+    allow_folder: z.boolean().optional().describe("True if it may also be a folder. Default: false."),
+  }),
+  async verify(given, { value, project: { sandbox, limits }, signal }) {
+    const maxBytes = limits.maxFileBytes;
+    const paths = subjectsOf(given, value);
+    const least = given.min_bytes ?? 1;
+    const found: Found[] = [];
+    const folders: string[] = [];
+    for (const path of paths) {
+      if (given.allow_folder !== true) refuseFolderPath(path);
+      await refuseLink(sandbox, path, given);
+      if (given.allow_folder === true && (await isFolder(sandbox, path))) folders.push(path);
+      else
+        found.push(await inspect(sandbox, path, { least, hasLines: given.min_lines !== undefined, maxBytes }, signal));
+    }
+    refuseTwice("file", found);
+    return resultOf(found, folders, least, tooFewLines(found, given.min_lines));
+  },
 });
 
-/** Checks whether regular files exist and are not empty. Files of up to `maxBytes` are hashed. */
-export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
-  return defineVerifier({
-    name: "file_exists",
-    params,
-    checkParams: checkSubject,
-    async verify(given, { value }, signal) {
-      const paths = subjectsOf(given, value);
-      const least = given.min_bytes ?? 1;
-      const found: Found[] = [];
-      const folders: string[] = [];
-      for (const path of paths) {
-        if (given.allow_folder !== true) refuseFolderPath(path);
-        await refuseLink(sandbox, path, given);
-        if (given.allow_folder === true && (await isFolder(sandbox, path))) folders.push(path);
-        else
-          found.push(
-            await inspect(sandbox, path, { least, hasLines: given.min_lines !== undefined, maxBytes }, signal),
-          );
-      }
-      refuseTwice("file", found);
-      return resultOf(found, folders, least, tooFewLines(found, given.min_lines));
-    },
-  });
-}
-
-export const directoryParams = z.strictObject({
-  ...subjectParams,
-  min_entries: countParam.optional().describe("Minimum number of files and folders in it. Default: 0."),
+export const directoryExists = defineVerifier({
+  about: "Folders exist.",
+  params: z.strictObject({
+    ...subjectParams,
+    min_entries: countParam.optional().describe("Minimum number of files and folders in it. Default: 0."),
+  }),
+  async verify(given, { value, project: { sandbox } }) {
+    const least = given.min_entries ?? 0;
+    const paths = subjectsOf(given, value);
+    const wrong: string[] = [];
+    for (const path of paths) {
+      await refuseLink(sandbox, path, given);
+      const count = await entries(sandbox, path);
+      if (count === undefined) wrong.push(`there is no folder ${shownPath(path)}: create it, or correct the path`);
+      else if (count < least) wrong.push(`${shownPath(path)} has ${count} entries and needs at least ${least}`);
+    }
+    refuseTwice(
+      "folder",
+      await Promise.all(paths.map(async (path) => ({ path, signature: await signatureOf(sandbox, path) }))),
+    );
+    const ran = paths.map(shownPath).join(", ");
+    return { ok: wrong.length === 0, message: wrong.length > 0 ? wrong.join("; ") : `${ran}: there`, ran };
+  },
 });
 
-/** Checks whether folders exist. */
-export function directoryExists(sandbox: Sandbox): Verifier {
-  return defineVerifier({
-    name: "directory_exists",
-    params: directoryParams,
-    checkParams: checkSubject,
-    async verify(given, { value }) {
-      const least = given.min_entries ?? 0;
-      const paths = subjectsOf(given, value);
-      const wrong: string[] = [];
-      for (const path of paths) {
-        await refuseLink(sandbox, path, given);
-        const count = await entries(sandbox, path);
-        if (count === undefined) wrong.push(`there is no folder ${shownPath(path)}: create it, or correct the path`);
-        else if (count < least) wrong.push(`${shownPath(path)} has ${count} entries and needs at least ${least}`);
-      }
-      refuseTwice(
-        "folder",
-        await Promise.all(paths.map(async (path) => ({ path, signature: await signatureOf(sandbox, path) }))),
-      );
-      const ran = paths.map(shownPath).join(", ");
-      return { ok: wrong.length === 0, message: wrong.length > 0 ? wrong.join("; ") : `${ran}: there`, ran };
-    },
-  });
-}
-
-const NAME = "file_matches";
-
-export const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
-
-/** Counts the lines of a file that match a pattern, in linear time. Files of up to `maxBytes` are read. */
-export function fileMatches(sandbox: Sandbox, maxBytes: number): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params: matchParams,
-    verbatim: ["pattern", "flags"],
-    checkParams(given) {
-      checkSubject(given);
-      checkPattern(NAME, given);
-    },
-    async verify(given, { value }, signal) {
-      const { path, text, digest } = await readSubject(sandbox, given, value, maxBytes);
-      const found = await countMatches(NAME, given, text, signal);
+/** The pattern is matched in linear time. */
+export const fileMatches = defineVerifier({
+  about: "So many lines of a file match a pattern.",
+  params: z.strictObject({ ...subjectParams, ...patternParams }),
+  verbatim: ["pattern", "flags"],
+  check: checkPattern,
+  verify: (given, asked) =>
+    judgeText(given, asked, async (text, file) => {
+      const found = await countMatches(given, text, asked.signal);
       const { ok, expected } = isOftenEnough(found, given);
       const what = given.scope === "file" ? "matches of the whole file" : "matching lines";
-      const message = `${shownPath(path)} has ${found} ${what} for ${shownPath(given.pattern)}; expected: ${expected}`;
-      return { ok, message, ran: shownPath(path), digest };
-    },
-  });
-}
-
-const CONTAINS = "file_contains";
-
-export const containsParams = z.strictObject({
-  ...subjectParams,
-  texts: z
-    .union([z.array(textParam).min(1).max(TEXTS_MAX), textParam])
-    .describe("The texts that the file must contain, as whole words. A placeholder may stand for the list."),
+      return { ok, message: `${file} has ${found} ${what} for ${shownPath(given.pattern)}; expected: ${expected}` };
+    }),
 });
 
-/** Checks whether a file contains texts. */
-export function fileContains(sandbox: Sandbox, maxBytes: number): Verifier {
-  return defineVerifier({
-    name: CONTAINS,
-    params: containsParams,
-    checkParams: checkSubject,
-    async verify(given, { value }) {
-      const { path, text, digest } = await readSubject(sandbox, given, value, maxBytes);
-      const texts = typeof given.texts === "string" ? [given.texts] : given.texts;
+export const fileContains = defineVerifier({
+  about: "A file contains certain texts.",
+  params: z.strictObject({
+    ...subjectParams,
+    texts: z
+      .union([z.array(textParam).min(1).max(TEXTS_MAX), textParam])
+      .describe("The texts that the file must contain, as whole words. A placeholder may stand for the list."),
+  }),
+  verify: (given, asked) =>
+    judgeText(given, asked, (text, file) => {
+      const texts = [given.texts].flat();
       const missing = texts.filter((one) => !containsWord(text, one));
       const message =
         missing.length === 0
-          ? `${shownPath(path)} contains ${texts.length === 1 ? "the text" : `all ${texts.length} texts`}`
-          : `${shownPath(path)} does not contain ${firstFew(missing.map(shownPath), MISSING_MAX)}`;
-      return { ok: missing.length === 0, message, ran: shownPath(path), digest };
-    },
-  });
-}
+          ? `${file} contains ${texts.length === 1 ? "the text" : `all ${texts.length} texts`}`
+          : `${file} does not contain ${shownPaths(missing, MISSING_MAX)}`;
+      return { ok: missing.length === 0, message };
+    }),
+});
 
 /** Checks whether a text has a part that is not the part of a longer word or number. */
 function containsWord(text: string, part: string): boolean {
@@ -233,7 +202,7 @@ function resultOf(
   folders: readonly string[],
   least: number,
   short: readonly string[],
-): VerifyResult {
+): Outcome {
   const missing = found.flatMap(({ path, size, held }) => {
     if (size === undefined) return [`there is no file ${shownPath(path)}: create it, or correct the path`];
     if (held >= least) return [];
@@ -246,7 +215,7 @@ function resultOf(
   const digest = others.length + folders.length === 0 ? only?.digest : undefined;
   const sizes = found.length === 0 ? "" : `, ${found.map(({ size }) => size).join(", ")} bytes`;
   const message = wrong.length > 0 ? wrong.join("; ") : `${ran}: there${sizes}`;
-  return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
+  return { ok: wrong.length === 0, message, ran, digest };
 }
 
 /** Returns the number of entries of a folder that can be opened; undefined if there is no such folder. */

@@ -6,71 +6,45 @@
  */
 import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
-import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { JsonValue } from "../workflow/json.js";
-import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
+import { parseRelativePath, shown } from "../workflow/names.js";
 import { namesIn } from "./committed-files.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { onRepository, reported, requireGit, uncommittedResult } from "./git.js";
+import { CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
+import { onRepository, uncommittedResult } from "./git.js";
 import { commitAt, requireAncestor, requireIntactTree } from "./git-objects.js";
-import {
-  findRepository,
-  type GitHost,
-  type GitRepository,
-  GitStopped,
-  NotComparable,
-  output,
-  readRef,
-  type WorkTree,
-} from "./git-repository.js";
-import {
-  changesBetween,
-  contentsIn,
-  recordedState,
-  recordState,
-  type State,
-  stateOf,
-  stateSchema,
-} from "./git-state.js";
-import { checkPaths, isNamedBy, namedFilesParams, plainPath, refuseFilledGlobs, sinceWords } from "./named-files.js";
-import { shownPath } from "./subject.js";
+import { findRepository, type GitRepository, output, readRef, type WorkTree } from "./git-repository.js";
+import { changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./git-state.js";
+import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
+import { checkFixedPaths, pathsParam, textParam, WrongParam } from "./params.js";
+import { shownPath, shownPaths } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
-const TAG = "git_tag_exists";
-
-export const tagParams = z.strictObject({
-  tag: textParam.optional().describe("The tag's name. Default: the value of the evidence field."),
-  at_head: z.boolean().optional().describe("True if it must lead to the commit that is checked out. Default: false."),
+export const gitTagExists = defineVerifier({
+  about: "A tag is in the repository.",
+  params: z.strictObject({
+    tag: textParam.optional().describe("The tag's name. Default: the value of the evidence field."),
+    at_head: z.boolean().optional().describe("True if it must lead to the commit that is checked out. Default: false."),
+  }),
+  usesGit: true,
+  check({ tag }) {
+    if (tag !== undefined && !hasPlaceholder(tag)) refName("tag", tag);
+  },
+  verify({ tag, at_head }, asked) {
+    const name = refName("tag", tag ?? asked.value);
+    return onRepository(asked, async (tree, repository) => {
+      const ran = `refs/tags/${name}`;
+      const object = await readRef(repository.common, ran);
+      if (object === undefined) return { ok: false, message: `there is no tag ${name}`, ran };
+      const found = await commitAt(tree, object);
+      if (found === undefined) return { ok: false, message: `the tag ${name} leads to no commit`, ran };
+      const ok = at_head !== true || found === repository.head;
+      const message = ok ? `${name} is at ${found}` : `${name} is at ${found}, not at the commit that is checked out`;
+      return { ok, message, ran, digest: found };
+    });
+  },
 });
 
-/** Checks whether a tag leads to a commit. `root` is the project's real path. */
-export function gitTagExists(root: string, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: TAG,
-    params: tagParams,
-    checkParams({ tag }) {
-      requireGit(TAG, host);
-      if (tag !== undefined && !hasPlaceholder(tag)) refName(TAG, "tag", tag);
-    },
-    async verify({ tag, at_head }, { value }, signal) {
-      const name = refName(TAG, "tag", tag ?? value);
-      return onRepository(root, requireGit(TAG, host), signal, async (tree, repository) => {
-        const ran = `refs/tags/${name}`;
-        const object = await readRef(repository.common, ran);
-        if (object === undefined) return { ok: false, message: `there is no tag ${name}`, ran };
-        const found = await commitAt(tree, object);
-        if (found === undefined) return { ok: false, message: `the tag ${name} leads to no commit`, ran };
-        const ok = at_head !== true || found === repository.head;
-        const message = ok ? `${name} is at ${found}` : `${name} is at ${found}, not at the commit that is checked out`;
-        return { ok, message, ran, digest: found };
-      });
-    },
-  });
-}
-
-const CHANGES = "git_changes";
-
-export const changesParams = z.strictObject({
+const changesParams = z.strictObject({
   base: textParam.describe(
     "The commit that the changes begin at: an id, a tag or a branch. What both commits have in common counts.",
   ),
@@ -82,90 +56,86 @@ export const changesParams = z.strictObject({
 const rangeSchema = z.strictObject({ base: z.string(), head: z.string() });
 
 /** Checks whether the evidence names exactly the files that differ between two commits. */
-export function gitChanges(root: string, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: CHANGES,
-    params: changesParams,
-    checkParams({ base, head }) {
-      requireGit(CHANGES, host);
-      for (const [param, ref] of Object.entries({ base, head })) {
-        if (ref !== undefined && !hasPlaceholder(ref)) refName(CHANGES, param, ref);
-      }
-    },
-    async snapshot({ base, head }): Promise<JsonValue> {
-      const repository = await findRepository(root);
-      if (repository === undefined) throw wrongParam(CHANGES, "", "the project is not in a git repository");
-      const end = head === undefined ? repository.head : await refAt(repository, "head", head);
-      if (end === undefined) throw wrongParam(CHANGES, "head", "the repository has no commit");
-      return { base: await refAt(repository, "base", base), head: end };
-    },
-    async verify(_, { value, snapshot }, signal) {
-      const range = rangeSchema.safeParse(snapshot);
-      if (!range.success) return { ok: false, message: "the commits were not recorded when this phase was entered" };
-      const named = namedFiles(CHANGES, value);
-      return onRepository(root, requireGit(CHANGES, host), signal, async (tree) =>
-        resultOf(named, await changedBetween(tree, range.data), range.data),
-      );
-    },
-  });
-}
+export const gitChanges = defineVerifier({
+  about: "The evidence names exactly the files that differ between two commits.",
+  params: changesParams,
+  usesGit: true,
+  check({ base, head }) {
+    for (const [param, ref] of Object.entries({ base, head })) {
+      if (ref !== undefined && !hasPlaceholder(ref)) refName(param, ref);
+    }
+  },
+  async snapshot({ base, head }, { project }): Promise<JsonValue> {
+    const repository = await findRepository(project.root);
+    if (repository === undefined) throw new WrongParam("", "the project is not in a git repository");
+    const end = head === undefined ? repository.head : await refAt(repository, "head", head);
+    if (end === undefined) throw new WrongParam("head", "the repository has no commit");
+    return { base: await refAt(repository, "base", base), head: end };
+  },
+  async verify(_, asked) {
+    const range = rangeSchema.safeParse(asked.snapshot);
+    if (!range.success) return { ok: false, message: "the commits were not recorded when this phase was entered" };
+    const named = namedFiles(asked.value);
+    return onRepository(asked, async (tree) => resultOf(named, await changedBetween(tree, range.data), range.data));
+  },
+});
 
 /** A name of a ref, or the id of a commit. */
 const REF = /^[A-Za-z0-9_][\w./+-]{0,199}$/;
 
-function refName(verifier: string, param: string, value: unknown): string {
+function refName(param: string, value: unknown): string {
   if (typeof value === "string" && REF.test(value) && !value.includes("..")) return value;
-  throw wrongParam(verifier, param, `${shown(value)} is not the name of a tag, a branch or a commit`);
+  throw new WrongParam(param, `${shown(value)} is not the name of a tag, a branch or a commit`);
 }
 
 const ID = /^[0-9a-f]{7,64}$/;
 
-/** Returns the object that a name stands for; an id as it is. Throws `INVALID_INPUT` if there is none. */
+/** Returns the object that a name stands for; an id as it is. Throws `WrongParam` if there is none. */
 async function refAt(repository: GitRepository, param: string, value: string): Promise<string> {
-  const name = refName(CHANGES, param, value);
+  const name = refName(param, value);
   for (const group of ["refs/tags", "refs/heads", "refs/remotes"]) {
     const found = await readRef(repository.common, `${group}/${name}`);
     if (found !== undefined) return found;
   }
   if (ID.test(name)) return name;
-  throw wrongParam(CHANGES, param, `there is no tag, branch or commit ${name}`);
+  throw new WrongParam(param, `there is no tag, branch or commit ${name}`);
 }
 
-/** Returns the files that differ between the last common commit and `head`. Throws `GitStopped` and `NotComparable`. */
+/** Returns the files that differ between the last common commit and `head`. Throws `CheckFailed`. */
 async function changedBetween(tree: WorkTree, range: z.infer<typeof rangeSchema>): Promise<string[]> {
   const [base, head] = [await commitAt(tree, range.base), await commitAt(tree, range.head)];
   const from = base === undefined || head === undefined ? undefined : await commonCommit(tree, base, head);
   if (base === undefined || head === undefined || from === undefined) {
-    throw new NotComparable("the commits have nothing in common, or are not in this repository");
+    throw new CheckFailed("the commits have nothing in common, or are not in this repository");
   }
   for (const commit of [base, head]) await requireAncestor(tree, from, commit);
   for (const commit of [from, head]) await requireIntactTree(tree, commit);
   return namesIn(await output(tree, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head]));
 }
 
-/** Returns the last common commit of two; undefined if there is none. Throws `GitStopped`. */
-async function commonCommit({ git, root, signal }: WorkTree, base: string, head: string): Promise<string | undefined> {
-  const result = await git(["merge-base", base, head], root, signal);
-  if (result.stopped !== undefined || result.exit === undefined) throw new GitStopped(result);
+/** Returns the last common commit of two; undefined if there is none. Throws `CheckFailed`. */
+async function commonCommit({ git, failure }: WorkTree, base: string, head: string): Promise<string | undefined> {
+  const result = await git(["merge-base", base, head]);
+  if (result.stopped !== undefined || result.exit === undefined) throw failure(result);
   return result.exit === 0 ? result.stdout.toString("latin1").trim() : undefined;
 }
 
 const fileSchema = z.object({ file: z.string() });
 
 /**
- * Reads a list of paths, or of objects with `file`. Throws `INVALID_INPUT`, also for a path that is not written as git writes it:
+ * Reads a list of paths, or of objects with `file`. Throws `WrongParam`, also for a path that is not written as git writes it:
  * rules compare paths as texts.
  */
-function namedFiles(verifier: string, value: JsonValue | undefined): ReadonlySet<string> {
-  if (!Array.isArray(value)) throw wrongParam(verifier, "", "the evidence must be a list of files");
+function namedFiles(value: JsonValue | undefined): ReadonlySet<string> {
+  if (!Array.isArray(value)) throw new WrongParam("", "the evidence must be a list of files");
   return new Set(
     value.map((item) => {
       const object = fileSchema.safeParse(item);
       const file = object.success ? object.data.file : item;
-      if (typeof file !== "string") throw wrongParam(verifier, "", `${shown(item)} is not a file`);
+      if (typeof file !== "string") throw new WrongParam("", `${shown(item)} is not a file`);
       const plain = parseRelativePath(file);
       if (plain === file) return file;
-      throw wrongParam(verifier, "", `write ${shownPath(plain)} in place of ${shownPath(file)}`);
+      throw new WrongParam("", `write ${shownPath(plain)} in place of ${shownPath(file)}`);
     }),
   );
 }
@@ -174,7 +144,7 @@ function resultOf(
   named: ReadonlySet<string>,
   changed: readonly string[],
   { base, head }: z.infer<typeof rangeSchema>,
-): VerifyResult {
+): Outcome {
   const ran = `git diff ${base.slice(0, 12)}...${head.slice(0, 12)}`;
   if (changed.length === 0) return { ok: false, message: `no file differs: ${ran} is empty`, ran };
   const missing = changed.filter((file) => !named.has(file));
@@ -182,124 +152,70 @@ function resultOf(
   const wrong = [
     ...(missing.length === 0
       ? []
-      : [`${missing.length} of ${changed.length} changed files are missing: ${few(missing)}`]),
-    ...(extra.length === 0 ? [] : [`not changed: ${few(extra)}`]),
+      : [`${missing.length} of ${changed.length} changed files are missing: ${shownPaths(missing)}`]),
+    ...(extra.length === 0 ? [] : [`not changed: ${shownPaths(extra)}`]),
   ];
   const message = wrong.length === 0 ? `all ${changed.length} changed files are named` : wrong.join("; ");
   return { ok: wrong.length === 0, message, ran };
 }
 
-const SHOWN_MAX = 10;
-
-function few(files: readonly string[]): string {
-  return firstFew(files.map(shownPath), SHOWN_MAX);
-}
-
-export const sinceParams = z.strictObject({
+const sinceParams = z.strictObject({
   path: textParam.optional().describe("The folder that is looked at. Default: the whole project."),
   since: namedFilesParams.since,
 });
 
-export const changedFilesParams = sinceParams.extend({
-  except: z
-    .array(textParam)
-    .min(1)
-    .max(100)
-    .optional()
-    .describe("Files, folders and globs that may change without being named. Default: none."),
-});
-
 /** Checks that no file is uncommitted but those that were when the phase was entered, as they were. */
-export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
-  return comparing(
-    "git_clean_since_phase_start",
-    sinceParams,
-    root,
-    host,
-    async ({ files }, { path, since, signal, gitHost }) => {
-      const now = await contentsIn(root, path, { host: gitHost, signal });
-      const other = Object.keys(now).filter((name) => files[name] !== now[name]);
-      const result = uncommittedResult(await withoutWritten(root, gitHost, other));
-      const isLess = other.length < Object.keys(now).length;
-      return { ...result, message: `${result.message}${isLess ? ", besides those from before" : ""} (${since})` };
-    },
-  );
-}
+export const gitCleanSincePhaseStart = defineVerifier({
+  about: "No file is uncommitted but those that were when the phase was entered.",
+  params: sinceParams,
+  keepsSnapshot: true,
+  usesGit: true,
+  check: ({ path = "." }) => checkFixedPaths([path]),
+  snapshot: ({ path }, looking) => stateOf(looking, path),
+  async verify({ path, since }, asked) {
+    const { files } = recordedState(stateSchema, asked.snapshot);
+    const now = await contentsIn(asked, path);
+    const other = Object.keys(now).filter((name) => files[name] !== now[name]);
+    const result = uncommittedResult(await withoutWritten(asked.project, other));
+    const besides = other.length < Object.keys(now).length ? ", besides those from before" : "";
+    return { ...result, message: `${result.message}${besides} (${sinceWords({ since }, asked.snapshotTakenAt)})` };
+  },
+});
 
 /**
  * Checks which files have changed since the phase was entered, committed or not: those that the evidence field names, all of
  * them and no other; none if the check is not at a field.
  */
-export function gitChangedSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
-  const name = "git_changed_since_phase_start";
-  return comparing(name, changedFilesParams, root, host, async ({ head, files }, comparison) => {
-    const { path, except, since, signal, gitHost, value } = comparison;
-    const named = value === undefined ? [] : [...namedFiles(name, value)];
-    const now = await contentsIn(root, path, { host: gitHost, signal }, head);
-    const changed = changesBetween(files, now).filter(
-      (file) => named.includes(file) || !except.some((other) => isNamedBy(other, file)),
+export const gitChangedSincePhaseStart = defineVerifier({
+  about: "There is a new commit, or other uncommitted files, since the phase was entered.",
+  params: sinceParams.extend({
+    except: pathsParam.describe("Files, folders and globs that may change without being named. Default: none."),
+  }),
+  keepsSnapshot: true,
+  usesGit: true,
+  fixedPaths: ({ except = [] }) => except,
+  check: ({ path = "." }) => checkFixedPaths([path]),
+  snapshot: ({ path }, looking) => stateOf(looking, path),
+  async verify({ path, since, except = [] }, asked) {
+    const { value, snapshot, snapshotTakenAt, project } = asked;
+    const allowed = except.map(plainPath);
+    const { head, files } = recordedState(stateSchema, snapshot);
+    const named = value === undefined ? [] : [...namedFiles(value)];
+    const changed = changesBetween(files, await contentsIn(asked, path, head)).filter(
+      (file) => named.includes(file) || !allowed.some((other) => isNamedBy(other, file)),
     );
     const unnamed = await withoutWritten(
-      root,
-      gitHost,
+      project,
       changed.filter((file) => !named.includes(file)),
     );
     const unchanged = named.filter((file) => !changed.includes(file));
     const words = value === undefined ? "changed" : "changed, but not named";
     const wrong = [
-      ...(unnamed.length === 0 ? [] : [`${words}: ${few(unnamed)}`]),
-      ...(unchanged.length === 0 ? [] : [`named, but not changed: ${few(unchanged)}`]),
+      ...(unnamed.length === 0 ? [] : [`${words}: ${shownPaths(unnamed)}`]),
+      ...(unchanged.length === 0 ? [] : [`named, but not changed: ${shownPaths(unchanged)}`]),
     ];
-    const found = changed.length === 0 ? "no file has changed" : `changed: ${few(changed)}`;
-    const message = `${wrong.length === 0 ? found : wrong.join("; ")} (${since})`;
+    const found = changed.length === 0 ? "no file has changed" : `changed: ${shownPaths(changed)}`;
+    const message = `${wrong.length === 0 ? found : wrong.join("; ")} (${sinceWords({ since }, snapshotTakenAt)})`;
     return { ok: wrong.length === 0, message, ran: "git diff" };
-  });
-}
-
-/** What a comparison is made with. */
-interface Comparing {
-  readonly path: string;
-  readonly except: readonly string[];
-  /** The moment of the snapshot, in words. */
-  readonly since: string;
-  readonly value: JsonValue | undefined;
-  readonly gitHost: GitHost;
-  readonly signal: AbortSignal;
-}
-
-function comparing(
-  name: string,
-  params: typeof sinceParams | typeof changedFilesParams,
-  root: string,
-  host: GitHost | undefined,
-  compare: (before: State, comparing: Comparing) => Promise<VerifyResult>,
-): Verifier {
-  return defineVerifier({
-    name,
-    params,
-    keepsSnapshot: true,
-    checkParams({ path, ...given }) {
-      requireGit(name, host);
-      checkPaths(name, [...(path === undefined ? [] : [path]), ...exceptIn(given)]);
-    },
-    async snapshot({ path = "." }): Promise<JsonValue> {
-      return recordState(requireGit(name, host), (signal, gitHost) => stateOf(root, path, { host: gitHost, signal }));
-    },
-    async verify({ path = ".", ...given }, { value, snapshot, snapshotTakenAt, session }, signal) {
-      const since = sinceWords(given, snapshotTakenAt);
-      const gitHost = requireGit(name, host);
-      refuseFilledGlobs(name, exceptIn(given), session);
-      const except = exceptIn(given).map(plainPath);
-      return reported(gitHost, () =>
-        compare(recordedState(stateSchema, snapshot), { path, except, since, value, gitHost, signal }),
-      );
-    },
-  });
-}
-
-function exceptIn(given: {
-  readonly since?: unknown;
-  readonly except?: readonly string[] | undefined;
-}): readonly string[] {
-  return given.except ?? [];
-}
+  },
+});

@@ -3,7 +3,8 @@
  * name of an object's file, and the index of a pack: an agent can write both.
  */
 import { createHash } from "node:crypto";
-import { NotComparable, output, type WorkTree } from "./git-repository.js";
+import { CheckFailed } from "./define-verifier.js";
+import { output, type WorkTree } from "./git-repository.js";
 
 /** An object whose content is that of its id. */
 interface GitObject {
@@ -15,7 +16,7 @@ interface GitObject {
 /** Maximum number of objects that are read at once; commits and folders have a few hundred bytes each. */
 const AT_ONCE = 10_000;
 
-/** Returns the objects of these names, in their order; undefined for a name that has none. Throws `NotComparable`. */
+/** Returns the objects of these names, in their order; undefined for a name that has none. Throws `CheckFailed`. */
 export async function objectsAt(tree: WorkTree, names: readonly string[]): Promise<(GitObject | undefined)[]> {
   const found: (GitObject | undefined)[] = [];
   for (let start = 0; start < names.length; start += AT_ONCE) {
@@ -32,7 +33,7 @@ export async function objectsAt(tree: WorkTree, names: readonly string[]): Promi
       const bytes = stdout.subarray(at, at + Number(size));
       at += Number(size) + 1;
       if (objectHash(id, type, bytes.length).update(bytes).digest("hex") !== id) {
-        throw new NotComparable(`the object ${id} of the git repository has other content than its id says`);
+        throw new CheckFailed(`the object ${id} of the git repository has other content than its id says`);
       }
       found.push({ id, type, bytes });
     }
@@ -66,7 +67,7 @@ export async function commitAt(tree: WorkTree, name: string): Promise<string | u
   return object?.type === "commit" ? object.id : undefined;
 }
 
-/** Throws `NotComparable` if a commit, or one of its folders, has other content than its id says. */
+/** Throws `CheckFailed` if a commit, or one of its folders, has other content than its id says. */
 export async function requireIntactTree(tree: WorkTree, commit: string): Promise<void> {
   const [object] = await objectsAt(tree, [commit]);
   const roots = object === undefined ? [] : named(object, "tree");
@@ -76,7 +77,7 @@ export async function requireIntactTree(tree: WorkTree, commit: string): Promise
 }
 
 /**
- * Throws `NotComparable` unless the parents of the commits lead from one commit to another. Only those between both are read.
+ * Throws `CheckFailed` unless the parents of the commits lead from one commit to another. Only those between both are read.
  */
 export async function requireAncestor(tree: WorkTree, ancestor: string, commit: string): Promise<void> {
   const listed = await output(tree, ["rev-list", commit, `^${ancestor}`]);
@@ -88,5 +89,5 @@ export async function requireAncestor(tree: WorkTree, ancestor: string, commit: 
   const reached = new Set([commit]);
   // Those that are added here are visited, too.
   for (const id of reached) for (const parent of parents.get(id) ?? []) reached.add(parent);
-  if (!reached.has(ancestor)) throw new NotComparable(`${ancestor} is not a commit before ${commit}`);
+  if (!reached.has(ancestor)) throw new CheckFailed(`${ancestor} is not a commit before ${commit}`);
 }

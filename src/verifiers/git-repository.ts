@@ -4,12 +4,13 @@
  */
 import { lstat, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { devNull, tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { isPhasegateError } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
+import { type Asked, CheckFailed } from "./define-verifier.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
-import { harmless, shortened } from "./subject.js";
+import { harmless, outputLines, shortened, withoutEscapes } from "./subject.js";
 
 /** The folders and the head of a repository. */
 export interface GitRepository {
@@ -42,63 +43,34 @@ export async function repositoryAt(workTree: string): Promise<GitRepository | un
   return { workTree, common, objects: join(common, "objects"), head: await headOf(gitDir, common) };
 }
 
-/** The executable of git, its environment and its limits. */
-export interface GitHost {
-  /** The absolute path of git. */
-  readonly executable: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  readonly maxOutputBytes: number;
-  /** What the commands of checks have written, by git's names, with what the files were like then. */
-  readonly written: Map<string, string>;
-  /** Returns a text without the absolute path of the project. */
-  withoutRoot(text: string): string;
-}
-
-/** Runs git on a repository; `cwd` is a folder of its work tree, `input` what git reads from stdin. */
-export type RunGit = (
-  args: readonly string[],
-  cwd: string,
-  signal: AbortSignal,
-  input?: string,
-) => Promise<ProcessResult>;
-
 /** A work tree, and the way to run git on it. */
 export interface WorkTree {
   /** The folder with `.git` in it. */
   readonly root: string;
-  readonly git: RunGit;
   readonly signal: AbortSignal;
+  /** Runs git; `cwd` is a folder of the work tree, `input` what git reads from stdin. */
+  git(args: readonly string[], at?: { readonly cwd?: string; readonly input?: string }): Promise<ProcessResult>;
+  /** Returns the error for git that was stopped or failed. */
+  failure(result: ProcessResult): CheckFailed;
 }
 
-/** Thrown if git was stopped or failed. */
-export class GitStopped extends Error {
-  readonly result: ProcessResult;
-
-  constructor(result: ProcessResult) {
-    super("git was stopped");
-    this.result = result;
-  }
-}
-
-/** Thrown for something that can't be read, or is not what it is said to be: it never counts as equal. */
-export class NotComparable extends Error {}
+/** Where a repository is looked for, and by which git. */
+export type Looking = Pick<Asked, "project" | "signal">;
 
 /**
- * Returns what git writes to stdout. Throws `GitStopped` if it fails, and `NotComparable` if it warns that it could not read
- * something, which its exit code does not tell.
+ * Returns what git writes to stdout. Throws `CheckFailed` if it fails, or warns that it could not read something, which its exit code does not tell.
  */
 export async function output(
-  { git, root, signal }: WorkTree,
+  tree: WorkTree,
   args: readonly string[],
-  { cwd = root, input }: { readonly cwd?: string; readonly input?: string } = {},
+  at: { readonly cwd?: string; readonly input?: string } = {},
 ): Promise<Buffer> {
-  const result = await git(args, cwd, signal, input);
-  if (result.exit !== 0 || result.stopped !== undefined) throw new GitStopped(result);
+  const result = await tree.git(args, at);
+  if (result.exit !== 0 || result.stopped !== undefined) throw tree.failure(result);
   if (result.output.length > result.stdout.length) {
     const [, warning = "it does not say what"] =
       /^(?:warning|error): (.+)$/m.exec(result.output.toString("utf8")) ?? [];
-    throw new NotComparable(`git could not read all of the repository: ${shortened(harmless(warning), WARNING_MAX)}`);
+    throw new CheckFailed(`git could not read all of the repository: ${shortened(harmless(warning), WARNING_MAX)}`);
   }
   return result.stdout;
 }
@@ -123,12 +95,12 @@ const HARDENED = ["--no-pager", "--no-optional-locks", ...OFF.flatMap((setting) 
  * hooks) name commands that git runs even for `status`; `core.worktree` and the flags of the index make it read other
  * files. So git gets a folder of its own, with our configuration, an empty index and HEAD as a hash, and of the
  * repository only its objects and files: no cached graph of commits, no replaced parents, no objects of other repositories.
- * Throws `NotComparable` for a repository that needs the objects of another one.
+ * Throws `CheckFailed` for a repository that needs the objects of another one.
  */
 export async function withGitView<T>(
-  host: GitHost,
+  { project, signal }: Looking,
   { workTree, objects, head }: GitRepository,
-  use: (git: RunGit) => Promise<T>,
+  use: (tree: WorkTree) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-git-"));
   try {
@@ -137,7 +109,7 @@ export async function withGitView<T>(
     await writeFile(join(folder, "HEAD"), `${head ?? "ref: refs/heads/none"}\n`);
     await writeFile(join(folder, "config"), configuration(head));
     const env = {
-      ...host.env,
+      PATH: ["/usr/bin", "/bin"].join(delimiter),
       HOME: folder,
       XDG_CONFIG_HOME: folder,
       LC_ALL: "C",
@@ -152,11 +124,22 @@ export async function withGitView<T>(
       GIT_LITERAL_PATHSPECS: "1",
       GIT_TERMINAL_PROMPT: "0",
     };
-    const { executable, timeoutMs } = host;
-    const maxOutputBytes = Math.max(host.maxOutputBytes, LISTING_MAX);
-    return await use((args, cwd, signal, input = "") =>
-      runProcess({ executable, args: [...HARDENED, ...args], cwd, env, timeoutMs, maxOutputBytes, signal, input }),
-    );
+    const { git: executable = "git", limits } = project;
+    return await use({
+      root: workTree,
+      signal,
+      git: (args, { cwd = workTree, input } = {}) =>
+        runProcess({
+          ...{ executable, args: [...HARDENED, ...args], cwd, env, signal, input: input ?? "" },
+          timeoutMs: limits.commandTimeoutMs,
+          maxOutputBytes: Math.max(limits.maxOutputBytes, LISTING_MAX),
+        }),
+      failure({ exit, stopped, output: said }) {
+        const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
+        const lines = outputLines(project.withoutRoot(withoutEscapes(said.toString("utf8"))));
+        return new CheckFailed(`git ${why}`, { ran: "git", exit, output: lines });
+      },
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -169,7 +152,7 @@ export async function withGitView<T>(
 async function linkObjects(objects: string, folder: string): Promise<void> {
   if (((await readSmall(objects, "info/alternates")) ?? "") !== "") {
     const remedy = "run git repack -a -d, and delete that file";
-    throw new NotComparable(`the git repository uses objects of another one (objects/info/alternates); ${remedy}`);
+    throw new CheckFailed(`the git repository uses objects of another one (objects/info/alternates); ${remedy}`);
   }
   await mkdir(folder);
   const names = (await readdir(objects)).filter((name) => name === "pack" || /^[0-9a-f]{2}$/.test(name));

@@ -5,9 +5,8 @@
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
-import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import { workingFolder } from "../sandbox/sandbox.js";
-import { firstFew, parseRelativePath } from "../workflow/names.js";
+import { parseRelativePath } from "../workflow/names.js";
 import {
   type CommittedFile,
   changedFiles,
@@ -24,73 +23,59 @@ import {
   statOf,
   UNTRACKED,
 } from "./committed-files.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
 import { commitAt, requireIntactTree } from "./git-objects.js";
 import {
   findRepository,
-  type GitHost,
   type GitRepository,
-  GitStopped,
-  NotComparable,
+  type Looking,
   output,
   repositoryAt,
   type WorkTree,
   withGitView,
 } from "./git-repository.js";
+import { checkPath, pathsParam, textParam, WrongParam } from "./params.js";
 import { withoutProducts } from "./products.js";
-import type { ProcessResult } from "./run-process.js";
-import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
+import { outputLines, sha256, shownPath, shownPaths } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
-const NAME = "git_clean";
-
-export const params = z.strictObject({
-  path: textParam.optional().describe("The folder that must be clean. Default: the whole project."),
-  untracked: z
-    .boolean()
-    .optional()
-    .describe("True if files that are neither committed nor ignored count too. Default: true."),
+/** Checks that there are no uncommitted files. */
+export const gitClean = defineVerifier({
+  about: "There are no uncommitted files.",
+  params: z.strictObject({
+    path: textParam.optional().describe("The folder that must be clean. Default: the whole project."),
+    untracked: z
+      .boolean()
+      .optional()
+      .describe("True if files that are neither committed nor ignored count too. Default: true."),
+  }),
+  usesGit: true,
+  async verify({ path = ".", untracked = true }, { project, signal }) {
+    const found = await uncommittedIn({ project, signal, untracked }, path);
+    return uncommittedResult(await withoutWritten(project, [...found.keys()]));
+  },
 });
 
 /** Maximum nesting depth of submodules. */
 const DEPTH_MAX = 10;
 
-/** Checks that there are no uncommitted files. `root` is the project's real path. */
-export function gitClean(root: string, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    checkParams({ path }) {
-      requireGit(NAME, host);
-      if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
-    },
-    async verify({ path = ".", untracked = true }, _, signal) {
-      const gitHost = requireGit(NAME, host);
-      return reported(gitHost, async () => {
-        const found = await uncommittedIn(root, path, { host: gitHost, untracked, signal });
-        return uncommittedResult(await withoutWritten(root, gitHost, [...found.keys()]));
-      });
-    },
-  });
-}
-
 /**
  * Returns the absolute paths of the uncommitted files at or below a folder, by their names. With `head`, those that differ from
- * this commit of the project's repository. Throws `GitStopped` and `NotComparable`.
+ * this commit of the project's repository. Throws `CheckFailed`.
  */
 export async function uncommittedIn(
-  root: string,
+  looking: Uncommitted,
   path: string,
-  looking: Looking,
   head?: string,
 ): Promise<ReadonlyMap<string, string>> {
+  const { root } = looking.project;
   const folder = await workingFolder(root, path);
   const repositories = await repositoriesOf(root, folder);
-  if (repositories.length === 0) throw new NotComparable("the project is not in a git repository");
+  if (repositories.length === 0) throw new CheckFailed("the project is not in a git repository");
   const found = new Map<string, string>();
   for (const [index, each] of repositories.entries()) {
     const repository = index === 0 && head !== undefined ? { ...each, head } : each;
-    if (repository.head === undefined) throw new NotComparable("the git repository has no commit that can be read");
+    if (repository.head === undefined) throw new CheckFailed("the git repository has no commit that can be read");
     for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) {
       found.set(other, join(repository.workTree, other));
     }
@@ -98,78 +83,52 @@ export async function uncommittedIn(
   return found;
 }
 
-const COMMIT_NAME = "git_commit_exists";
-
-export const commitParams = z.strictObject({
-  commit: textParam
-    .optional()
-    .describe("The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field."),
-  at_head: z.boolean().optional().describe("True if it must be the commit that is checked out. Default: false."),
-  files: z.array(textParam).min(1).max(100).optional().describe("Files that the commit must have. Default: none."),
+export const gitCommitExists = defineVerifier({
+  about: "A commit is in the repository.",
+  params: z.strictObject({
+    commit: textParam
+      .optional()
+      .describe("The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field."),
+    at_head: z.boolean().optional().describe("True if it must be the commit that is checked out. Default: false."),
+    files: pathsParam.describe("Files that the commit must have. Default: none."),
+  }),
+  usesGit: true,
+  check({ commit, files = [] }) {
+    if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
+    for (const file of files) checkPath(file);
+  },
+  verify({ commit, at_head, files = [] }, asked) {
+    const id = commitId(commit ?? asked.value);
+    return onRepository(asked, async (tree, repository) => {
+      // A tag leads to a commit too, but with another id.
+      const full = await commitAt(tree, id);
+      const ran = `git cat-file ${id}`;
+      if (full?.startsWith(id) !== true) {
+        return { ok: false, message: `there is no commit ${id} in this repository`, ran };
+      }
+      if (at_head === true && full !== repository.head) {
+        return { ok: false, message: `${full} is not the commit that is checked out, ${repository.head}`, ran };
+      }
+      if (files.length > 0) await requireIntactTree(tree, full);
+      for (const file of files.map(parseRelativePath)) {
+        const listed = await output(tree, ["ls-tree", "-z", "--name-only", full, "--", file], {
+          cwd: asked.project.root,
+        });
+        if (listed.length === 0) return { ok: false, message: `${full} has no ${shownPath(file)}`, ran };
+      }
+      return { ok: true, message: `${full} is a commit`, ran };
+    });
+  },
 });
 
-/** Checks whether a commit is in the repository. `root` is the project's real path. */
-export function gitCommitExists(root: string, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: COMMIT_NAME,
-    params: commitParams,
-    checkParams({ commit, files = [] }) {
-      requireGit(COMMIT_NAME, host);
-      if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
-      for (const file of files) if (!hasPlaceholder(file)) parseRelativePath(file);
-    },
-    async verify({ commit, at_head, files = [] }, { value }, signal) {
-      const id = commitId(commit ?? value);
-      return onRepository(root, requireGit(COMMIT_NAME, host), signal, async (tree, repository) => {
-        // A tag leads to a commit too, but with another id.
-        const full = await commitAt(tree, id);
-        const ran = `git cat-file ${id}`;
-        if (full?.startsWith(id) !== true) {
-          return { ok: false, message: `there is no commit ${id} in this repository`, ran };
-        }
-        if (at_head === true && full !== repository.head) {
-          return { ok: false, message: `${full} is not the commit that is checked out, ${repository.head}`, ran };
-        }
-        if (files.length > 0) await requireIntactTree(tree, full);
-        for (const file of files.map(parseRelativePath)) {
-          const listed = await output(tree, ["ls-tree", "-z", "--name-only", full, "--", file], { cwd: root });
-          if (listed.length === 0) return { ok: false, message: `${full} has no ${shownPath(file)}`, ran };
-        }
-        return { ok: true, message: `${full} is a commit`, ran };
-      });
-    },
-  });
-}
-
-/** Runs a check on the work tree around a project. Its result says so if there is none, or git or a file can't be read. */
-export function onRepository(
-  root: string,
-  host: GitHost,
-  signal: AbortSignal,
-  check: (tree: WorkTree, repository: GitRepository) => Promise<VerifyResult>,
-): Promise<VerifyResult> {
-  return reported(host, async () => {
-    const repository = await findRepository(root);
-    if (repository === undefined) throw new NotComparable("the project is not in a git repository");
-    return withGitView(host, repository, (git) => check({ root: repository.workTree, git, signal }, repository));
-  });
-}
-
-/** Runs a check, and reports what it could not read as its result. */
-export async function reported(host: GitHost, check: () => Promise<VerifyResult>): Promise<VerifyResult> {
-  try {
-    return await check();
-  } catch (error) {
-    if (error instanceof NotComparable) return { ok: false, message: error.message };
-    if (error instanceof GitStopped) return notRun(host, error.result);
-    throw error;
-  }
-}
-
-/** Throws `INVALID_INPUT` if the host has no git. */
-export function requireGit(verifier: string, host: GitHost | undefined): GitHost {
-  if (host !== undefined) return host;
-  throw wrongParam(verifier, "", "this host has no git");
+/** Runs a check on the work tree around a project. Throws `CheckFailed` if there is none. */
+export async function onRepository(
+  looking: Looking,
+  check: (tree: WorkTree, repository: GitRepository) => Promise<Outcome>,
+): Promise<Outcome> {
+  const repository = await findRepository(looking.project.root);
+  if (repository === undefined) throw new CheckFailed("the project is not in a git repository");
+  return withGitView(looking, repository, (tree) => check(tree, repository));
 }
 
 /**
@@ -183,10 +142,8 @@ async function repositoriesOf(root: string, folder: string): Promise<GitReposito
 }
 
 /** How uncommitted files are looked for. */
-interface Looking {
-  readonly host: GitHost;
+interface Uncommitted extends Looking {
   readonly untracked: boolean;
-  readonly signal: AbortSignal;
 }
 
 const LIST = ["ls-files", "--stage", "-z"];
@@ -198,15 +155,14 @@ const IGNORED_RULES = [
 
 /** Returns the uncommitted paths at or below a folder, relative to the repository's work tree. */
 async function uncommitted(
-  looking: Looking,
+  looking: Uncommitted,
   repository: GitRepository,
   folder: string,
   depth: number,
 ): Promise<string[]> {
   const { workTree } = repository;
   const below = relative(workTree, folder).split(sep).join("/");
-  return withGitView(looking.host, repository, async (git) => {
-    const tree: WorkTree = { root: workTree, git, signal: looking.signal };
+  return withGitView(looking, repository, async (tree) => {
     if (repository.head !== undefined) {
       // A new index has none of the flags that hide a changed file from git.
       await output(tree, ["read-tree", "HEAD"]);
@@ -237,7 +193,7 @@ function isBelow(path: string, folder: string): boolean {
 }
 
 /** Returns a repository in another one that doesn't have it as a submodule, and its uncommitted paths. */
-async function inNested(looking: Looking, root: string, path: string, depth: number): Promise<string[]> {
+async function inNested(looking: Uncommitted, root: string, path: string, depth: number): Promise<string[]> {
   const place = join(root, path);
   const repository = await repositoryAt(place);
   if (repository === undefined || depth === 0) throw notComparable(path, "it is a repository that can't be read");
@@ -247,7 +203,7 @@ async function inNested(looking: Looking, root: string, path: string, depth: num
 
 /** Returns the uncommitted paths of a submodule. Git itself would read the submodule's configuration, which can hide them. */
 async function inSubmodule(
-  looking: Looking,
+  looking: Uncommitted,
   root: string,
   { bytes, id }: CommittedFile,
   folder: string,
@@ -311,15 +267,8 @@ function hidingIn(ignored: Buffer): string[] {
   return namesIn(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
 }
 
-/** Returns the result if git was stopped or failed. */
-function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
-  const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
-  const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
-  return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
-}
-
 /** Returns the result for the uncommitted files that there should not be. */
-export function uncommittedResult(paths: readonly string[]): VerifyResult {
+export function uncommittedResult(paths: readonly string[]): Outcome {
   const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))
     ? "; the rules in .gitignore and .gitattributes apply once they are committed"
     : "";
@@ -328,7 +277,7 @@ export function uncommittedResult(paths: readonly string[]): VerifyResult {
     message:
       paths.length === 0
         ? "no uncommitted files"
-        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${firstFew(paths.map(shownPath), 5)}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
+        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${shownPaths(paths, 5)}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
     ran: "git ls-files",
     exit: 0,
     digest: sha256(Buffer.from(paths.join("\0"))),
@@ -341,9 +290,5 @@ const COMMIT = /^[0-9a-f]{7,64}$/i;
 
 function commitId(value: unknown): string {
   if (typeof value === "string" && COMMIT.test(value)) return value.toLowerCase();
-  throw wrongParam(
-    COMMIT_NAME,
-    "commit",
-    "a commit id has 7 to 64 hexadecimal digits; branches and tags are not accepted",
-  );
+  throw new WrongParam("commit", "a commit id has 7 to 64 hexadecimal digits; branches and tags are not accepted");
 }

@@ -8,25 +8,14 @@ import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
 import { errnoOf, PhasegateError } from "../errors.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
-import type { Verifier, VerifyResult } from "../ports/verifier.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { defineVerifier, type Outcome, type Project } from "./define-verifier.js";
+import { textParam, WrongParam } from "./params.js";
 import { outputLines, sha256, shownPath } from "./subject.js";
 
-/** The allowed servers by `name:port` as a URL has it, with true for those that may be private. */
-type HostList = ReadonlyMap<string, boolean>;
-
-/** The servers that the host allows, and the limit on answers. */
-interface HttpHost {
-  readonly hosts: HostList;
-  readonly maxBytes: number;
-  /** Returns the addresses of a name. */
-  readonly resolve?: (hostname: string) => Promise<readonly string[]>;
-}
-
-const NAME = "http_ok";
+type HostList = Project["hosts"];
 
 const statusParam = z.int().min(100).max(599);
-export const params = z.strictObject({
+const params = z.strictObject({
   url: textParam.optional().describe("The URL to get. Default: the value of the evidence field."),
   status: z
     .union([statusParam, z.array(statusParam).min(1)])
@@ -43,29 +32,27 @@ export const params = z.strictObject({
 const TIMEOUT_MS = 10_000;
 
 /** Checks whether a server on the host's list answers a GET as expected. */
-export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    checkParams({ url }) {
-      if (url !== undefined && !hasPlaceholder(url)) allowedUrl(NAME, url, hosts);
-    },
-    async verify(given, { value }, signal) {
-      const text = given.url ?? value;
-      if (typeof text !== "string") throw wrongParam(NAME, "url", "the evidence must be a URL");
-      const target = allowedUrl(NAME, text, hosts);
-      const timeout = AbortSignal.timeout(given.timeout_ms ?? TIMEOUT_MS);
-      const ran = `GET ${shownPath(target.url.href)}`;
-      try {
-        const answer = await ask(target, { maxBytes, signal: AbortSignal.any([signal, timeout]) }, resolve);
-        return { ...judge(answer, given), ran };
-      } catch (error) {
-        signal.throwIfAborted();
-        return { ok: false, message: `${ran}: ${timeout.aborted ? "no answer in time" : failureOf(error)}`, ran };
-      }
-    },
-  });
-}
+export const httpOk = defineVerifier({
+  about: "A server that the host allows answers as expected.",
+  params,
+  check({ url }, { hosts }) {
+    if (url !== undefined && !hasPlaceholder(url)) allowedUrl(url, hosts);
+  },
+  async verify(given, { value, signal, project: { hosts, limits } }) {
+    const text = given.url ?? value;
+    if (typeof text !== "string") throw new WrongParam("url", "the evidence must be a URL");
+    const target = allowedUrl(text, hosts);
+    const timeout = AbortSignal.timeout(given.timeout_ms ?? TIMEOUT_MS);
+    const ran = `GET ${shownPath(target.url.href)}`;
+    try {
+      const answer = await ask(target, { maxBytes: limits.maxOutputBytes, signal: AbortSignal.any([signal, timeout]) });
+      return { ...judge(answer, given), ran };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ok: false, message: `${ran}: ${timeout.aborted ? "no answer in time" : failureOf(error)}`, ran };
+    }
+  },
+});
 
 /**
  * A server that gates may call: `example.org` (ports 80 and 443), `example.org:8080`, or with `private: true` a server
@@ -73,7 +60,7 @@ export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Ve
  */
 export type AllowedHost = string | { readonly host: string; readonly private?: boolean };
 
-/** Reads the host's list. Throws `INVALID_INPUT` for an entry that is not a host name or address. */
+/** Reads the host's list. Throws `WrongParam` for an entry that is not a host name or address. */
 export function readHosts(allowed: readonly AllowedHost[]): HostList {
   const list = new Map<string, boolean>();
   for (const entry of allowed) {
@@ -144,22 +131,17 @@ interface AllowedUrl {
 
 const STANDARD_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
-/** Reads a URL. Throws `INVALID_INPUT` if it isn't http(s), contains a password, or its server is not allowed. */
-function allowedUrl(verifier: string, text: string, hosts: HostList): AllowedUrl {
+/** Reads a URL. Throws `WrongParam` if it isn't http(s), contains a password, or its server is not allowed. */
+function allowedUrl(text: string, hosts: HostList): AllowedUrl {
   const url = URL.parse(text);
-  if (url === null) throw wrongParam(verifier, "url", "it is not a URL");
+  if (url === null) throw new WrongParam("url", "it is not a URL");
   const standard = STANDARD_PORTS[url.protocol];
-  if (standard === undefined) throw wrongParam(verifier, "url", "only http: and https: URLs are allowed");
-  if (url.username !== "" || url.password !== "")
-    throw wrongParam(verifier, "url", "it contains a user name or a password");
+  if (standard === undefined) throw new WrongParam("url", "only http: and https: URLs are allowed");
+  if (url.username !== "" || url.password !== "") throw new WrongParam("url", "it contains a user name or a password");
   const port = url.port === "" ? standard : Number(url.port);
   const mayBePrivate = hosts.get(`${url.hostname}:${port}`);
   if (mayBePrivate === undefined) {
-    throw wrongParam(
-      verifier,
-      "url",
-      `${url.host} is not on the host's list of servers (phasegate serve: --allow-host)`,
-    );
+    throw new WrongParam("url", `${url.host} is not on the host's list of servers (phasegate serve: --allow-host)`);
   }
   return { url, hostname: url.hostname.replace(/^\[|\]$/g, ""), port, mayBePrivate };
 }
@@ -179,10 +161,9 @@ const ADDRESSES_MAX = 4;
 async function ask(
   target: AllowedUrl,
   options: { readonly maxBytes: number; readonly signal: AbortSignal },
-  resolve: NonNullable<HttpHost["resolve"]>,
 ): Promise<HttpAnswer> {
   const { hostname, mayBePrivate } = target;
-  const addresses = isIP(hostname) === 0 ? await abortable(resolve(hostname), options.signal) : [hostname];
+  const addresses = isIP(hostname) === 0 ? await abortable(addressesOf(hostname), options.signal) : [hostname];
   if (!mayBePrivate && !addresses.every(isPublicAddress)) throw new AddressRefused();
   let failure: unknown = new AddressRefused();
   for (const address of addresses.slice(0, ADDRESSES_MAX)) {
@@ -261,13 +242,13 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Ht
 
 type Params = z.infer<typeof params>;
 
-function judge({ status, body, truncated }: HttpAnswer, given: Params): VerifyResult {
+function judge({ status, body, truncated }: HttpAnswer, given: Params): Outcome {
   const expected = given.status === undefined ? undefined : [given.status].flat();
   const ok = expected === undefined ? status >= 200 && status < 300 : expected.includes(status);
   const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
   const message = `the answer is ${status}${redirect}; expected: ${expected?.join(" or ") ?? "200 to 299"}`;
   const output = outputLines(body.toString("utf8"));
-  return { ok, message, exit: status, ...(truncated ? {} : { digest: sha256(body) }), output };
+  return { ok, message, exit: status, digest: truncated ? undefined : sha256(body), output };
 }
 
 /** Returns the reason of a failure, without the addresses of a name. */

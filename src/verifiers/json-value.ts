@@ -4,17 +4,15 @@
  */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
-import type { Verifier, VerifyRequest } from "../ports/verifier.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
 import { isJsonObject, type JsonValue, ownValue, storedValueSchema } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { shown } from "../workflow/names.js";
-import { defineVerifier, JSON_VARIABLES, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
-import { checkSubject, harmless, readSubject, shownPath, subjectParams } from "./subject.js";
+import { type Asked, defineVerifier } from "./define-verifier.js";
+import { textParam, WrongParam } from "./params.js";
+import { compileRule, JSON_VARIABLES } from "./rules.js";
+import { harmless, judgeText, shownPath, subjectParams } from "./subject.js";
 
-const NAME = "json_value";
-
-export const params = z.strictObject({
+const params = z.strictObject({
   ...subjectParams,
   pointer: z
     .string()
@@ -28,44 +26,33 @@ export const params = z.strictObject({
     .describe("A rule in CEL that must hold, with `value` (at the pointer), `claimed` (of the field) and `evidence`."),
 });
 
-/**
- * Checks the value at a position of a JSON file: by `equals`, by a rule, or else by the value of the evidence field.
- * Files of up to `maxBytes` are read.
- */
-export function jsonValue(sandbox: Sandbox, maxBytes: number, rules: VerifierRules): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    verbatim: ["pointer", "rule"],
-    checkParams(given) {
-      checkSubject(given);
-      parsePointer(NAME, given.pointer);
-      if (given.equals !== undefined) checkEquals(given.equals, given.rule);
-      if (given.rule !== undefined) rules.read(NAME, "rule", given.rule, JSON_VARIABLES);
-    },
-    async verify(given, request) {
-      const { path, text, digest } = await readSubject(sandbox, given, request.value, maxBytes);
+/** Checks the value at a position of a JSON file: by `equals`, by a rule, or else by the value of the evidence field. */
+export const jsonValue = defineVerifier({
+  about: "A value in a JSON file is the expected one.",
+  params,
+  verbatim: ["pointer", "rule"],
+  check({ pointer, equals, rule }, { language }) {
+    parsePointer(pointer);
+    if (equals !== undefined) checkEquals(equals, rule);
+    if (rule !== undefined) compileRule(language, "rule", rule, JSON_VARIABLES);
+  },
+  verify: (given, asked) =>
+    judgeText(given, asked, (text, file, path) => {
       const { value, place } = readJsonText(path, text);
-      const keys = parsePointer(NAME, given.pointer);
+      const keys = parsePointer(given.pointer);
       const found = valueAt(value, keys);
-      const { ok, expected } = judge(found, placeAt(place, keys), given, request, rules);
+      const { ok, expected } = judge(found, placeAt(place, keys), given, asked);
       const where = given.pointer === "" ? "it" : harmless(given.pointer);
       const got = found === undefined ? "is missing" : `is ${shown(found)}`;
-      return {
-        ok,
-        message: `${shownPath(path)}: ${where} ${got}; expected: ${expected}`,
-        ran: shownPath(path),
-        digest,
-      };
-    },
-  });
-}
+      return { ok, message: `${file}: ${where} ${got}; expected: ${expected}` };
+    }),
+});
 
-/** Returns the keys of a JSON pointer (RFC 6901). Throws `INVALID_INPUT` if it is invalid. */
-export function parsePointer(verifier: string, pointer: string): readonly string[] {
+/** Returns the keys of a JSON pointer (RFC 6901). Throws `WrongParam` if it is invalid. */
+export function parsePointer(pointer: string): readonly string[] {
   if (pointer === "") return [];
-  if (!pointer.startsWith("/")) throw wrongParam(verifier, "pointer", "a JSON pointer begins with '/', or is empty");
-  if (/~(?![01])/.test(pointer)) throw wrongParam(verifier, "pointer", "in a JSON pointer '~' is '~0' and '/' is '~1'");
+  if (!pointer.startsWith("/")) throw new WrongParam("pointer", "a JSON pointer begins with '/', or is empty");
+  if (/~(?![01])/.test(pointer)) throw new WrongParam("pointer", "in a JSON pointer '~' is '~0' and '/' is '~1'");
   return pointer
     .slice(1)
     .split("/")
@@ -92,13 +79,12 @@ export function isEqualJson(value: JsonValue | undefined, wanted: JsonValue): bo
   return Object.entries(wanted).every(([key, w]) => Object.hasOwn(value, key) && isEqualJson(value[key], w));
 }
 
-/** Throws `INVALID_INPUT` for a value that can't be compared exactly, or that is given together with a rule. */
+/** Throws `WrongParam` for a value that can't be compared exactly, or that is given together with a rule. */
 function checkEquals(equals: JsonValue, rule: string | undefined): void {
-  if (rule !== undefined) throw wrongParam(NAME, "rule", "use equals or rule, not both");
+  if (rule !== undefined) throw new WrongParam("rule", "use equals or rule, not both");
   const rounded = roundedValue(equals);
   if (rounded === undefined) return;
-  throw wrongParam(
-    NAME,
+  throw new WrongParam(
     "equals",
     `${rounded} is too large to be compared exactly: write it as a text, also in the file`,
   );
@@ -122,7 +108,7 @@ interface JsonText {
 }
 
 /**
- * Reads a JSON file. Throws `INVALID_INPUT` if it isn't JSON, nests too deeply, or repeats a key: parsers differ in which
+ * Reads a JSON file. Throws `WrongParam` if it isn't JSON, nests too deeply, or repeats a key: parsers differ in which
  * of the two values they return.
  */
 function readJsonText(path: string, text: string): JsonText {
@@ -157,15 +143,9 @@ interface Judgement {
   readonly expected: string;
 }
 
-function judge(
-  found: JsonValue | undefined,
-  place: JsonPlace | undefined,
-  given: Params,
-  request: VerifyRequest,
-  rules: VerifierRules,
-): Judgement {
+function judge(found: JsonValue | undefined, place: JsonPlace | undefined, given: Params, asked: Asked): Judgement {
   // A field that names the file can't also be the expected value.
-  const claimed = given.path === undefined && given.rule === undefined ? null : (request.value ?? null);
+  const claimed = given.path === undefined && given.rule === undefined ? null : (asked.value ?? null);
   const wanted = given.equals ?? claimed;
   if (given.rule === undefined && given.equals === undefined && wanted === null) {
     return { ok: found !== undefined && found !== null, expected: "any value but null" };
@@ -176,7 +156,7 @@ function judge(
   }
   if (given.rule === undefined)
     return { ok: found !== undefined && isEqualJson(found, wanted), expected: shown(wanted) };
-  return judgeRule(found, claimed, given.rule, request, rules);
+  return judgeRule(found, claimed, given.rule, asked);
 }
 
 /** Returns the first number at or below a place that was rounded when it was read; undefined if there is none. */
@@ -223,12 +203,11 @@ function judgeRule(
   found: JsonValue | undefined,
   claimed: JsonValue,
   rule: string,
-  { evidence }: VerifyRequest,
-  rules: VerifierRules,
+  { evidence, project }: Asked,
 ): Judgement {
   const text = harmless(rule);
   if (found === undefined) return { ok: false, expected: text };
-  const fault = rules.read(NAME, "rule", rule, JSON_VARIABLES).fault({ value: found, claimed, evidence });
+  const fault = compileRule(project.language, "rule", rule, JSON_VARIABLES)({ value: found, claimed, evidence });
   return {
     ok: fault === undefined,
     expected: fault?.startsWith("doesn't") === false ? `${text}, which ${fault}` : text,

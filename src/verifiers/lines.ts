@@ -7,13 +7,13 @@ import { setImmediate } from "node:timers/promises";
 import { RE2JS } from "@bufbuild/re2";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
-import type { Verifier } from "../ports/verifier.js";
 import { requireSmallPattern } from "../rules/patterns.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
-import { countParam, defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { checkPaths, isNamedBy, pathsIn, plainPath, productAt, refuseFilledGlobs } from "./named-files.js";
+import { defineVerifier } from "./define-verifier.js";
+import { isNamedBy, pathsIn, plainPath, productAt } from "./named-files.js";
+import { countParam, pathsParam, textParam, WrongParam } from "./params.js";
 import { readSubject, shownPath } from "./subject.js";
 
 /** Parameters for the number of matches. */
@@ -30,12 +30,12 @@ interface HowOften {
   readonly count?: number | undefined;
 }
 
-/** Throws `INVALID_INPUT` if the numbers contradict each other. */
-export function checkHowOften(verifier: string, { min, max, count }: HowOften): void {
+/** Throws `WrongParam` if the numbers contradict each other. */
+export function checkHowOften({ min, max, count }: HowOften): void {
   if (count !== undefined && (min !== undefined || max !== undefined)) {
-    throw wrongParam(verifier, "count", "it is the exact number: leave out min and max");
+    throw new WrongParam("count", "it is the exact number: leave out min and max");
   }
-  if (min !== undefined && max !== undefined && min > max) throw wrongParam(verifier, "max", "it is less than min");
+  if (min !== undefined && max !== undefined && min > max) throw new WrongParam("max", "it is less than min");
 }
 
 /** Checks a number of matches, and returns the expected number in words. */
@@ -73,12 +73,12 @@ interface PatternParams extends HowOften {
   readonly scope?: "line" | "file" | undefined;
 }
 
-/** Throws `INVALID_INPUT` for a pattern that is invalid, or that can't be matched in linear time. */
-export function checkPattern(verifier: string, params: PatternParams): void {
-  compile(verifier, params);
-  checkHowOften(verifier, params);
+/** Throws `WrongParam` for a pattern that is invalid, or that can't be matched in linear time. */
+export function checkPattern(params: PatternParams): void {
+  compile(params);
+  checkHowOften(params);
   if (params.scope !== "file" && /[ms]/.test(params.flags ?? "")) {
-    throw wrongParam(verifier, "flags", "m and s need scope: file, because lines are matched one by one");
+    throw new WrongParam("flags", "m and s need scope: file, because lines are matched one by one");
   }
 }
 
@@ -91,13 +91,8 @@ const STEPS_MAX = 2 ** 24;
 const TURN_MS = 20;
 
 /** Returns the number of lines that match; with `scope: file`, 1 if the text matches and 0 if not. */
-export async function countMatches(
-  verifier: string,
-  params: PatternParams,
-  text: string,
-  signal: AbortSignal,
-): Promise<number> {
-  const compiled = compile(verifier, params);
+export async function countMatches(params: PatternParams, text: string, signal: AbortSignal): Promise<number> {
+  const compiled = compile(params);
   const longest = Math.floor(STEPS_MAX / compiled.re2().prog.numInst());
   const parts = params.scope === "file" ? [text] : linesOf(text);
   let count = 0;
@@ -113,7 +108,7 @@ export async function countMatches(
   return count;
 }
 
-function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2JS {
+function compile({ pattern, flags = "" }: PatternParams): RE2JS {
   const bits =
     (flags.includes("i") ? RE2JS.CASE_INSENSITIVE : 0) |
     (flags.includes("m") ? RE2JS.MULTILINE : 0) |
@@ -123,7 +118,7 @@ function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2J
     return RE2JS.compile(pattern, bits);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "it can't be read";
-    throw wrongParam(verifier, "pattern", `${reason}; use RE2 syntax, which has no lookaround and no backreferences`);
+    throw new WrongParam("pattern", `${reason}; use RE2 syntax, which has no lookaround and no backreferences`);
   }
 }
 
@@ -145,22 +140,10 @@ function tooLong(length: number, limit: number): PhasegateError<"TOO_LARGE"> {
   });
 }
 
-const NAME = "line_exists";
-
-export const params = z.strictObject({
+const params = z.strictObject({
   quote: z.boolean().optional().describe("True if each place must quote its line. Default: false."),
-  paths: z
-    .array(textParam)
-    .min(1)
-    .max(100)
-    .optional()
-    .describe("Files, folders and globs: a place must be in one of them. Default: any file."),
-  except: z
-    .array(textParam)
-    .min(1)
-    .max(100)
-    .optional()
-    .describe("Files, folders and globs in which no place may be. Default: none."),
+  paths: pathsParam.describe("Files, folders and globs: a place must be in one of them. Default: any file."),
+  except: pathsParam.describe("Files, folders and globs in which no place may be. Default: none."),
   min: countParam.optional().describe("Minimum number of places in a list. Default: 1."),
 });
 
@@ -179,66 +162,60 @@ interface Place {
 const placeSchema = z.object({ file: textParam, line: z.int().min(1), quote: textParam.optional() });
 
 /** Checks whether lines of files exist, and have the quoted text. */
-export function lineExists(sandbox: Sandbox, maxBytes: number): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    checkParams: (given) => checkPaths(NAME, pathsIn(given)),
-    async verify(given, { value, session }, signal) {
-      refuseFilledGlobs(NAME, pathsIn(given), session);
-      const places = placesIn(value, given.min ?? 1);
-      const texts = new Map<string, readonly string[]>();
-      const wrong: string[] = [];
-      for (const place of places) {
-        signal.throwIfAborted();
-        const file = parseRelativePath(place.file);
-        const outside = outsideOf(file, given) ?? (await inProduct(sandbox, file, given));
-        const known = texts.get(file);
-        const lines = known ?? linesOf((await readSubject(sandbox, { path: place.file }, undefined, maxBytes)).text);
-        texts.set(file, lines);
-        const fault = outside ?? faultOf(place, lines, given.quote === true);
-        if (fault !== undefined) wrong.push(`${shownPath(place.file)}:${place.line}: ${fault}`);
-      }
-      const ran = [...texts.keys()].map(shownPath).join(", ");
-      return {
-        ok: wrong.length === 0,
-        message: wrong.length === 0 ? counted(places) : firstFew(wrong, SHOWN_MAX, "; "),
-        ran,
-      };
-    },
-  });
-}
+export const lineExists = defineVerifier({
+  about: "Places that the evidence names, as file:line, exist.",
+  params,
+  fixedPaths: pathsIn,
+  async verify(given, { value, project: { sandbox, limits }, signal }) {
+    const places = placesIn(value, given.min ?? 1);
+    const texts = new Map<string, readonly string[]>();
+    const wrong: string[] = [];
+    for (const place of places) {
+      signal.throwIfAborted();
+      const file = parseRelativePath(place.file);
+      const outside = outsideOf(file, given) ?? (await inProduct(sandbox, file, given));
+      const known = texts.get(file);
+      const lines =
+        known ?? linesOf((await readSubject(sandbox, { path: place.file }, undefined, limits.maxFileBytes)).text);
+      texts.set(file, lines);
+      const fault = outside ?? faultOf(place, lines, given.quote === true);
+      if (fault !== undefined) wrong.push(`${shownPath(place.file)}:${place.line}: ${fault}`);
+    }
+    const ran = [...texts.keys()].map(shownPath).join(", ");
+    return {
+      ok: wrong.length === 0,
+      message: wrong.length === 0 ? counted(places) : firstFew(wrong, SHOWN_MAX, "; "),
+      ran,
+    };
+  },
+});
 
 /** Maximum number of wrong places that are named. */
 const SHOWN_MAX = 5;
 
-/** Reads `file:line`, an object with `file` and `line`, or a list of these. Throws `INVALID_INPUT`. */
+/** Reads `file:line`, an object with `file` and `line`, or a list of these. Throws `WrongParam`. */
 function placesIn(value: JsonValue | undefined, least: number): readonly Place[] {
   const items = Array.isArray(value) ? value : [value];
-  if (items.length > PLACES_MAX) throw wrongPlace(NAME, `more than ${PLACES_MAX} places are named`);
-  if (items.length < least) throw wrongPlace(NAME, `${items.length} of at least ${least} places are named`);
+  if (items.length > PLACES_MAX) throw wrongPlace(`more than ${PLACES_MAX} places are named`);
+  if (items.length < least) throw wrongPlace(`${items.length} of at least ${least} places are named`);
   return items.map((item) => {
-    if (typeof item === "string") return placeIn(NAME, item);
+    if (typeof item === "string") return placeIn(item);
     const place = placeSchema.safeParse(item);
     if (place.success) return place.data;
     const [issue] = place.error.issues;
-    throw wrongPlace(NAME, `${shown(item)} is not a place: ${issue?.path.join(".")}: ${issue?.message}`);
+    throw wrongPlace(`${shown(item)} is not a place: ${issue?.path.join(".")}: ${issue?.message}`);
   });
 }
 
-/** Reads `file:line`. Throws `INVALID_INPUT`. */
-export function placeIn(verifier: string, text: string): Place {
+/** Reads `file:line`. Throws `WrongParam`. */
+export function placeIn(text: string): Place {
   const [, file, line] = /^(.+):([1-9][0-9]{0,8})$/.exec(text.trim()) ?? [];
   if (file !== undefined && line !== undefined) return { file, line: Number(line) };
-  throw wrongPlace(verifier, `${shown(text)} is not a place: it needs a file and a line`);
+  throw wrongPlace(`${shown(text)} is not a place: it needs a file and a line`);
 }
 
-function wrongPlace(verifier: string, reason: string) {
-  return wrongParam(
-    verifier,
-    "",
-    `${reason}; write {"file": "src/a.js", "line": 12, "quote": "the text of that line"}`,
-  );
+function wrongPlace(reason: string) {
+  return new WrongParam("", `${reason}; write {"file": "src/a.js", "line": 12, "quote": "the text of that line"}`);
 }
 
 function outsideOf(file: string, { paths, except = [] }: z.infer<typeof params>): string | undefined {

@@ -7,18 +7,15 @@ import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { builtInParsers } from "../plan/parse-plan.js";
 import type { PlanReading, SourceParser } from "../plan/plan.js";
-import type { Verifier, VerifyResult } from "../ports/verifier.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
 import { type Diagnostic, formatDiagnostic } from "../workflow/diagnostic.js";
 import { visibleText } from "../workflow/field-types.js";
 import { blocksOf, codeParts, endOfSection, headingName, plainText } from "../workflow/from-markdown.js";
-import { countParam, defineVerifier, textParam } from "./define-verifier.js";
+import { defineVerifier, type Outcome } from "./define-verifier.js";
 import { checkHowOften, howOftenParams, isOftenEnough } from "./lines.js";
-import { checkSubject, outputLines, readSubject, shownPath, subjectParams } from "./subject.js";
+import { countParam, textParam } from "./params.js";
+import { judgeText, outputLines, shownPath, subjectParams } from "./subject.js";
 
-const NAME = "markdown_headings";
-
-export const headingParams = z.strictObject({
+const headingParams = z.strictObject({
   ...subjectParams,
   under: textParam
     .optional()
@@ -36,36 +33,30 @@ export const headingParams = z.strictObject({
 /** Maximum size of a file. The parser takes up to eight seconds for a megabyte of headings, and blocks the process. */
 const MARKDOWN_MAX = 256 * 1024;
 
-/** Checks how many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
-export function markdownHeadings(sandbox: Sandbox, maxBytes: number): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params: headingParams,
-    checkParams(given) {
-      checkSubject(given);
-      checkHowOften(NAME, given);
-    },
-    async verify(given, { value }) {
-      const { path, text, digest } = await readSubject(sandbox, given, value, Math.min(maxBytes, MARKDOWN_MAX));
-      const found = headingsBelow(headingsOf(text, path), given);
-      const { ok, expected } = isOftenEnough(found?.length ?? 0, given);
-      const known = new Set(found?.map(({ text: name }) => headingName(name)));
-      const missing = (given.names ?? []).filter((name) => !known.has(headingName(plainText(name))));
-      const message = [
-        found === undefined ? `there is no heading ${shownPath(given.under ?? "")}` : countText(found.length, given),
-        `expected: ${expected}`,
-        ...(missing.length === 0 ? [] : [`missing: ${missing.map(shownPath).join(", ")}`]),
-      ].join("; ");
-      const file = shownPath(path);
-      return {
-        ok: ok && found !== undefined && missing.length === 0,
-        message: `${file}: ${message}`,
-        ran: file,
-        digest,
-      };
-    },
-  });
-}
+/** Checks how many headings a Markdown file has, and which. */
+export const markdownHeadings = defineVerifier({
+  about: "A Markdown file has so many headings, or certain ones.",
+  params: headingParams,
+  check: checkHowOften,
+  verify: (given, asked) =>
+    judgeText(
+      given,
+      asked,
+      (text, file, path) => {
+        const found = headingsBelow(headingsOf(text, path), given);
+        const { ok, expected } = isOftenEnough(found?.length ?? 0, given);
+        const known = new Set(found?.map(({ text: name }) => headingName(name)));
+        const missing = (given.names ?? []).filter((name) => !known.has(headingName(plainText(name))));
+        const message = [
+          found === undefined ? `there is no heading ${shownPath(given.under ?? "")}` : countText(found.length, given),
+          `expected: ${expected}`,
+          ...(missing.length === 0 ? [] : [`missing: ${missing.map(shownPath).join(", ")}`]),
+        ].join("; ");
+        return { ok: ok && found !== undefined && missing.length === 0, message: `${file}: ${message}` };
+      },
+      Math.min(asked.project.limits.maxFileBytes, MARKDOWN_MAX),
+    ),
+});
 
 /** A heading of a document. */
 interface Heading {
@@ -139,7 +130,7 @@ function belowOne(headings: readonly Heading[], start: number, level: number | u
     .filter((heading) => heading.depth === (level ?? depth + 1));
 }
 
-export const planParams = z.strictObject({
+const planParams = z.strictObject({
   ...subjectParams,
   min_tasks: countParam.optional().describe("Minimum number of tasks. Default: 1."),
   min_phases: countParam.optional().describe("Minimum number of phases. Default: 1."),
@@ -147,22 +138,19 @@ export const planParams = z.strictObject({
 });
 
 /** Checks whether a file is read as a plan without errors, with phases and tasks. */
-export function planParses(sandbox: Sandbox, maxBytes: number): Verifier {
-  return defineVerifier({
-    name: "plan_parses",
-    params: planParams,
-    checkParams: checkSubject,
-    async verify(given, { value }) {
-      const { path, text, digest } = await readSubject(sandbox, given, value, maxBytes);
+export const planParses = defineVerifier({
+  about: "A plan can be read without errors.",
+  params: planParams,
+  verify: (given, asked) =>
+    judgeText(given, asked, (text, file, path) => {
       try {
-        return { ...judge(parserOf(path).parse(text, path), given, path), ran: shownPath(path), digest };
+        return judge(parserOf(path).parse(text, path), given, file);
       } catch (error) {
         if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
-        return { ok: false, message: `${error.message}. ${error.remedy}`, ran: shownPath(path), digest };
+        return { ok: false, message: `${error.message}. ${error.remedy}` };
       }
-    },
-  });
-}
+    }),
+});
 
 /** Returns the parser that a session on this file would use. */
 function parserOf(path: string): SourceParser {
@@ -171,13 +159,13 @@ function parserOf(path: string): SourceParser {
   return parser;
 }
 
-function judge({ plan, diagnostics }: PlanReading, given: z.infer<typeof planParams>, path: string): VerifyResult {
+function judge({ plan, diagnostics }: PlanReading, given: z.infer<typeof planParams>, file: string): Outcome {
   const wrong = diagnostics.filter(({ severity }) => severity === "error" || given.no_warnings === true);
   if (wrong.length > 0)
     return { ok: false, message: listed(wrong), output: outputLines(wrong.map(formatDiagnostic).join("\n")) };
   const tasks = plan.phases.reduce((sum, phase) => sum + phase.tasks.length, 0);
   const { min_phases: phases = 1, min_tasks: least = 1 } = given;
-  const found = `${shownPath(path)} has ${plan.phases.length} phases and ${tasks} tasks`;
+  const found = `${file} has ${plan.phases.length} phases and ${tasks} tasks`;
   const ok = plan.phases.length >= phases && tasks >= least;
   return { ok, message: ok ? found : `${found}; expected: at least ${phases} phases and ${least} tasks` };
 }

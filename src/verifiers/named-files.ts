@@ -5,26 +5,16 @@
  */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";
-import type { VerifyRequest } from "../ports/verifier.js";
+import { hasPlaceholder } from "../gate/fill-params.js";
 import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
-import type { JsonValue } from "../workflow/json.js";
-import { parseRelativePath, shown } from "../workflow/names.js";
-import { textParam, wrongParam } from "./define-verifier.js";
+import { parseRelativePath } from "../workflow/names.js";
+import { isGlob, pathsParam, textParam } from "./params.js";
 import { isProduct } from "./products.js";
-
-/** Maximum number of paths in one parameter. */
-const PATHS_MAX = 100;
 
 /** Parameters of the verifiers that compare files with their state at an earlier time. */
 export const namedFilesParams = {
   path: textParam.optional().describe("A file, a folder, or a glob, relative to the project."),
-  paths: z
-    .array(textParam)
-    .min(1)
-    .max(PATHS_MAX)
-    .optional()
-    .describe("Files, folders and globs, relative to the project."),
+  paths: pathsParam.describe("Files, folders and globs, relative to the project."),
   since: z
     .union([z.strictObject({ phase: z.int().describe("The number of an earlier phase.") }), z.literal("start")])
     .optional()
@@ -48,16 +38,6 @@ function momentOf(since: SinceParams["since"]): string {
   return since === undefined ? "since this phase was entered" : `since phase ${since.phase} was passed`;
 }
 
-/** Throws `INVALID_INPUT` for paths that can't be used, or depend on evidence: they must be known when the phase begins. */
-export function checkPaths(verifier: string, paths: readonly string[], instead = ""): void {
-  for (const path of paths) {
-    if (!hasPlaceholder(path)) parseRelativePath(path);
-    else if (checkPlaceholders({ path }).some((name) => name.startsWith("evidence."))) {
-      throw wrongParam(verifier, "path", `there is no evidence when the phase begins${instead}`);
-    }
-  }
-}
-
 /** Returns all paths of a check's parameters. */
 export function pathsIn(given: {
   readonly paths?: readonly string[] | undefined;
@@ -68,32 +48,6 @@ export function pathsIn(given: {
 
 /** The form of a snapshot that could not be taken: the reason, which an agent may have caused. */
 export const failedSchema = z.strictObject({ failed: z.string() });
-
-/** Takes a snapshot. A failure is recorded, too: a retry would take it after the agent has changed what it must not change. */
-export async function orFailed(take: () => Promise<JsonValue>): Promise<JsonValue> {
-  try {
-    return await take();
-  } catch (error) {
-    if (isPhasegateError(error)) return { failed: error.message };
-    throw error;
-  }
-}
-
-/**
- * Throws `INVALID_INPUT` for a path that a placeholder has made a glob: only authors write globs. Otherwise an agent could
- * choose a target, or an option, that names more than one file.
- */
-export function refuseFilledGlobs(
-  verifier: string,
-  paths: readonly string[],
-  { target, specPath, options = {} }: VerifyRequest["session"],
-): void {
-  const texts = [target, specPath, ...Object.values(options)].filter((value) => typeof value === "string");
-  for (const value of texts.filter(isGlob)) {
-    if (!paths.some((path) => path.includes(value))) continue;
-    throw wrongParam(verifier, "path", `${shown(value)} of the session would be a glob, which only a gate can have`);
-  }
-}
 
 /** Returns a path without `.` segments; one with a placeholder as it is. */
 export function plainPath(path: string): string {
@@ -108,11 +62,6 @@ export function isAtOrBelow(above: string, path: string): boolean {
 /** Checks whether a path, a folder above it, or a glob names a file. */
 export function isNamedBy(pattern: string, path: string): boolean {
   return isGlob(pattern) ? matches(pattern.split("/"), path.split("/"), segmentMatches) : isAtOrBelow(pattern, path);
-}
-
-/** Checks whether a path is a glob. */
-export function isGlob(path: string): boolean {
-  return /[*?]/.test(path);
 }
 
 /** A file in a folder, or something in its place. */

@@ -23,7 +23,7 @@ import { errnoOf } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { isInside } from "../sandbox/resolve.js";
 import { fileName, inFolder, inTurn, notComparable, statOf } from "./committed-files.js";
-import { NotComparable } from "./git-repository.js";
+import { CheckFailed } from "./define-verifier.js";
 import { isProductIn } from "./products.js";
 
 /** A file as it was: its bytes, the target of a link, or nothing. */
@@ -52,7 +52,7 @@ const BYTES_MAX = 2 * 2 ** 30;
 
 /**
  * Copies a work tree, and returns the result of `use`. Of what is not committed, the products of tools are left out, and
- * packages are linked. Throws `NotComparable` for what can't be copied.
+ * packages are linked. Throws `CheckFailed` for what can't be copied.
  */
 export async function withProjectCopy<T>(
   workTree: string,
@@ -120,7 +120,7 @@ interface Copying {
   bytes: number;
 }
 
-/** Returns the names in a folder. Throws `NotComparable` for one that is not UTF-8. */
+/** Returns the names in a folder. Throws `CheckFailed` for one that is not UTF-8. */
 async function namesIn(folder: string): Promise<string[]> {
   return (await readdir(folder, { encoding: "buffer" })).map(fileName);
 }
@@ -130,7 +130,7 @@ async function copyFolder(copying: Copying, folder: string): Promise<void> {
   await inTurn(names, copying.signal, (name) => copyEntry(copying, inFolder(folder, name)));
 }
 
-/** Copies a path. What is gone meanwhile is left out: a command may be running in the project. Throws `NotComparable`. */
+/** Copies a path. What is gone meanwhile is left out: a command may be running in the project. Throws `CheckFailed`. */
 async function copyEntry(copying: Copying, path: string): Promise<void> {
   try {
     await copyWhatIsThere(copying, path);
@@ -157,7 +157,7 @@ async function copyWhatIsThere(copying: Copying, path: string): Promise<void> {
   copying.files += 1;
   copying.bytes += stats.size;
   if (copying.files > FILES_MAX || copying.bytes > BYTES_MAX) {
-    throw new NotComparable(`the project can't be copied: it has more than ${FILES_MAX} files or ${BYTES_MAX} bytes`);
+    throw new CheckFailed(`the project can't be copied: it has more than ${FILES_MAX} files or ${BYTES_MAX} bytes`);
   }
   await copyFile(from, to, constants.COPYFILE_FICLONE);
   await utimes(to, stats.atime, stats.mtime);

@@ -5,13 +5,13 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
-import { hasPlaceholder } from "../gate/fill-params.js";
 import { type FileSignature, identityOf } from "../sandbox/read.js";
 import { notText, pathRefused } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
-import { escapeHidden, parseRelativePath, shown } from "../workflow/names.js";
-import { textParam } from "./define-verifier.js";
+import { escapeHidden, firstFew, parseRelativePath, shown } from "../workflow/names.js";
+import type { Asked, Outcome } from "./define-verifier.js";
+import { textParam } from "./params.js";
 
 /** Parameters of all verifiers that check a file or a folder. */
 export const subjectParams = {
@@ -27,11 +27,6 @@ export const subjectParams = {
 interface SubjectParams {
   readonly path?: string | undefined;
   readonly allow_link?: boolean | undefined;
-}
-
-/** Throws `PATH_REFUSED` for a path that is invalid in every session. */
-export function checkSubject({ path }: SubjectParams): void {
-  if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
 }
 
 /** Maximum number of paths in one field. */
@@ -110,6 +105,18 @@ export async function readSubject(
   return { path, text: decoded(bytes, path), digest: sha256(bytes) };
 }
 
+/** Judges the text of the file to check; the result names the file. `shownName` is its path for a message. */
+export async function judgeText(
+  given: SubjectParams,
+  { project, value }: Asked,
+  judge: (text: string, shownName: string, path: string) => Outcome | Promise<Outcome>,
+  maxBytes = project.limits.maxFileBytes,
+): Promise<Outcome> {
+  const { path, text, digest } = await readSubject(project.sandbox, given, value, maxBytes);
+  const ran = shownPath(path);
+  return { ...(await judge(text, ran, path)), ran, digest };
+}
+
 /** Returns the SHA-256 in hexadecimal digits. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
@@ -118,6 +125,11 @@ export function sha256(bytes: Uint8Array): string {
 /** Returns a path for a message: on one line, and bounded. */
 export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
+}
+
+/** Returns the first paths of a list for a message. */
+export function shownPaths(paths: readonly string[], most = 10): string {
+  return firstFew(paths.map(shownPath), most);
 }
 
 /** Returns a text without terminal commands, and with escapes for control and hidden characters. */

@@ -4,22 +4,17 @@
  */
 import * as z from "zod";
 import { claimedIds } from "../gate/plan-gate.js";
-import type { Verifier } from "../ports/verifier.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
 import { type JsonObject, ownValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { reported, requireGit } from "./git.js";
-import { type GitHost, NotComparable } from "./git-repository.js";
-import { changesBetween, contentsIn, recordedState, recordState, stateOf, stateSchema } from "./git-state.js";
+import { CheckFailed, defineVerifier, type Project } from "./define-verifier.js";
+import { changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./git-state.js";
 import { linesOf, placeIn } from "./lines.js";
 import { isAtOrBelow, namedFilesParams } from "./named-files.js";
+import { textParam, WrongParam } from "./params.js";
 import { harmless, readSubject, shortened, shownPath } from "./subject.js";
 import { withoutWritten } from "./written-files.js";
 
-const NAME = "tasks_shown";
-
-export const params = z.strictObject({
+const params = z.strictObject({
   field: textParam
     .optional()
     .describe(
@@ -34,72 +29,67 @@ const SHOWN_MAX = 50;
 const placesSchema = z.union([z.string(), z.array(z.string()).max(SHOWN_MAX)]).transform((given) => [given].flat());
 
 /** Checks whether each claimed task is shown by changed files, or by lines that are there. */
-export function tasksShown(root: string, sandbox: Sandbox, maxBytes: number, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    keepsSnapshot: true,
-    checkParams: () => void requireGit(NAME, host),
-    snapshot: () => recordState(requireGit(NAME, host), (signal, git) => stateOf(root, ".", { host: git, signal })),
-    async verify({ field = "where" }, { evidence, snapshot }, signal) {
-      const git = requireGit(NAME, host);
-      return reported(git, async () => {
-        const tasks = claimedIds(evidence);
-        const changed = async (path: string) => {
-          const before = recordedState(stateSchema, snapshot);
-          const contents = async () => contentsIn(root, ".", { host: git, signal }, before.head);
-          now ??= await withoutWritten(root, git, changesBetween(before.files, await contents()));
-          return now.some((file) => isAtOrBelow(path, file));
-        };
-        let now: readonly string[] | undefined;
-        const found: string[] = [];
-        const wrong: string[] = [];
-        for (const task of tasks) {
-          const places = placesOf(evidence, field, task);
-          if (places.length === 0) wrong.push(`task ${shownPath(task)} is not in ${field}`);
-          for (const place of places) {
-            const line = /:\d+$/.test(place) ? await lineAt(sandbox, place, maxBytes) : undefined;
-            if (line !== undefined) found.push(`${shownPath(task)}: ${shownPath(place)} ${line}`);
-            else if (await changed(parseRelativePath(place)))
-              found.push(`${shownPath(task)}: ${shownPath(place)} has changed`);
-            else
-              wrong.push(`task ${shownPath(task)}: ${shownPath(place)} has not changed since this phase was entered`);
-          }
-        }
-        if (wrong.length > 0) throw new NotComparable(`${firstFew(wrong, 5, "; ")}. ${howTo(field, tasks)}`);
-        return {
-          ok: true,
-          message: found.length === 0 ? "no task is claimed" : firstFew(found, 5, "; "),
-          output: found,
-        };
-      });
-    },
-  });
-}
+export const tasksShown = defineVerifier({
+  about: "Each claimed task of a plan is shown by changed files, or by lines of files.",
+  params,
+  keepsSnapshot: true,
+  usesGit: true,
+  snapshot: (_, looking) => stateOf(looking),
+  async verify({ field = "where" }, asked) {
+    const { evidence, snapshot, project } = asked;
+    const tasks = claimedIds(evidence);
+    const changed = async (path: string) => {
+      const before = recordedState(stateSchema, snapshot);
+      const contents = async () => contentsIn(asked, ".", before.head);
+      now ??= await withoutWritten(project, changesBetween(before.files, await contents()));
+      return now.some((file) => isAtOrBelow(path, file));
+    };
+    let now: readonly string[] | undefined;
+    const found: string[] = [];
+    const wrong: string[] = [];
+    for (const task of tasks) {
+      const places = placesOf(evidence, field, task);
+      if (places.length === 0) wrong.push(`task ${shownPath(task)} is not in ${field}`);
+      for (const place of places) {
+        const line = /:\d+$/.test(place) ? await lineAt(project, place) : undefined;
+        if (line !== undefined) found.push(`${shownPath(task)}: ${shownPath(place)} ${line}`);
+        else if (await changed(parseRelativePath(place)))
+          found.push(`${shownPath(task)}: ${shownPath(place)} has changed`);
+        else wrong.push(`task ${shownPath(task)}: ${shownPath(place)} has not changed since this phase was entered`);
+      }
+    }
+    if (wrong.length > 0) throw new CheckFailed(`${firstFew(wrong, 5, "; ")}. ${howTo(field, tasks)}`);
+    return {
+      ok: true,
+      message: found.length === 0 ? "no task is claimed" : firstFew(found, 5, "; "),
+      output: found,
+    };
+  },
+});
 
 function howTo(field: string, tasks: readonly string[]): string {
   const example = { [field]: { [tasks[0] ?? "1.1"]: ["src/a.js", "docs/a.md:12"] } };
   return `Say for each task where it can be seen, as in ${JSON.stringify(example)}: a file that has changed, or a line of a file`;
 }
 
-/** Returns what shows a task; nothing if it is not shown. Throws `INVALID_INPUT`. */
+/** Returns what shows a task; nothing if it is not shown. Throws `WrongParam`. */
 function placesOf(evidence: JsonObject, field: string, task: string): readonly string[] {
   const own = ownValue(ownValue(evidence, field), task);
   if (own === undefined) return [];
   const places = placesSchema.safeParse(own);
   if (places.success) return places.data;
-  throw wrongParam(NAME, field, `${shown(task)} needs a path, file:line, or a list of at most ${SHOWN_MAX} of these`);
+  throw new WrongParam(field, `${shown(task)} needs a path, file:line, or a list of at most ${SHOWN_MAX} of these`);
 }
 
 /** Maximum number of characters of a line that are shown. */
 const LINE_MAX = 80;
 
-/** Returns the text of a line of a file. Throws `INVALID_INPUT` if there is no such line, or it is blank. */
-async function lineAt(sandbox: Sandbox, place: string, maxBytes: number): Promise<string> {
-  const { file, line } = placeIn(NAME, place);
-  const lines = linesOf((await readSubject(sandbox, { path: file }, undefined, maxBytes)).text);
+/** Returns the text of a line of a file. Throws `WrongParam` if there is no such line, or it is blank. */
+async function lineAt({ sandbox, limits }: Project, place: string): Promise<string> {
+  const { file, line } = placeIn(place);
+  const lines = linesOf((await readSubject(sandbox, { path: file }, undefined, limits.maxFileBytes)).text);
   const text = lines[line - 1]?.trim() ?? "";
   if (text !== "") return JSON.stringify(shortened(harmless(text), LINE_MAX));
   const reason = line > lines.length ? `the file has ${lines.length} lines` : "the line is blank";
-  throw wrongParam(NAME, "", `${shownPath(place)}: ${reason}`);
+  throw new WrongParam("", `${shownPath(place)}: ${reason}`);
 }

@@ -3,37 +3,27 @@
  * as much. It runs nothing: it reads the lines that declare tests, assert something, or turn tests off in the usual runners.
  */
 import * as z from "zod";
-import type { Verifier } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { firstFew, shown } from "../workflow/names.js";
-import { defineVerifier, textParam } from "./define-verifier.js";
+import { defineVerifier } from "./define-verifier.js";
 import { linesOf } from "./lines.js";
 import {
   boundedReader,
-  checkPaths,
   failedSchema,
   findNamed,
   namedFilesParams,
-  orFailed,
   pathsIn,
   plainPath,
-  refuseFilledGlobs,
   sinceWords,
 } from "./named-files.js";
+import { pathsParam } from "./params.js";
 import { sha256, shownPath } from "./subject.js";
 
-const NAME = "tests_kept";
-
-export const params = z.strictObject({
+const params = z.strictObject({
   paths: namedFilesParams.paths.describe(
     "Files, folders and globs with tests. Default: those that runners look for by their names.",
   ),
-  except: z
-    .array(textParam)
-    .min(1)
-    .max(100)
-    .optional()
-    .describe("Files, folders and globs that are not read. Default: none."),
+  except: pathsParam.describe("Files, folders and globs that are not read. Default: none."),
   since: namedFilesParams.since,
 });
 
@@ -70,34 +60,27 @@ type Tests = z.infer<typeof testsSchema>;
 const snapshotSchema = z.union([testsSchema, failedSchema]);
 
 /** Checks whether the tests of a project are still there, are run, and assert as much as before. */
-export function testsKept(sandbox: Sandbox): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    keepsSnapshot: true,
-    checkParams: (given) => checkPaths(NAME, pathsIn(given)),
-    snapshot: (given, { session }) =>
-      orFailed(() => {
-        refuseFilledGlobs(NAME, pathsIn(given), session);
-        return testsIn(sandbox, given);
-      }),
-    async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
-      refuseFilledGlobs(NAME, pathsIn(given), session);
-      const before = snapshotSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "the tests were not recorded when this phase was entered" };
-      if ("failed" in before.data) {
-        return { ok: false, message: `the tests could not be recorded: ${before.data.failed}` };
-      }
-      const now = await testsIn(sandbox, given, signal);
-      const since = sinceWords(given, snapshotTakenAt);
-      const wrong = lossesBetween(before.data, now);
-      if (wrong.length > 0)
-        return { ok: false, message: `${wrong.join("; ")} (${since}); restore what tests there were` };
-      const count = `${before.data.tests.length} tests are still there, and ${now.tests.length} now`;
-      return { ok: true, message: `all ${count} (${since})` };
-    },
-  });
-}
+export const testsKept = defineVerifier({
+  about: "The tests that there were are still there, are not turned off, and assert as much.",
+  params,
+  keepsSnapshot: true,
+  fixedPaths: pathsIn,
+  snapshot: (given, { project: { sandbox } }) => testsIn(sandbox, given),
+  async verify(given, { snapshot, snapshotTakenAt, project: { sandbox }, signal }) {
+    const before = snapshotSchema.safeParse(snapshot);
+    if (!before.success) return { ok: false, message: "the tests were not recorded when this phase was entered" };
+    if ("failed" in before.data) {
+      return { ok: false, message: `the tests could not be recorded: ${before.data.failed}` };
+    }
+    const now = await testsIn(sandbox, given, signal);
+    const since = sinceWords(given, snapshotTakenAt);
+    const wrong = lossesBetween(before.data, now);
+    if (wrong.length > 0)
+      return { ok: false, message: `${wrong.join("; ")} (${since}); restore what tests there were` };
+    const count = `${before.data.tests.length} tests are still there, and ${now.tests.length} now`;
+    return { ok: true, message: `all ${count} (${since})` };
+  },
+});
 
 /** Returns the tests in files. Throws `TOO_LARGE` and `PATH_REFUSED`. */
 async function testsIn(

@@ -4,32 +4,25 @@
  */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
-import type { Verifier } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
-import { firstFew } from "../workflow/names.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { defineVerifier } from "./define-verifier.js";
 import {
   boundedReader,
-  checkPaths,
   failedSchema,
   findNamed,
-  isGlob,
   isNamedBy,
   namedFilesParams,
-  orFailed,
   plainPath,
-  refuseFilledGlobs,
   sinceWords,
 } from "./named-files.js";
-import { harmless, sha256, shortened, shownPath } from "./subject.js";
-
-const NAME = "unchanged_since_phase_start";
+import { isGlob, pathsParam, WrongParam } from "./params.js";
+import { harmless, sha256, shortened, shownPath, shownPaths } from "./subject.js";
 
 /** New and deleted files among the named ones are changes. */
-export const params = z.strictObject({
+const params = z.strictObject({
   ...namedFilesParams,
-  except: z.array(textParam).min(1).max(100).optional().describe("Files, folders and globs that may change."),
+  except: pathsParam.describe("Files, folders and globs that may change."),
   allow_none: z
     .boolean()
     .optional()
@@ -51,60 +44,48 @@ type FileState = z.infer<typeof fileSchema>;
 const snapshotSchema = z.union([z.strictObject({ files: z.array(fileSchema) }), failedSchema]);
 
 /** Checks whether files are byte for byte as they were when the phase was entered. */
-export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
-  return defineVerifier({
-    name: NAME,
-    params,
-    keepsSnapshot: true,
-    checkParams,
-    snapshot: (given, { session }) =>
-      orFailed(async () => {
-        refuseFilledGlobs(NAME, [...namedPaths(given), ...(given.except ?? [])], session);
-        return storable(await statesOf(sandbox, given));
-      }),
-    async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
-      const paths = namedPaths(given);
-      refuseFilledGlobs(NAME, [...paths, ...(given.except ?? [])], session);
-      const ran = paths.map(shownPath).join(", ");
-      const since = sinceWords(given, snapshotTakenAt);
-      const before = snapshotSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "no snapshot was recorded when this phase was entered", ran };
-      if ("failed" in before.data) {
-        const again =
-          "They are recorded once the phase before is passed again: roll back to it, or start a new session";
-        const message = `the files could not be recorded: ${before.data.failed}. ${again}`;
-        return { ok: false, message, ran };
-      }
-      const now = await statesOf(sandbox, given, signal);
-      const { files } = before.data;
-      const unreadable = now.find(({ kind }) => kind === "unreadable");
-      if (unreadable !== undefined) {
-        const message = `${shownPath(unreadable.path)} can't be compared: it is no regular file, nor a link to one in the project`;
-        return { ok: false, message, ran };
-      }
-      if (files.length === 0 && now.length === 0 && given.allow_none !== true) {
-        return {
-          ok: false,
-          message: `there is nothing to compare: ${ran} named no file then, and names none now`,
-          ran,
-        };
-      }
-      const changes = changesBetween(files, now);
-      if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
-      const message = `${listed(changes)} ${since}; undo these changes`;
-      return { ok: false, message, ran, digest: digestOf(now), output: differences(changes) };
-    },
-  });
-}
+export const unchangedSincePhaseStart = defineVerifier({
+  about: "Files are as they were when the phase was entered.",
+  params,
+  keepsSnapshot: true,
+  fixedPaths: (given) => [...namedPaths(given), ...(given.except ?? [])],
+  check({ path, paths }) {
+    if ((path === undefined) === (paths === undefined)) throw new WrongParam("path", "give either path or paths");
+  },
+  snapshot: async (given, { project: { sandbox } }) => storable(await statesOf(sandbox, given)),
+  async verify(given, { snapshot, snapshotTakenAt, project: { sandbox }, signal }) {
+    const paths = namedPaths(given);
+    const ran = paths.map(shownPath).join(", ");
+    const since = sinceWords(given, snapshotTakenAt);
+    const before = snapshotSchema.safeParse(snapshot);
+    if (!before.success) return { ok: false, message: "no snapshot was recorded when this phase was entered", ran };
+    if ("failed" in before.data) {
+      const again = "They are recorded once the phase before is passed again: roll back to it, or start a new session";
+      const message = `the files could not be recorded: ${before.data.failed}. ${again}`;
+      return { ok: false, message, ran };
+    }
+    const now = await statesOf(sandbox, given, signal);
+    const { files } = before.data;
+    const unreadable = now.find(({ kind }) => kind === "unreadable");
+    if (unreadable !== undefined) {
+      const message = `${shownPath(unreadable.path)} can't be compared: it is no regular file, nor a link to one in the project`;
+      return { ok: false, message, ran };
+    }
+    if (files.length === 0 && now.length === 0 && given.allow_none !== true) {
+      return {
+        ok: false,
+        message: `there is nothing to compare: ${ran} named no file then, and names none now`,
+        ran,
+      };
+    }
+    const changes = changesBetween(files, now);
+    if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
+    const message = `${listed(changes)} ${since}; undo these changes`;
+    return { ok: false, message, ran, digest: digestOf(now), output: await differences(changes) };
+  },
+});
 
 type Params = z.infer<typeof params>;
-
-function checkParams(given: Params): void {
-  if ((given.path === undefined) === (given.paths === undefined)) {
-    throw wrongParam(NAME, "path", "give either path or paths");
-  }
-  checkPaths(NAME, [...namedPaths(given), ...(given.except ?? [])]);
-}
 
 function namedPaths({ path, paths }: Params): readonly string[] {
   return (paths ?? [path ?? ""]).map(plainPath);
@@ -198,8 +179,8 @@ function asBefore(paths: readonly string[], now: readonly FileState[], since: st
   const named =
     now.length === 0
       ? ""
-      : `: ${firstFew(
-          now.map(({ path }) => shownPath(path)),
+      : `: ${shownPaths(
+          now.map(({ path }) => path),
           LISTED_MAX,
         )}`;
   const told = missing.length > LISTED_MAX ? [`${missing.length} of the paths and patterns name no file`] : missing;
@@ -228,10 +209,10 @@ const FILE_LINES_MAX = 20;
 const LINE_MAX = 200;
 
 /** Returns the differences as lines: those of short texts, and digests of other files. */
-function differences(changes: readonly Change[]): string[] {
+async function differences(changes: readonly Change[]): Promise<string[]> {
   const lines: string[] = [];
   for (const [index, change] of changes.entries()) {
-    const own = [`${shownPath(change.path)} ${kindOf(change)}`, ...differenceOf(change)];
+    const own = [`${shownPath(change.path)} ${kindOf(change)}`, ...(await differenceOf(change))];
     const left = LINES_MAX - lines.length;
     if (own.length > left && index > 0) return [...lines, `… ${changes.length - index} more files`];
     lines.push(...own.map((line) => shortened(harmless(line), LINE_MAX)));
@@ -239,64 +220,47 @@ function differences(changes: readonly Change[]): string[] {
   return lines;
 }
 
-function differenceOf({ before, now }: Change): string[] {
+async function differenceOf({ before, now }: Change): Promise<string[]> {
   if (before === undefined || now === undefined) return [];
   if (before.text === undefined || now.text === undefined) {
     const digest = (state: FileState) => (state.digest ?? "none").slice(0, 16);
     return [`SHA-256 ${digest(before)} is now ${digest(now)}; the lines are not shown: no text, or a long one`];
   }
-  const all = lineDifferences(before.text.split("\n"), now.text.split("\n"));
+  const all = await lineDifferences(before.text.split("\n"), now.text.split("\n"));
   const shownLines = all.slice(0, FILE_LINES_MAX);
   return all.length === shownLines.length ? all : [...shownLines, `… ${all.length - shownLines.length} more lines`];
 }
 
-/** Maximum number of pairs of lines that are compared; above it, all old lines are shown before all new ones. */
-const PAIRS_MAX = 250_000;
+/** Maximum number of removed and added lines; above it, all old lines are shown before all new ones. */
+const EDITS_MAX = 500;
 
 /** Returns the removed lines with `-` and the added ones with `+`, each run below the number of its first old line. */
-function lineDifferences(before: readonly string[], now: readonly string[]): string[] {
-  let start = 0;
-  while (start < before.length && start < now.length && before[start] === now[start]) start += 1;
-  let end = 0;
-  const most = Math.min(before.length, now.length) - start;
-  while (end < most && before[before.length - 1 - end] === now[now.length - 1 - end]) end += 1;
+async function lineDifferences(before: readonly string[], now: readonly string[]): Promise<string[]> {
+  const start = equalFrom(before, now);
+  const end = equalFrom(before.slice(start).reverse(), now.slice(start).reverse());
   const old = before.slice(start, before.length - end);
   const fresh = now.slice(start, now.length - end);
-  const lengths = old.length * fresh.length <= PAIRS_MAX ? commonLengths(old, fresh) : undefined;
+  // Few sessions need it.
+  const { diffArrays } = await import("diff");
+  const parts = diffArrays(old, fresh, { maxEditLength: EDITS_MAX }) ?? [
+    { removed: true, added: false, value: old },
+    { removed: false, added: true, value: fresh },
+  ];
   const lines: string[] = [];
+  let at = start;
   let isRun = false;
-  let [left, right] = [0, 0];
-  while (left < old.length || right < fresh.length) {
-    if (lengths !== undefined && left < old.length && right < fresh.length && old[left] === fresh[right]) {
-      [left, right, isRun] = [left + 1, right + 1, false];
-      continue;
-    }
-    if (!isRun) lines.push(`@ line ${start + left + 1}`);
-    isRun = true;
-    const isRemoved = right >= fresh.length || (left < old.length && isLongerWithout(lengths, left, right));
-    lines.push(isRemoved ? `- ${old[left]}` : `+ ${fresh[right]}`);
-    if (isRemoved) left += 1;
-    else right += 1;
+  for (const { removed, added, value } of parts) {
+    const isChange = removed || added;
+    if (isChange && !isRun && value.length > 0) lines.push(`@ line ${at + 1}`);
+    if (isChange) lines.push(...value.map((line) => `${removed ? "-" : "+"} ${line}`));
+    if (!added) at += value.length;
+    isRun = isChange && (isRun || value.length > 0);
   }
   return lines;
 }
 
-/** Returns the lengths of the longest common sequences of lines, from each pair of lines on. */
-function commonLengths(old: readonly string[], fresh: readonly string[]): readonly Uint32Array[] {
-  const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1));
-  for (let left = old.length - 1; left >= 0; left -= 1) {
-    const [row, below] = [lengths[left], lengths[left + 1]];
-    if (row === undefined || below === undefined) continue;
-    for (let right = fresh.length - 1; right >= 0; right -= 1) {
-      row[right] =
-        old[left] === fresh[right] ? (below[right + 1] ?? 0) + 1 : Math.max(below[right] ?? 0, row[right + 1] ?? 0);
-    }
-  }
-  return lengths;
-}
-
-/** Checks whether leaving out the old line keeps at least as much in common as leaving out the new one. */
-function isLongerWithout(lengths: readonly Uint32Array[] | undefined, left: number, right: number): boolean {
-  if (lengths === undefined) return true;
-  return (lengths[left + 1]?.[right] ?? 0) >= (lengths[left]?.[right + 1] ?? 0);
+/** Returns how many lines at the beginning are equal. */
+function equalFrom(some: readonly string[], others: readonly string[]): number {
+  const index = some.findIndex((line, at) => line !== others[at]);
+  return index === -1 ? some.length : index;
 }

@@ -396,7 +396,7 @@ export const READERS: readonly Reader[] = [
     words: [...MARKDOWN, "a\n===\n", "<a b\n", ":"],
     read: async (text) => {
       headingsBelow(headingsOf(text, "a.md"), { under: "a" });
-      await countMatches("file_contains", { pattern: "(a+)+:$", flags: "i" }, text, new AbortController().signal);
+      await countMatches({ pattern: "(a+)+:$", flags: "i" }, text, new AbortController().signal);
     },
   },
   {

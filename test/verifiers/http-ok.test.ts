@@ -1,9 +1,11 @@
+import dns from "node:dns/promises";
 import { createServer, type RequestListener } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
 import type { JsonObject } from "phasegate";
 import type { AllowedHost } from "phasegate/verify";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { httpOk, isPublicAddress, readHosts } from "../../src/verifiers/http-ok.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { isPublicAddress, readHosts } from "../../src/verifiers/http-ok.js";
 import { aProject, refused } from "./a-project.js";
 
 /** Starts a server on this machine; returns its port, and the hosts that it was requested by. */
@@ -21,6 +23,21 @@ async function aServer(answer: RequestListener) {
   // listen() on a port gives an address of this type.
   const { port } = server.address() as AddressInfo;
   return { port, asked, url: `http://127.0.0.1:${port}/` };
+}
+
+/** Makes look-ups of names give these addresses until the test ends; returns the names that are looked up. */
+function resolving(addresses: (names: readonly string[]) => readonly string[]): readonly string[] {
+  const names: string[] = [];
+  const spy = vi.spyOn(dns, "lookup").mockImplementation((async (name: string) => {
+    names.push(name);
+    return addresses(names).map((address) => ({ address, family: 4 }));
+  }) as never);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  return names;
 }
 
 async function asking(hosts: readonly AllowedHost[], limits = {}) {
@@ -110,33 +127,23 @@ describe("http_ok", () => {
 
   it("resolves a name once, and connects to the address that was checked", async () => {
     const { port, asked } = await aServer((_, response) => response.end());
-    const lookups: string[] = [];
-    const rebinding = async (name: string) => {
-      lookups.push(name);
-      // Public for the check, this machine for a second lookup.
-      return lookups.length > 1 ? ["127.0.0.1"] : ["192.0.2.1"];
-    };
-    const request = { evidence: {}, session: { id: "s", workflowType: "w", target: "t", phase: 1 } };
-    const options = { signal: new AbortController().signal };
     const url = `http://rebind.test:${port}/`;
-    const strict = httpOk({ hosts: readHosts([`rebind.test:${port}`]), maxBytes: 9, resolve: rebinding });
-    expect(refused(await strict.verify({ ...request, params: { url } }, options))).toContain("no public address");
+    const strict = await asking([`rebind.test:${port}`]);
+    // Public for the check, this machine for a second lookup.
+    const lookups = resolving((names) => (names.length > 1 ? ["127.0.0.1"] : ["192.0.2.1"]));
+    expect(refused(await strict.ask({ url }))).toContain("no public address");
     expect(lookups).toEqual(["rebind.test"]);
     expect(asked).toEqual([]);
     // No system knows this name: the request must have gone to the given address, under the name.
-    const hosts = readHosts([{ host: `rebind.test:${port}`, private: true }]);
-    const allowed = httpOk({ hosts, maxBytes: 9, resolve: async () => ["127.0.0.1"] });
-    expect(await allowed.verify({ ...request, params: { url } }, options)).toMatchObject({ ok: true });
+    const allowed = await asking([{ host: `rebind.test:${port}`, private: true }]);
+    resolving(() => ["127.0.0.1"]);
+    expect(await allowed.ask({ url })).toMatchObject({ ok: true });
     expect(asked).toEqual([`rebind.test:${port} /`]);
     // One private address among public ones is refused.
-    const mixed = httpOk({
-      hosts: readHosts([`rebind.test:${port}`]),
-      maxBytes: 9,
-      resolve: async () => ["8.8.8.8", "10.0.0.1"],
-    });
-    expect(refused(await mixed.verify({ ...request, params: { url } }, options))).toContain("no public address");
-    const nowhere = httpOk({ hosts, maxBytes: 9, resolve: async () => [] });
-    expect(refused(await nowhere.verify({ ...request, params: { url } }, options))).toContain("no public address");
+    resolving(() => ["8.8.8.8", "10.0.0.1"]);
+    expect(refused(await strict.ask({ url }))).toContain("no public address");
+    resolving(() => []);
+    expect(refused(await allowed.ask({ url }))).toContain("no public address");
   });
 
   it("limits what it reads, and how long it waits", async () => {
