@@ -87,18 +87,14 @@ export type PreloadRole =
   | "customization"
   | "step";
 
-/** A file's role, and the workflow that it belongs to. */
-interface Wanted {
+/** A loaded file of a workflow. */
+export interface PreloadedFile {
+  /** Its path, as `read_file` accepts it: `{bundle-root}/workflows/intake/instructions.md`. */
+  readonly path: string;
   /** Its role in its workflow. */
   readonly role: PreloadRole;
   /** The workflow that it belongs to, if that is another one, which the preloaded workflow invokes. */
   readonly workflow?: string;
-}
-
-/** A loaded file of a workflow. */
-export interface PreloadedFile extends Wanted {
-  /** Its path, as `read_file` accepts it: `{bundle-root}/workflows/intake/instructions.md`. */
-  readonly path: string;
   /** Its size on the disk, in bytes. */
   readonly size: number;
   /** Its whole text. In a workflow.yaml the variables are replaced; customization files are merged. */
@@ -106,14 +102,20 @@ export interface PreloadedFile extends Wanted {
 }
 
 /** A file that a workflow names but that could not be loaded. */
-export interface MissingFile extends Wanted {
+export interface MissingFile {
   /** Its path: as `read_file` accepts it, or as the workflow names it if it cannot be resolved. */
   readonly path: string;
+  /** Its role in its workflow. */
+  readonly role: PreloadRole;
+  /** The workflow that it belongs to, if that is another one, which the preloaded workflow invokes. */
+  readonly workflow?: string;
   /** The reason why it could not be loaded. */
   readonly reason: string;
   /** The paths of existing files with similar names, the most similar first. */
   readonly nearest: readonly string[];
 }
+
+type Wanted = Pick<PreloadedFile, "role" | "workflow">;
 
 /** Why a file can't be loaded; it has a location if its path has been resolved. */
 export interface Unread {
