@@ -30,7 +30,7 @@ export {
   type WorkspaceOptions,
 } from "./workspace/options.js";
 export type { WorkflowSummary } from "./workspace/preload/find.js";
-export type { MissingFile, PreloadedFile, PreloadRole } from "./workspace/preload/parts.js";
+export type { MissingFile, PreloadedFile, PreloadRole } from "./workspace/preload/loading.js";
 export type { PreloadedSteps, PreloadedWorkflow } from "./workspace/preload/preload-workflow.js";
 export type { Location, VariableValue, WorkspaceFolders } from "./workspace/roots/paths.js";
 export type { SessionFigures } from "./workspace/session/keeper.js";

@@ -14,7 +14,6 @@ import { callable, checkOptions, optionally } from "../workflow/host-options.js"
 import { meantOr, shown } from "../workflow/names.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
-import { skillPlaces } from "./preload/skills.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/paths.js";
 import { Roots } from "./roots/roots.js";
 import { isSessionFolder, noSession, SessionFolders } from "./session/folders.js";
@@ -123,7 +122,7 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
   const reading = caller === undefined ? asked : asked.within(() => undefined);
   return {
     variables: roots.known,
-    workflows: () => listWorkflows(skillPlaces({ roots })),
+    workflows: () => listWorkflows(roots),
     connect: (options = {}) => {
       checkOptions("connect", options, { mayReopen: optionally(callable) });
       return connection(new ToolConnection(shared, options.mayReopen ?? (() => true)));

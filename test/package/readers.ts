@@ -40,11 +40,12 @@ import { createReport } from "../../src/workflow/report.js";
 import type { FieldGate, PlanGate } from "../../src/workflow/structure.js";
 import { splitFrontMatter } from "../../src/workflow/yaml.js";
 import { readBundle } from "../../src/workspace/bundles/bundle.js";
-import { loadCustomization } from "../../src/workspace/preload/load-parts.js";
-import { activeText, invokedWorkflows, usesElicitation } from "../../src/workspace/preload/load-workflow.js";
+import { loadCustomization } from "../../src/workspace/preload/customization.js";
+import { loadElicitation } from "../../src/workspace/preload/load-workflow.js";
+import { type FileSource, Loading } from "../../src/workspace/preload/loading.js";
 import { createVariables, readMapping, replaceTexts } from "../../src/workspace/preload/mapping.js";
-import { type FileSource, loadElicitation } from "../../src/workspace/preload/parts.js";
 import { shimTargets } from "../../src/workspace/preload/skills.js";
+import { activeText, invokedWorkflows, usesElicitation } from "../../src/workspace/preload/tags.js";
 import { checkedPath, expandPath, expandText } from "../../src/workspace/roots/paths.js";
 import { readStep } from "../../src/workspace/steps/next-step.js";
 import { firstSteps, stepIndex, stepsAfter } from "../../src/workspace/steps/step-index.js";
@@ -60,13 +61,12 @@ const YAML_FEW = ["a: 1\n", "- ", "["];
 function sourceOf(text: string): FileSource {
   return {
     known: ["core-root"],
+    folders: ["core-root"],
     resolve: (path) => ({ root: "core-root", path }),
     expand: (words) => words,
     read: async () => ({ text, size: text.length }),
     list: async () => [],
     nearest: async () => [],
-    found: new Map(),
-    show: ({ path }) => path,
   };
 }
 
@@ -333,7 +333,11 @@ export const READERS: readonly Reader[] = [
     ],
     read: (text) => loadCustomization(sourceOf(text), { root: "core-root", path: "a/SKILL.md" }),
   },
-  { name: "elicitation", words: ["a", "-", ".csv", " ", "\n", "_"], read: (text) => loadElicitation(sourceOf(text)) },
+  {
+    name: "elicitation",
+    words: ["a", "-", ".csv", " ", "\n", "_"],
+    read: (text) => loadElicitation(new Loading(sourceOf(text))),
+  },
   {
     name: "evidence",
     words: [...JSON_WORDS, "1.1,", "a"],

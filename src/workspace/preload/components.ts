@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { ROOT_NAMES } from "../roots/paths.js";
-import type { PreloadRole } from "./parts.js";
+import type { PreloadRole } from "./loading.js";
 
 /** A file that a workflow names. */
 export interface Component {

@@ -4,8 +4,8 @@ import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { firstFew, nearest, shown } from "../../workflow/names.js";
 import { createReport } from "../../workflow/report.js";
 import { readYaml, splitFrontMatter } from "../../workflow/yaml.js";
-import type { Location } from "../roots/paths.js";
-import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf, readWhole } from "./parts.js";
+import { type Location, ROOT_NAMES, showLocation } from "../roots/paths.js";
+import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf } from "./loading.js";
 
 /** The files that make a folder a workflow, in order of precedence. */
 const FIRST_FILES = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];
@@ -26,43 +26,37 @@ const PATH = /[\\/{}]|\.(?:ya?ml|md|xml)$|^\.*$/i;
  * name, the first root counts. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for an ambiguous name, and as `resolve` and
  * `list` do for a path.
  */
-export async function findWorkflow(
-  source: FileSource,
-  name: string,
-  roots: readonly string[],
-  from?: Location,
-): Promise<FoundWorkflow> {
-  if (!PATH.test(name)) return byName(source, name, roots);
+export async function findWorkflow(source: FileSource, name: string, from?: Location): Promise<FoundWorkflow> {
+  if (!PATH.test(name)) return byName(source, name);
   const end = /^[^{}.\\/][^{}\\]*[^{}\\/]$/.test(name) ? `/${name}` : undefined;
   try {
     return await byPath(source, name, from);
   } catch (error) {
     // `planning/brief` may be the end of a path.
     if (end === undefined || !isPhasegateError(error, "FILE_NOT_FOUND")) throw error;
-    const found = await searched(source, roots, ({ file }) => `/${folderOf(file).path}`.endsWith(end));
-    if (found.first === undefined) throw error;
-    return onlyOne(source, name, found.same);
+    const found = await searched(source, ({ file }) => `/${folderOf(file).path}`.endsWith(end));
+    if (found.same.length === 0) throw error;
+    return onlyOne(name, found.same);
   }
 }
 
-async function byName(source: FileSource, name: string, roots: readonly string[]): Promise<FoundWorkflow> {
-  const before = source.found.get(name);
-  if (before !== undefined && (await isStillFirst(source, before, name))) return before;
-  const byFolder = await searched(source, roots, ({ file }) => nameOf(folderOf(file)) === name);
-  const found = byFolder.first === undefined ? await withGivenName(source, name, byFolder.all) : byFolder.same;
+/** Returns the roots that contain workflows: all except the output root. */
+export function workflowRoots({ folders }: Pick<FileSource, "folders">): readonly string[] {
+  return folders.filter((name) => name !== ROOT_NAMES.output);
+}
+
+async function byName(source: FileSource, name: string): Promise<FoundWorkflow> {
+  const byFolder = await searched(source, ({ file }) => nameOf(folderOf(file)) === name);
+  const found = byFolder.same.length === 0 ? await withGivenName(source, name, byFolder.all) : byFolder.same;
   if (found.length === 0) throw notFound(name, byFolder);
-  const only = onlyOne(source, name, found);
-  source.found.set(name, only);
-  return only;
+  return onlyOne(name, found);
 }
 
 /** The result of a search in all roots. */
 interface Searched {
   /** All workflows, in the order of the roots. */
   readonly all: readonly FoundWorkflow[];
-  /** The first one that was searched for. */
-  readonly first?: FoundWorkflow | undefined;
-  /** Those in the first root that has one. */
+  /** Those that were searched for, in the first root that has one. */
   readonly same: readonly FoundWorkflow[];
   /** The limits that ended the search early, as sentences. */
   readonly cuts: readonly string[];
@@ -72,36 +66,31 @@ interface Searched {
  * Searches all roots. The folders in a workflow's folder belong to the workflow, so they are searched last, and only for
  * a workflow that is nowhere else.
  */
-async function searched(
-  source: FileSource,
-  roots: readonly string[],
-  isWanted: (found: FoundWorkflow) => boolean,
-): Promise<Searched> {
-  const outer = await Promise.all(roots.map((root) => workflowsBelow(source, root, { inside: false })));
-  const found = chosen(outer, isWanted);
-  if (found.first !== undefined) return found;
-  return chosen(await Promise.all(roots.map((root) => workflowsBelow(source, root, { inside: true }))), isWanted);
+async function searched(source: FileSource, isWanted: (found: FoundWorkflow) => boolean): Promise<Searched> {
+  const outer = chosen(await searchRoots(source, { inside: false }), isWanted);
+  return outer.same.length > 0 ? outer : chosen(await searchRoots(source, { inside: true }), isWanted);
 }
 
 function chosen(found: readonly RootSearch[], isWanted: (one: FoundWorkflow) => boolean): Searched {
   const all = found.flatMap((one) => one.workflows);
-  const wanted = all.filter(isWanted);
-  const [first] = wanted;
-  const same = wanted.filter(({ file }) => file.root === first?.file.root);
-  return { all, first, same, cuts: [...new Set(found.flatMap(({ cut }) => (cut === undefined ? [] : [cut])))] };
+  const cuts = [...new Set(found.flatMap(({ cut }) => cut ?? []))];
+  return { all, same: inFirstRoot(all.filter(isWanted)), cuts };
+}
+
+function inFirstRoot(found: readonly FoundWorkflow[]): readonly FoundWorkflow[] {
+  return found.filter(({ file }) => file.root === found[0]?.file.root);
 }
 
 /** Returns the workflows whose first file gives them this name, of the first root that has one. */
 async function withGivenName(source: FileSource, name: string, all: readonly FoundWorkflow[]) {
   const names = await Promise.all(all.map(async (one) => (await factsOf(source, one)).name));
-  const same = all.filter((_, index) => names[index] === name);
-  return same.filter(({ file }) => file.root === same[0]?.file.root);
+  return inFirstRoot(all.filter((_, index) => names[index] === name));
 }
 
-function onlyOne(source: FileSource, name: string, found: readonly FoundWorkflow[]): FoundWorkflow {
+function onlyOne(name: string, found: readonly FoundWorkflow[]): FoundWorkflow {
   const [first, second] = found;
   if (first !== undefined && second === undefined) return first;
-  const paths = found.map(({ file }) => source.show(folderOf(file)));
+  const paths = found.map(({ file }) => showLocation(folderOf(file)));
   throw new PhasegateError("INVALID_INPUT", `several workflows are named ${shown(name)}: ${paths.join(", ")}`, {
     remedy: "Give the path of one of them instead of the name.",
     details: { field: "workflow", expected: "an unambiguous name, or a path" },
@@ -120,27 +109,15 @@ export interface WorkflowSummary {
   readonly description?: string;
 }
 
-/** Lists all workflows below some roots with their descriptions, by root and path. */
-export async function listWorkflows({
-  source,
-  roots,
-}: {
-  readonly source: FileSource;
-  readonly roots: readonly string[];
-}): Promise<readonly WorkflowSummary[]> {
-  const found = (await Promise.all(roots.map((root) => workflowsBelow(source, root, { inside: false })))).flatMap(
-    ({ workflows }) => workflows,
-  );
+/** Lists all workflows with their descriptions, by root and path. */
+export async function listWorkflows(source: FileSource): Promise<readonly WorkflowSummary[]> {
+  const found = (await searchRoots(source, { inside: false })).flatMap(({ workflows }) => workflows);
   return Promise.all(
     found.map(async (one) => {
-      const { description } = await factsOf(source, one);
       const { shape, file } = one;
-      return {
-        name: nameOf(folderOf(file)),
-        shape,
-        path: source.show(file),
-        ...(description === undefined ? {} : { description }),
-      };
+      const { description } = await factsOf(source, one);
+      const summary = { name: nameOf(folderOf(file)), shape, path: showLocation(file) };
+      return description === undefined ? summary : { ...summary, description };
     }),
   );
 }
@@ -152,8 +129,12 @@ interface RootSearch {
   readonly cut?: string;
 }
 
+function searchRoots(source: FileSource, options: { readonly inside: boolean }): Promise<readonly RootSearch[]> {
+  return Promise.all(workflowRoots(source).map((root) => searchRoot(source, root, options)));
+}
+
 /** Searches a root level by level; with `inside` also the folders of workflows. */
-async function workflowsBelow(
+async function searchRoot(
   source: FileSource,
   root: string,
   { inside }: { readonly inside: boolean },
@@ -162,7 +143,7 @@ async function workflowsBelow(
   let level: readonly Location[] = [{ root, path: "." }];
   let budget = FOLDERS_MAX;
   for (let depth = 0; level.length > 0; depth += 1) {
-    const place = source.show({ root, path: "." });
+    const place = showLocation({ root, path: "." });
     if (depth > DEPTH_MAX)
       return { workflows, cut: `In ${place}, folders below level ${DEPTH_MAX} were not searched.` };
     const now = level.slice(0, budget);
@@ -179,24 +160,16 @@ async function workflowsBelow(
   return { workflows };
 }
 
-/** Returns true if a workflow that was found before is still in its folder, and still has the name. */
-async function isStillFirst(source: FileSource, found: FoundWorkflow, name: string): Promise<boolean> {
-  const folder = folderOf(found.file);
-  const entries = await listOrNone(source, folder);
-  if (firstFile(folder, namesOf(entries))?.file.path !== found.file.path) return false;
-  return nameOf(folder) === name || (await factsOf(source, found)).name === name;
-}
-
 async function byPath(source: FileSource, path: string, from: Location | undefined): Promise<FoundWorkflow> {
-  const location = source.resolve(path, from === undefined ? {} : { from });
+  const location = source.resolve(path, from);
   if (/\.ya?ml$/i.test(location.path)) return { shape: "classic", file: location };
   if (/\.(?:md|xml)$/i.test(location.path)) return { shape: "skill", file: location };
   const entries = await source.list(location);
   const found = firstFile(location, namesOf(entries));
   if (found !== undefined) return found;
-  throw new PhasegateError("FILE_NOT_FOUND", `${source.show(location)} is not a workflow: it has no first file`, {
+  throw new PhasegateError("FILE_NOT_FOUND", `${showLocation(location)} is not a workflow: it has no first file`, {
     remedy: `Give the path of a folder that contains ${FIRST_FILES.slice(0, 3).join(", ")}.`,
-    details: { file: source.show(location) },
+    details: { file: showLocation(location) },
   });
 }
 
@@ -232,21 +205,15 @@ function notFound(name: string, { all, cuts }: Searched): PhasegateError<"WORKFL
   });
 }
 
-/** The name and the description in a workflow's first file. Missing if there are none, or the file cannot be read. */
-interface WorkflowFacts {
-  readonly name?: string;
-  readonly description?: string;
-}
-
-async function factsOf(source: FileSource, { shape, file }: FoundWorkflow): Promise<WorkflowFacts> {
-  const path = source.show(file);
+/** Returns the name and the description in a workflow's first file; nothing if the file cannot be read. */
+async function factsOf(source: FileSource, { shape, file }: FoundWorkflow) {
+  const path = showLocation(file);
   try {
-    const { text } = await readWhole(source, file);
+    const { text } = await source.read(file);
     const report = createReport();
     const read =
       shape === "classic" ? await readYaml(path, text, report) : (await splitFrontMatter(path, text, report)).source;
-    const [name, description] = [textOf(read?.value, "name"), textOf(read?.value, "description")];
-    return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };
+    return { name: textOf(read?.value, "name"), description: textOf(read?.value, "description") };
   } catch {
     // Loading the workflow reports the error. The list must show the others.
     return {};

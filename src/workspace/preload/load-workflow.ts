@@ -1,169 +1,216 @@
 /**
- * Loads a classic workflow, as BMAD wrote them before version 6: a workflow.yaml, its configuration, and the files that
- * it names. Also finds the tags in its instructions that load more; tags in comments and in code are examples and do not
- * count.
+ * Loads a workflow of either form with all workflows that it invokes, within limits of invocations and depth. A classic
+ * one, as BMAD wrote them before version 6, has a workflow.yaml, its configuration, and the files that it names; all
+ * classic ones share the texts of the engine and of elicitation.
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { remember } from "../../workflow/cache.js";
-import { codeParts } from "../../workflow/from-markdown.js";
 import type { JsonObject } from "../../workflow/json.js";
-import type { Location } from "../roots/paths.js";
+import { type Location, showLocation } from "../roots/paths.js";
 import { componentsOf } from "./components.js";
-import { createVariables, type Mapping, readMapping, replaceTexts, type Variables } from "./mapping.js";
+import { loadCustomization } from "./customization.js";
+import { findWorkflow, workflowRoots } from "./find.js";
 import {
   type FileSource,
-  filePart,
+  type FoundWorkflow,
   folderOf,
-  joinParts,
-  type LoadContext,
-  missingPart,
+  type Loading,
   nameOf,
-  type Parts,
-  readPart,
-  readWhole,
-  warned,
-} from "./parts.js";
+  type PreloadedFile,
+  type PreloadRole,
+} from "./loading.js";
+import { createVariables, readMapping, replaceTexts, type Variables } from "./mapping.js";
+import { DEPTH_MAX, type OpenedSkill, openSkill } from "./skills.js";
+import { invokedWorkflows, usesElicitation } from "./tags.js";
 
+/** The most invocations of workflows in one call. Each invocation of the same workflow counts. */
+const INVOKED_MAX = 100;
 /** The most named files that are loaded. */
 const NAMED_MAX = 200;
 
-/** An opened workflow.yaml. */
-interface Opened {
-  readonly file: Location;
-  readonly text: string;
-  readonly size: number;
-  readonly own: JsonObject;
-  /** The name of an invoked workflow; undefined for the requested one. */
-  readonly workflow?: string | undefined;
+/** What a workflow is, with the skill if it has steps. */
+interface LoadedWorkflow {
+  readonly shape: FoundWorkflow["shape"];
+  readonly skill?: OpenedSkill | undefined;
 }
 
 /**
- * Loads a workflow: its configuration, then all files that it names in parallel, then what its instructions invoke.
- * Throws `DEFINITION_INVALID`, with lines, if the workflow.yaml is not valid.
+ * Loads a workflow, except the steps of a skill, which are given one by one. `trail` are the files that lead to it. Throws
+ * `DEFINITION_INVALID`, with lines, if a workflow.yaml is not valid.
  */
-export async function loadWorkflow(context: LoadContext, file: Location, trail: readonly string[]): Promise<Parts> {
-  const { source } = context;
-  const path = source.show(file);
-  // Every workflow needs the engine, so it is read now, in parallel. `loadNamed` handles its errors.
-  context.engine().catch(() => {});
-  const { text, size } = await readWhole(source, file);
-  const mapping = await readMapping(path, text);
-  if (mapping.value === undefined) throw definitionInvalid(nameOf(folderOf(file)), mapping.diagnostics);
-  const folder = source.show(folderOf(file));
-  const lost = await lostFolder(source, file, mapping.value);
-  const own = { installed_path: folder, ...mapping.value, ...(lost === undefined ? {} : { installed_path: folder }) };
-  const invoked = trail.length > 1;
-  const opened = { file, text, size, own, workflow: invoked ? nameOf(folderOf(file)) : undefined };
-  const { config, value } = await loadConfig(context, opened);
-  const variables = createVariables(own, value, source.known);
-  const content = await replaceTexts(text, (value) =>
-    value === lost?.written ? folder : source.expand(variables.resolve(value)),
-  );
-  const named = await loadNamed(context, opened, variables, trail);
-  const self = filePart(path, { role: "workflow", workflow: opened.workflow }, size, content);
-  const moved = lost === undefined ? [] : [lost.warning];
-  return joinParts([warned(...moved), self, config, named, warned(...variables.faults)]);
+export async function loadWorkflow(
+  loading: Loading,
+  { shape, file }: FoundWorkflow,
+  trail: readonly string[] = [],
+): Promise<LoadedWorkflow> {
+  const path = showLocation(file);
+  const way = [...trail, path];
+  if (trail.includes(path)) {
+    loading.warn(`workflows refer to each other in a cycle: ${way.join(" → ")}`);
+  } else if (trail.length > DEPTH_MAX) {
+    loading.warn(`not loaded: it is ${trail.length} workflows deep: ${way.join(" → ")}`);
+  } else if (shape === "classic") {
+    await loadClassic(loading, file, way);
+  } else {
+    return loadSkill(loading, file, way);
+  }
+  return { shape };
 }
 
-/** An `installed_path` that cannot be read. */
-interface LostFolder {
-  /** The value in the workflow.yaml. */
-  readonly written: string;
-  readonly warning: string;
+async function loadSkill(loading: Loading, file: Location, way: readonly string[]): Promise<LoadedWorkflow> {
+  const opened = await openSkill(loading.source, file);
+  for (const skill of opened) {
+    const customized = await loadCustomization(loading.source, skill.file);
+    loading.add(...skill.files, ...(customized.file === undefined ? [] : [customized.file]));
+    loading.warn(...skill.warnings, ...customized.warnings);
+  }
+  const last = opened.at(-1) ?? opened[0];
+  if (last.leadsTo?.shape !== "classic") return { shape: "skill", skill: last.index.length === 0 ? undefined : last };
+  await loadWorkflow(loading, last.leadsTo, way);
+  return { shape: "classic" };
+}
+
+/** Loads a workflow that the file `from` invokes. */
+async function invoke(loading: Loading, path: string, from: Location, trail: readonly string[]): Promise<void> {
+  loading.invoked.count += 1;
+  if (loading.invoked.count > INVOKED_MAX) {
+    return loading.warn(`more than ${INVOKED_MAX} workflows are invoked: the others are not loaded`);
+  }
+  const part = loading.part();
+  let location: Location | undefined;
+  try {
+    const found = await findWorkflow(loading.source, path, from);
+    location = found.file;
+    const { skill } = await loadWorkflow(part, found, trail);
+    if (skill !== undefined) part.warn(`${skill.name} has steps: call preload_workflow for it when you get to it`);
+    loading.join(part);
+  } catch (error) {
+    await loading.miss(path, { role: "workflow" }, { location, error });
+  }
+}
+
+/** A classic workflow that is being loaded. */
+interface Classic {
+  readonly file: Location;
+  /** The files that lead to it, and its own. */
+  readonly trail: readonly string[];
+  readonly own: JsonObject;
+  readonly variables: Variables;
+  /** Makes what is wanted of a file: its name too, if the workflow is an invoked one. */
+  readonly as: (role: PreloadRole) => { readonly role: PreloadRole; readonly workflow?: string };
+}
+
+/** Loads a workflow's configuration, then all files that it names, with what its instructions invoke. */
+async function loadClassic(loading: Loading, file: Location, trail: readonly string[]): Promise<void> {
+  const { source } = loading;
+  const path = showLocation(file);
+  const name = nameOf(folderOf(file));
+  const as = (role: PreloadRole) => (trail.length > 1 ? { role, workflow: name } : { role });
+  const { text, size } = await source.read(file);
+  const mapping = await readMapping(path, text);
+  if (mapping.value === undefined) throw definitionInvalid(name, mapping.diagnostics);
+  const folder = showLocation(folderOf(file));
+  const lost = await lostFolder(source, file, mapping.value);
+  if (lost !== undefined) loading.warn(lost.warning);
+  const own = { installed_path: folder, ...mapping.value, ...(lost === undefined ? {} : { installed_path: folder }) };
+  const self = { path, ...as("workflow"), size, content: text };
+  loading.add(self);
+  const config = await loadConfig(loading, file, own, as("config"));
+  const variables = createVariables(own, config, source.known);
+  self.content = await replaceTexts(text, (value) =>
+    value === lost?.written ? folder : source.expand(variables.resolve(value)),
+  );
+  await loadNamed(loading, { file, trail, own, variables, as });
+  loading.warn(...variables.faults);
 }
 
 /**
  * Returns the `installed_path` if there is no such folder: the workflow was copied to another place than the one it was
  * written for. The folder of the workflow.yaml then takes its place.
  */
-async function lostFolder(source: FileSource, file: Location, written: JsonObject): Promise<LostFolder | undefined> {
+async function lostFolder(source: FileSource, file: Location, written: JsonObject) {
   const given = written.installed_path;
   if (typeof given !== "string" || given.trim() === "") return undefined;
   const path = createVariables(written, undefined, source.known).resolve(given.trim());
   // The configuration is not loaded yet; it may be in this folder.
   if (path.includes("{config_source}")) return undefined;
-  const folder = folderOf(file);
+  const folder = showLocation(folderOf(file));
   try {
-    const place = source.resolve(path, { from: file });
-    if (source.show(place) !== source.show(folder)) await source.list(place);
+    const place = source.resolve(path, file);
+    if (showLocation(place) !== folder) await source.list(place);
     return undefined;
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    const warning = `installed_path is ${path}, which can't be read: ${source.show(folder)} is used instead`;
-    return { written: given, warning };
+    return { written: given, warning: `installed_path is ${path}, which can't be read: ${folder} is used instead` };
   }
 }
 
 /** Loads the configuration. Without one, the references to it stay as they are. */
 async function loadConfig(
-  { source }: LoadContext,
-  { file, own, workflow }: Opened,
-): Promise<{ readonly config: Parts; readonly value: JsonObject | undefined }> {
+  loading: Loading,
+  file: Location,
+  own: JsonObject,
+  wanted: ReturnType<Classic["as"]>,
+): Promise<JsonObject | undefined> {
   const given = own.config_source;
-  if (typeof given !== "string" || given.trim() === "") return { config: joinParts([]), value: undefined };
-  const wanted = { role: "config", workflow } as const;
-  const path = createVariables(own, undefined, source.known).resolve(given);
-  let location: Location | undefined;
-  try {
-    location = source.resolve(path, { from: file });
-    const { text, size } = await readWhole(source, location);
-    const shown = source.show(location);
-    const mapping: Mapping = await readMapping(shown, text);
-    const part = filePart(shown, wanted, size, text);
-    if (mapping.value === undefined) {
-      return { config: joinParts([part, warned(...mapping.diagnostics)]), value: undefined };
-    }
-    return { config: part, value: mapping.value };
-  } catch (error) {
-    return { config: await missingPart(source, location, path, wanted, error), value: undefined };
-  }
+  if (typeof given !== "string" || given.trim() === "") return undefined;
+  const path = createVariables(own, undefined, loading.source.known).resolve(given);
+  const config = await loading.load(path, wanted, file);
+  if (config === undefined) return undefined;
+  const mapping = await readMapping(config.path, config.content);
+  if (mapping.value === undefined) loading.warn(...mapping.diagnostics);
+  return mapping.value;
 }
 
-/** Loads all files that the workflow names, in parallel, and then what its instructions ask for. */
-async function loadNamed(
-  context: LoadContext,
-  { file, own, workflow }: Opened,
-  variables: Variables,
-  trail: readonly string[],
-): Promise<Parts> {
-  const { source, definitionRoots } = context;
+/** Loads all files that the workflow names, and what its instructions ask for. */
+async function loadNamed(loading: Loading, classic: Classic): Promise<void> {
+  const { file, own, variables, as } = classic;
+  const { source } = loading;
   const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
-  const { files: all, onDemand } = componentsOf({
-    written: own,
-    resolved,
-    dataRoots: definitionRoots,
-    rootOf: (path) => rootOf(source, path, file),
-  });
-  const files = all.slice(0, NAMED_MAX);
-  const others = all.length - files.length;
+  const dataRoots = workflowRoots(source);
+  const rootOf = (path: string) => rootOfPath(source, path, file);
+  const { files, onDemand } = componentsOf({ written: own, resolved, dataRoots, rootOf });
   const installed = `${variables.resolve("{installed_path}")}/`;
   const laterOn: string[] = [];
-  const parts = await Promise.all([
-    ...files.map(async ({ path, role, needed }) => {
-      const beside = path.startsWith(installed) ? `./${path.slice(installed.length)}` : undefined;
-      const part = await readPart(source, path, { role, workflow }, file, beside);
-      if (!needed && part.missing.length > 0) {
-        laterOn.push(path);
-        return joinParts([]);
-      }
-      const text = role === "instructions" ? part.files[0]?.content : undefined;
-      return text === undefined ? part : joinParts([part, await loadAsked(context, text, variables, file, trail)]);
-    }),
-    context.engine(),
-  ]);
-  const left = others === 0 ? [] : [`${others} more named files are not loaded: the limit is ${NAMED_MAX}`];
-  const chosen = onDemand
-    .slice(0, NAMED_MAX)
-    .map((path) => `not loaded: ${path} (read it if the instructions choose it)`);
-  const written =
-    laterOn.length === 0 ? [] : [`not there yet: ${laterOn.sort().join(", ")} (needed later, or written)`];
-  return joinParts([...parts, warned(...left, ...chosen, ...written)]);
+  for (const { path, role, needed } of files.slice(0, NAMED_MAX)) {
+    const read = await loading.read(path, as(role), file);
+    const beside = path.startsWith(installed) ? `./${path.slice(installed.length)}` : undefined;
+    const found = "error" in read ? await readBeside(loading, path, beside, read.error, classic, role) : read;
+    if (found !== undefined) loading.add(found);
+    else if (!needed) laterOn.push(path);
+    else if ("error" in read) await loading.miss(path, as(role), read);
+    if (role === "instructions" && found !== undefined) await loadAsked(loading, found.content, classic);
+  }
+  await loadShared(loading, "engine");
+  if (files.length > NAMED_MAX) {
+    loading.warn(`${files.length - NAMED_MAX} more named files are not loaded: the limit is ${NAMED_MAX}`);
+  }
+  for (const path of onDemand.slice(0, NAMED_MAX)) {
+    loading.warn(`not loaded: ${path} (read it if the instructions choose it)`);
+  }
+  if (laterOn.length > 0) loading.warn(`not there yet: ${laterOn.sort().join(", ")} (needed later, or written)`);
+}
+
+/** Reads a file that is not where it should be next to its workflow.yaml, with a warning. */
+async function readBeside(
+  loading: Loading,
+  path: string,
+  beside: string | undefined,
+  error: unknown,
+  { file, as }: Classic,
+  role: PreloadRole,
+): Promise<PreloadedFile | undefined> {
+  const isLost = isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED");
+  if (!isLost || beside === undefined) return undefined;
+  const read = await loading.read(beside, as(role), file);
+  if ("error" in read) return undefined;
+  loading.warn(`${path} can't be read: ${read.path} is read instead`);
+  return read;
 }
 
 /** Returns the root that a path leads into, such as `{project-root}/…`. */
-function rootOf(source: FileSource, path: string, from: Location): string | undefined {
+function rootOfPath(source: FileSource, path: string, from: Location): string | undefined {
   try {
-    return source.resolve(path, { from }).root;
+    return source.resolve(path, from).root;
   } catch (error) {
     // Elsewhere in the project, or a path with a name that the model fills in: not a file of the workflow.
     if (isPhasegateError(error)) return undefined;
@@ -172,24 +219,51 @@ function rootOf(source: FileSource, path: string, from: Location): string | unde
 }
 
 /** Loads what the tags in instructions ask for. */
-async function loadAsked(
-  context: LoadContext,
-  text: string,
-  variables: Variables,
-  from: Location,
-  trail: readonly string[],
-): Promise<Parts> {
-  const asked = await askedBy(text);
-  const invoked = asked.workflows.map((path) => context.invoke(variables.resolve(path), from, trail));
-  const elicitation = asked.elicitation ? [context.elicitation()] : [];
-  return joinParts(await Promise.all([...elicitation, ...invoked]));
+async function loadAsked(loading: Loading, text: string, { file, trail, variables }: Classic): Promise<void> {
+  if (usesElicitation(text)) await loadElicitation(loading);
+  for (const path of invokedWorkflows(text)) await invoke(loading, variables.resolve(path), file, trail);
 }
 
-/** Returns what the tags in instructions ask for. */
-const askedBy = remember(async (text: string) => ({
-  elicitation: usesElicitation(text),
-  workflows: invokedWorkflows(text),
-}));
+/**
+ * The paths below the core root of the two texts that classic workflows share: the engine, which explains how to follow
+ * a workflow, and the elicitation task. The current name is the first.
+ */
+const PLACES = {
+  engine: ["tasks/workflow.md", "tasks/workflow.xml"],
+  elicitation: [
+    "tasks/adv-elicit.md",
+    "tasks/adv-elicit.xml",
+    "tasks/advanced-elicitation.md",
+    "tasks/advanced-elicitation.xml",
+    "workflows/advanced-elicitation/workflow.md",
+    "workflows/advanced-elicitation/workflow.xml",
+  ],
+} as const;
+/** The name of a table of methods next to a task. */
+const TABLE = /(?<![\w-])[\w-]+\.csv\b/;
+
+/** Loads the elicitation task, and the table of methods that it names. */
+export async function loadElicitation(loading: Loading): Promise<void> {
+  const task = await loadShared(loading, "elicitation");
+  const table = task === undefined ? undefined : TABLE.exec(task.content)?.[0];
+  if (task !== undefined && table !== undefined) {
+    await loading.load(table, { role: "data" }, loading.source.resolve(task.path));
+  }
+}
+
+/** Loads the first text that exists; nothing if the workspace has no core root. */
+async function loadShared(loading: Loading, role: keyof typeof PLACES): Promise<PreloadedFile | undefined> {
+  if (!loading.source.known.includes("core-root")) return undefined;
+  for (const path of PLACES[role]) {
+    const read = await loading.read(`{core-root}/${path}`, { role });
+    if (!("error" in read)) {
+      loading.add(read);
+      return read;
+    }
+    if (!isPhasegateError(read.error, "FILE_NOT_FOUND")) throw read.error;
+  }
+  return loading.load(`{core-root}/${PLACES[role][0]}`, { role });
+}
 
 /** Builds the error for a workflow that is not valid, with the lines of its errors. */
 export function definitionInvalid(
@@ -200,101 +274,4 @@ export function definitionInvalid(
     remedy: "Ask the user to correct the file at these lines, then call again.",
     details: { workflowType: workflow, diagnostics },
   });
-}
-
-/** Attributes in the first group, the text up to the next tag in the second. */
-const INVOKE = /<invoke-workflow(?=[\s/>])((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>([^<]*)/g;
-const PATH = /\bpath\s*=\s*(["'])(.*?)\1/;
-
-/** Returns true if instructions ask for elicitation, with `<elicit-required/>` or the same tag with content. */
-export function usesElicitation(text: string): boolean {
-  const active = activeText(text);
-  const at = active.search(/<elicit-required(?=[\s/>])/);
-  return at !== -1 && active.includes(">", at);
-}
-
-/** Returns the paths of the workflows that instructions invoke: the attribute `path`, or else the element's text. */
-export function invokedWorkflows(text: string): string[] {
-  const paths = [...activeText(text).matchAll(INVOKE)].map(({ 1: attributes = "", 2: content = "" }) => {
-    const { 2: path = content.trim() } = PATH.exec(attributes) ?? [];
-    return path.trim();
-  });
-  return [...new Set(paths.filter((path) => path !== "" && !/\s/.test(path)))];
-}
-
-/**
- * Returns instructions without comments and code. A fence of XML that contains a `<workflow>` is kept: many people
- * write their instructions that way.
- */
-export function activeText(text: string): string {
-  const kept: string[] = [];
-  let fence: Fence | undefined;
-  let inComment = false;
-  for (const line of text.split(/\r?\n/)) {
-    if (fence !== undefined) {
-      if (closes(line, fence)) {
-        if (fence.isWorkflow()) kept.push(...outsideComments(fence.lines.join("\n")).split("\n"));
-        fence = undefined;
-      } else {
-        fence.lines.push(line);
-      }
-      continue;
-    }
-    fence = inComment ? undefined : opened(line);
-    if (fence !== undefined) continue;
-    const { rest, open } = outside(line, inComment);
-    inComment = open;
-    kept.push(rest);
-  }
-  // A fence that is not closed continues to the end.
-  if (fence?.isWorkflow() === true) kept.push(outsideComments(fence.lines.join("\n")));
-  return kept.join("\n");
-}
-
-/** An open code fence. */
-interface Fence {
-  /** The characters that close it, or more of them. */
-  readonly sign: string;
-  readonly lines: string[];
-  /** Returns true if it contains a workflow in XML. */
-  isWorkflow(): boolean;
-}
-
-/** Returns the fence that a line opens, at any indentation: steps are indented. */
-function opened(line: string): Fence | undefined {
-  const [before = "", sign] = /^\s*(`{3,}|~{3,})/.exec(line) ?? [];
-  const info = line.slice(before.length);
-  if (sign === undefined || info.includes("`")) return undefined;
-  const [language = ""] = /^[\w-]*/.exec(info.trimStart()) ?? [];
-  const lines: string[] = [];
-  const isXml = language === "" || language === "xml";
-  return { sign, lines, isWorkflow: () => isXml && lines.some((one) => /^\s*<workflow(?=[\s>])/.test(one)) };
-}
-
-function closes(line: string, { sign }: Fence): boolean {
-  const text = line.trim();
-  return text.length >= sign.length && text === sign.charAt(0).repeat(text.length);
-}
-
-/** Returns a line without comments and code between backticks. */
-function outside(line: string, inComment: boolean): { readonly rest: string; readonly open: boolean } {
-  let rest = "";
-  let left = line;
-  let open = inComment;
-  while (left !== "") {
-    const mark = left.indexOf(open ? "-->" : "<!--");
-    if (mark === -1) {
-      if (!open) rest += left;
-      break;
-    }
-    if (!open) rest += left.slice(0, mark);
-    left = left.slice(mark + (open ? 3 : 4));
-    open = !open;
-  }
-  const shown = codeParts(rest).flatMap(({ code, text }) => (code ? [] : [text]));
-  return { rest: shown.join(""), open };
-}
-
-function outsideComments(text: string): string {
-  return text.replace(/<!--[\s\S]*?(?:-->|$)/g, "");
 }

@@ -2,7 +2,6 @@
  * YAML files of workflows: reads one as keys and values, replaces its strings without losing comments, and resolves the
  * variables that its values name.
  */
-import { remember } from "../../workflow/cache.js";
 import { formatDiagnostic, type ParsedSource } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { orNearest, shown } from "../../workflow/names.js";
@@ -17,7 +16,7 @@ export type Mapping =
 /**
  * Reads YAML that must be one mapping: one document of plain data, without tags and merge keys, with bounded aliases.
  */
-export const readMapping = remember(async (file: string, text: string): Promise<Mapping> => {
+export async function readMapping(file: string, text: string): Promise<Mapping> {
   const report = createReport();
   const source = await readYaml(file, text, report);
   if (source !== undefined && isJsonObject(source.value)) return { value: source.value, place: source.place };
@@ -26,43 +25,23 @@ export const readMapping = remember(async (file: string, text: string): Promise<
     report.error("VALUE_WRONG", source.place([]), `the file is ${kind}`, "Write keys and values: 'name: …'.");
   }
   return { diagnostics: report.sorted().map(formatDiagnostic) };
-});
+}
 
 /** Replaces the strings of a YAML text. Comments and order stay. Returns the same text if no string changes. */
 export async function replaceTexts(text: string, change: (value: string) => string): Promise<string> {
-  const values = await textsOf(text);
-  const others = values.map(change);
-  return others.every((value, index) => value === values[index]) ? text : written(text, JSON.stringify(others));
-}
-
-/** Returns the strings that are values of a document, in order. */
-const textsOf = remember(async (text: string): Promise<readonly string[]> => {
-  const found: string[] = [];
-  await visitTexts(text, (value) => {
-    found.push(value);
-    return value;
-  });
-  return found;
-});
-
-/** Returns a document with its strings replaced by others, which are given as JSON. */
-const written = remember(async (text: string, others: string): Promise<string> => {
-  const values: unknown = JSON.parse(others);
-  const left = (Array.isArray(values) ? values.map(String) : []).values();
-  return (await visitTexts(text, (value) => left.next().value ?? value)).toString({ lineWidth: 0 });
-});
-
-async function visitTexts(text: string, change: (value: string) => string) {
   const yaml = await import("yaml");
   const document = yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" });
+  let isChanged = false;
   yaml.visit(document, {
     Scalar(key, node) {
       if (key === "key" || typeof node.value !== "string") return;
       const value = change(node.value);
-      if (value !== node.value) node.value = value;
+      if (value === node.value) return;
+      node.value = value;
+      isChanged = true;
     },
   });
-  return document;
+  return isChanged ? document.toString({ lineWidth: 0 }) : text;
 }
 
 /** The variables of a workflow, and the problems found while they were replaced. */

@@ -3,13 +3,13 @@
  * decided where:
  * - preload-workflow.ts: which files a page contains, and that a connection gets no file twice
  * - find.ts: which folders are workflows, and which of several with the same name counts
- * - load-parts.ts: limits of files, bytes, invocations and depth; cycles; how a skill's customizations are merged
- * - load-workflow.ts: what is read if `installed_path` misses, and which tags in instructions load more
+ * - load-workflow.ts: limits of invocations and depth; cycles; what is read if `installed_path` misses
  * - components.ts: which paths in a workflow.yaml are its files, and which of these are needed to begin
  * - mapping.ts: which variables of a workflow.yaml are replaced
- * - skills.ts: when a skill is only a pointer to another one; when the text of a file is read again
- * - repeated-call.ts: a workflow is loaded again if any file or folder that it depends on has changed
- * - parts.ts: the files, missing files and warnings of a workflow
+ * - tags.ts: which tags in instructions load more
+ * - skills.ts: when a skill is only a pointer to another one
+ * - customization.ts: how a skill's customizations are merged
+ * - loading.ts: limits of files and bytes; the files, missing files and warnings of a workflow
  */
 import * as z from "zod";
 import { invalidCursor, readCursor, writeCursor } from "../../tools/pages.js";
@@ -18,10 +18,9 @@ import type { Connection } from "../session/keeper.js";
 import { currentStep, type GivenStep, memoryOf } from "../steps/next-step.js";
 import { firstSteps } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";
-import { loadParts } from "./load-parts.js";
-import { filePart, folderOf, joinParts, type MissingFile, nameOf, type PreloadedFile, warned } from "./parts.js";
-import { withinCall } from "./repeated-call.js";
-import { type OpenedSkill, skillPlaces } from "./skills.js";
+import { loadWorkflow } from "./load-workflow.js";
+import { boundedSource, folderOf, Loading, type MissingFile, nameOf, type PreloadedFile } from "./loading.js";
+import type { OpenedSkill } from "./skills.js";
 
 /** The steps of a skill, without the texts of later ones. */
 export interface PreloadedSteps {
@@ -63,20 +62,22 @@ export interface PreloadedWorkflow {
  */
 export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<PreloadedWorkflow> {
   const memory = memoryOf(connection);
-  const kept = skillPlaces(connection);
-  const { source, unlessSame } = withinCall(kept.source, request.workflow);
-  const places = { ...kept, source };
-  const found = await findWorkflow(source, request.workflow, places.roots);
-  const { shape, parts, skill } = await unlessSame(found, () => loadParts(places, found));
-  const stepped = skill === undefined ? undefined : { places, skill };
+  const loading = new Loading(boundedSource(connection.roots));
+  const found = await findWorkflow(loading.source, request.workflow);
+  const { shape, skill } = await loadWorkflow(loading, found);
   // Giving the first step changes the session, so it waits for concurrent calls of `next_step`.
-  const current = stepped === undefined ? undefined : await memory.inTurn(() => currentStep(connection, stepped));
-  const step = current === undefined ? joinParts([]) : stepPart(current);
-  const { files, missing, warnings } = joinParts([parts, step]);
+  const current = skill && (await memory.inTurn(() => currentStep(connection, skill)));
+  if (current !== undefined) {
+    const { path, content, warnings = [] } = current;
+    loading.add({ path, role: "step", size: new TextEncoder().encode(content).length, content });
+    loading.warn(...warnings);
+  }
+  const files = [...loading.files.values()].map((file) => ({ file, revision: revisionOf(file.content) }));
+  const missing = [...loading.missing.values()];
   const page = pageFiles(files, connection.limits.preloadTokens, request, memory.given);
   const workflow = nameOf(folderOf(found.file));
-  const filesLoaded = files.map(({ path }) => path);
-  const steps = skill === undefined ? undefined : stepsOf(skill, current);
+  const filesLoaded = [...loading.files.keys()];
+  const steps = skill && stepsOf(skill, current);
   await connection.record({
     type: "preloaded",
     workflow,
@@ -84,21 +85,16 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
     missing: missing.map(({ path }) => path),
   });
   // After the record: if that fails, the call fails and the client gets no file.
-  for (const file of page.files) memory.given.set(file.path, revisionOfFile(file));
-  // Copies: the originals are kept for the next call.
-  const given = page.files.map((file) => ({ ...file }));
-  const loaded = { workflow, shape, files: given, filesLoaded, missing, warnings };
+  for (const { file, revision } of page.files) memory.given.set(file.path, revision);
+  const given = page.files.map(({ file }) => file);
+  const loaded = { workflow, shape, files: given, filesLoaded, missing, warnings: [...loading.warnings] };
+  const { had, cursor } = page;
   return {
     ...loaded,
-    message: preloadMessage({ ...loaded, had: page.had, cursor: page.cursor, steps, skillRoot: skillRoot(files) }),
+    message: preloadMessage({ ...loaded, had, cursor, steps, skillRoot: skillRoot([...loading.files.values()]) }),
     ...(steps === undefined ? {} : { steps }),
-    ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
+    ...(cursor === undefined ? {} : { cursor }),
   };
-}
-
-function stepPart({ path, content, warnings = [] }: GivenStep) {
-  const part = filePart(path, { role: "step" }, new TextEncoder().encode(content).length, content);
-  return joinParts([part, warned(...warnings)]);
 }
 
 function stepsOf({ index, text }: OpenedSkill, current: GivenStep | undefined): PreloadedSteps {
@@ -120,9 +116,9 @@ interface PreloadRequest {
   /** The workflow's name, or the path of its folder or first file. */
   readonly workflow: string;
   /** The cursor of the page before. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** If true, files that the connection already has are returned again. */
-  readonly reload?: boolean;
+  readonly reload?: boolean | undefined;
 }
 
 /** The facts that a message reports. */
@@ -177,31 +173,22 @@ function counted(count: number, noun: string): string {
   return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
-/** Characters per token. */
 const CHARACTERS_PER_TOKEN = 4;
+
+/** A loaded file, and the revision of its content. */
+interface RevisedFile {
+  readonly file: PreloadedFile;
+  readonly revision: string;
+}
 
 /** A page of whole files. */
 interface FilesPage {
-  readonly files: readonly PreloadedFile[];
+  readonly files: readonly RevisedFile[];
   /** The paths of files that the connection already has, and that are left out. */
   readonly had: readonly string[];
   /** Missing on the last page. */
   readonly cursor?: string;
 }
-
-/** Estimates the tokens of a text. */
-function tokensOf(text: string): number {
-  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-}
-
-/** Returns the revision of a file's content, computed once per loaded file. */
-function revisionOfFile(file: PreloadedFile): string {
-  const revision = revisions.get(file) ?? revisionOf(file.content);
-  revisions.set(file, revision);
-  return revision;
-}
-
-const revisions = new WeakMap<PreloadedFile, string>();
 
 /**
  * Returns as many whole files as fit into a budget of tokens, at least one, from the cursor on. Files that the
@@ -209,34 +196,29 @@ const revisions = new WeakMap<PreloadedFile, string>();
  * following pages. Throws `CURSOR_INVALID`.
  */
 function pageFiles(
-  files: readonly PreloadedFile[],
+  files: readonly RevisedFile[],
   budget: number,
   { cursor, reload }: Pick<PreloadRequest, "cursor" | "reload">,
   given: ReadonlyMap<string, string>,
 ): FilesPage {
-  const { from, again } = cursor === undefined ? { from: 0, again: false } : placeOf(cursor, listRevision(files));
+  const list = revisionOf(JSON.stringify(files.map(({ file, revision }) => [file.path, revision])));
+  const { from, again } = cursor === undefined ? { from: 0, again: false } : placeOf(cursor, list);
   const isAgain = again || reload === true;
-  const page: PreloadedFile[] = [];
+  const page: RevisedFile[] = [];
   const had: string[] = [];
   let used = 0;
-  for (const [index, file] of files.entries()) {
+  for (const [index, one] of files.entries()) {
+    const { path, content } = one.file;
     if (index < from) continue;
-    if (!isAgain && given.get(file.path) === revisionOfFile(file)) {
-      had.push(file.path);
+    if (!isAgain && given.get(path) === one.revision) {
+      had.push(path);
       continue;
     }
-    used += tokensOf(file.content);
-    if (used > budget && page.length > 0) {
-      return { files: page, had, cursor: writeCursor([index, listRevision(files), isAgain]) };
-    }
-    page.push(file);
+    used += Math.ceil(content.length / CHARACTERS_PER_TOKEN);
+    if (used > budget && page.length > 0) return { files: page, had, cursor: writeCursor([index, list, isAgain]) };
+    page.push(one);
   }
   return { files: page, had };
-}
-
-/** Returns the revision of a list of files. It is only needed for cursors. */
-function listRevision(files: readonly PreloadedFile[]): string {
-  return revisionOf(JSON.stringify(files.map((file) => [file.path, revisionOfFile(file)])));
 }
 
 /** The content of a cursor: the index of the next file, the revision of the list, and whether it is a reload. */

@@ -1,34 +1,17 @@
 /**
  * Opens skills, as BMAD writes them since version 6: a folder with a SKILL.md, often a workflow.md, and steps in files.
- * Follows skills that only point to another one. Texts are cached by the signature of their file.
+ * Follows skills that only point to another one.
  */
 import { posix } from "node:path";
 import { isPhasegateError } from "../../errors.js";
-import type { FileSignature } from "../../sandbox/read.js";
-import { RecentMap } from "../../workflow/cache.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { createReport } from "../../workflow/report.js";
 import { splitFrontMatter } from "../../workflow/yaml.js";
-import type { Location } from "../roots/paths.js";
-import { ROOT_NAMES } from "../roots/paths.js";
-import type { Roots } from "../roots/roots.js";
-import type { Connection } from "../session/keeper.js";
+import { type Location, showLocation } from "../roots/paths.js";
 import { isStepFolder, type StepEntry, stepIndex } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";
-import {
-  type FileSource,
-  type FoundWorkflow,
-  filePart,
-  folderOf,
-  inFolder,
-  joinParts,
-  nameOf,
-  type Parts,
-  readWhole,
-  type WholeText,
-  warned,
-} from "./parts.js";
+import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf, type PreloadedFile } from "./loading.js";
 
 /** An opened skill: its own texts, and the index of its steps. */
 export interface OpenedSkill {
@@ -38,72 +21,59 @@ export interface OpenedSkill {
   /** Its instructions. */
   readonly text: string;
   readonly index: readonly StepEntry[];
-  /** Its texts as parts. */
-  readonly parts: Parts;
+  readonly files: readonly PreloadedFile[];
+  readonly warnings: readonly string[];
   /** The workflow that it points to, if any. */
-  readonly leadsTo?: FoundWorkflow;
+  readonly leadsTo?: FoundWorkflow | undefined;
 }
 
-/** The roots in which skills are searched, and the limit of pointers. */
-export interface SkillPlaces {
-  readonly source: FileSource;
-  readonly roots: readonly string[];
-  readonly maxDepth: number;
-}
+/** The longest chain of workflows that point to each other. */
+export const DEPTH_MAX = 5;
 
 /**
  * Opens a skill, and follows it while it only points to another one. Returns all skills on the way; the last one does
  * the work, or points to a classic workflow (`leadsTo`). Throws as reading its first file does.
  */
-export async function openSkill(
-  places: SkillPlaces,
-  file: Location,
-): Promise<readonly [OpenedSkill, ...OpenedSkill[]]> {
-  const first = await openOne(places, file);
+export async function openSkill(source: FileSource, file: Location): Promise<readonly [OpenedSkill, ...OpenedSkill[]]> {
+  const first = await openOne(source, file);
   const others: OpenedSkill[] = [];
   const trail = [file];
   for (let next = first.leadsTo; next?.shape === "skill"; next = others.at(-1)?.leadsTo) {
     const { file: target } = next;
-    const circle = trail.some((seen) => places.source.show(seen) === places.source.show(target));
+    const isCircle = trail.some((seen) => showLocation(seen) === showLocation(target));
     const names = [...trail, target].map((one) => nameOf(folderOf(one))).join(" → ");
-    if (circle) return noted(first, others, `skills point to each other in a cycle: ${names}`);
-    if (trail.length > places.maxDepth) return noted(first, others, `too many pointers to follow: ${names}`);
+    if (isCircle || trail.length > DEPTH_MAX) {
+      const fault = isCircle ? "skills point to each other in a cycle" : "too many pointers to follow";
+      return [{ ...first, warnings: [...first.warnings, `${fault}: ${names}`] }, ...others];
+    }
     trail.push(target);
-    others.push(await openOne(places, target));
+    others.push(await openOne(source, target));
   }
   return [first, ...others];
 }
 
-function noted(first: OpenedSkill, others: readonly OpenedSkill[], warning: string): [OpenedSkill, ...OpenedSkill[]] {
-  return [{ ...first, parts: joinParts([first.parts, warned(warning)]) }, ...others];
-}
-
-async function openOne(places: SkillPlaces, file: Location): Promise<OpenedSkill> {
-  const { source } = places;
+async function openOne(source: FileSource, file: Location): Promise<OpenedSkill> {
   const folder = folderOf(file);
   const name = nameOf(folder);
-  const [{ text, size }, { hasWorkflow, index }] = await Promise.all([
-    readWhole(source, file),
-    readFolder(source, file),
-  ]);
-  const path = source.show(file);
+  const path = showLocation(file);
+  const { text, size } = await source.read(file);
+  const { hasWorkflow, index } = await readFolder(source, file);
   const isSkill = nameOf(file) === "SKILL.md";
-  const own = filePart(path, { role: isSkill ? "skill" : "workflow" }, size, text);
+  const own: PreloadedFile = { path, role: isSkill ? "skill" : "workflow", size, content: text };
   const { description, body, warnings: faults } = await frontMatter(path, text);
   const warnings = [...faults, ...unrenderedMarks(path, text)];
   if (isSkill && hasWorkflow) {
     const place = inFolder(folder, "workflow.md");
-    const workflow = await readWhole(source, place);
-    const shown = source.show(place);
-    const part = filePart(shown, { role: "workflow" }, workflow.size, workflow.text);
-    const parts = joinParts([own, part, warned(...warnings, ...unrenderedMarks(shown, workflow.text))]);
-    return { name, file, text: `${text}\n${workflow.text}`, index, parts };
+    const workflow = await source.read(place);
+    const shown = showLocation(place);
+    const other: PreloadedFile = { path: shown, role: "workflow", size: workflow.size, content: workflow.text };
+    warnings.push(...unrenderedMarks(shown, workflow.text));
+    return { name, file, text: `${text}\n${workflow.text}`, index, files: [own, other], warnings };
   }
   const targets = isSkill && index.length === 0 ? shimTargets(name, description, body) : [];
-  const leadsTo = await firstThatIsThere(places, targets, file);
-  const lost = leadsTo === undefined && targets.length > 0 ? [`${path} names ${targets[0]}, which was not found`] : [];
-  const parts = joinParts([own, warned(...warnings, ...lost)]);
-  return { name, file, text, index, parts, ...(leadsTo === undefined ? {} : { leadsTo }) };
+  const leadsTo = await firstThatIsThere(source, targets, file);
+  if (leadsTo === undefined && targets.length > 0) warnings.push(`${path} names ${targets[0]}, which was not found`);
+  return { name, file, text, index, files: [own], warnings, leadsTo };
 }
 
 /** Marks that a build replaces: `{{.name}}` of templates, and `[[name]]` of a build's own. */
@@ -158,13 +128,13 @@ async function frontMatter(path: string, text: string) {
 }
 
 async function firstThatIsThere(
-  { source, roots }: SkillPlaces,
+  source: FileSource,
   targets: readonly string[],
   from: Location,
 ): Promise<FoundWorkflow | undefined> {
   for (const target of targets) {
     try {
-      const found = await findWorkflow(source, target, roots, from);
+      const found = await findWorkflow(source, target, from);
       // A path may name a file that does not exist.
       const entries = await source.list(folderOf(found.file));
       if (entries.some(({ path }) => path === found.file.path)) return found;
@@ -173,18 +143,6 @@ async function firstThatIsThere(
     }
   }
   return undefined;
-}
-
-/** The longest chain of workflows that point to each other. */
-const DEPTH_MAX = 5;
-
-/** Returns the places of a connection's workflows: all roots except the output root. */
-export function skillPlaces({ roots }: Pick<Connection, "roots">): SkillPlaces {
-  return {
-    source: keptSource(roots),
-    roots: roots.folders.filter((name) => name !== ROOT_NAMES.output),
-    maxDepth: DEPTH_MAX,
-  };
 }
 
 /**
@@ -233,60 +191,4 @@ function followedPaths(text: string): string[] {
 
 function matches(pattern: RegExp, text: string): string[] {
   return [...text.matchAll(pattern)].flatMap(({ 1: target }) => (target === undefined ? [] : [target]));
-}
-
-/** A cached text, and the signature of its file. */
-interface Kept extends WholeText {
-  readonly key: string;
-}
-
-/** The most characters of texts in memory. The oldest texts are dropped first. */
-const KEPT_SOURCES_MAX = 8_000_000;
-/** A second change within so many milliseconds may leave a file's signature the same. */
-const STABLE_MS = 2000;
-
-/** What all connections share, also those of different callers: a file that is taken from it was checked before. */
-interface Shared extends Pick<FileSource, "found"> {
-  readonly kept: RecentMap<string, Kept>;
-}
-
-const caches = new WeakMap<Roots, Shared>();
-
-function sharedBy({ origin }: Roots): Shared {
-  const known = caches.get(origin) ?? {
-    kept: new RecentMap<string, Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length),
-    found: new Map(),
-  };
-  caches.set(origin, known);
-  return known;
-}
-
-/** Returns the caching source of some roots. */
-function keptSource(roots: Roots): FileSource {
-  const { kept, found } = sharedBy(roots);
-  return {
-    known: roots.known,
-    found,
-    resolve: (path, options) => roots.resolve(path, options),
-    expand: (text) => roots.expand(text),
-    list: (location) => roots.list(location),
-    nearest: (location) => roots.nearest(location),
-    show: (location) => roots.show(location),
-    async read(location: Location, options) {
-      const path = roots.show(location);
-      const known = kept.get(path);
-      if (known !== undefined && known.size <= options.maxBytes) {
-        const signature = await (await roots.reach(location)).signature(location.path);
-        if (known.key === signature?.key) return known;
-      }
-      const { text, size, signature } = await roots.read(location, options);
-      // The text may be newer than the signature, never older. Then the file is only read once more.
-      if (isSettled(signature)) kept.set(path, { key: signature.key, text, size });
-      return { text, size };
-    },
-  };
-}
-
-function isSettled({ changedAt }: FileSignature): boolean {
-  return Date.now() - changedAt > STABLE_MS;
 }

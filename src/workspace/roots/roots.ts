@@ -34,24 +34,23 @@ interface RootsOptions {
 /** Tells whether a session exists for a caller. */
 type Sees = (sessionId: string) => Promise<boolean>;
 
+/** The largest file that is read whole, in bytes. */
+const FILE_MAX = 1_048_576;
 /** How many sessions are looked at together: each may be a file to read. */
 const AT_ONCE = 32;
 
 /** The roots and variables of a workspace. */
 export class Roots {
-  /** What `limitedTo` was called on: the texts of all such roots are cached together, and each checks a file before that. */
-  readonly origin: Roots;
   readonly #options: RootsOptions;
   readonly #sees: Sees | undefined;
   readonly #roots: ReadonlyMap<string, OpenRoot>;
   readonly #project: readonly string[];
   readonly #variables: Variables;
 
-  constructor(options: RootsOptions, limit?: { readonly origin: Roots; readonly sees: Sees }) {
+  constructor(options: RootsOptions, sees?: Sees) {
     const { roots, project = [], variables } = options;
-    this.origin = limit?.origin ?? this;
     this.#options = options;
-    this.#sees = limit?.sees;
+    this.#sees = sees;
     this.#roots = new Map(roots.map((root) => [root.name, root]));
     this.#project = project;
     const names = [...this.#roots.keys(), ...(project.length === 0 ? [] : [ROOT_NAMES.project])];
@@ -66,7 +65,7 @@ export class Roots {
    * root alone, also where that is inside another root.
    */
   limitedTo(sees: Sees): Roots {
-    return new Roots(this.#options, { origin: this.origin, sees });
+    return new Roots(this.#options, sees);
   }
 
   /** The names of all variables, without braces. */
@@ -84,7 +83,7 @@ export class Roots {
    * folder of `from`, the file that contains it; `..` may lead up to the root. Without `from` it is below the output
    * root if it begins with a session id, else below the bundle root. Throws `PATH_REFUSED`.
    */
-  resolve(path: string, { from }: { readonly from?: Location | undefined } = {}): Location {
+  resolve(path: string, from?: Location): Location {
     const { base, rest } = typeof path === "string" ? expandPath(path, this.#variables) : { rest: checkedPath(path) };
     if (base !== undefined) return this.#readable(base.root, rest === "" ? base.path : joined(base.path, rest));
     if (from !== undefined) return { root: from.root, path: relativeTo(from.path, rest) };
@@ -101,13 +100,10 @@ export class Roots {
     return expandText(text, this.#variables);
   }
 
-  /**
-   * Reads a file's text, its size in bytes, and its signature when it was opened. Throws as a sandbox does, and
-   * `INVALID_INPUT` for a binary file.
-   */
-  async read(location: Location, { maxBytes }: { readonly maxBytes: number }) {
-    const { bytes, signature } = await (await this.reach(location)).readBytes(location.path, { maxBytes });
-    return { text: decodeText(bytes, showLocation(location)), size: bytes.length, signature };
+  /** Reads a file's text, and its size in bytes. Throws as a sandbox does, and `INVALID_INPUT` for a binary file. */
+  async read(location: Location): Promise<{ readonly text: string; readonly size: number }> {
+    const { bytes } = await (await this.reach(location)).readBytes(location.path, { maxBytes: FILE_MAX });
+    return { text: decodeText(bytes, showLocation(location)), size: bytes.length };
   }
 
   /** Lists a folder without refused entries. Throws as a sandbox does. */
@@ -131,8 +127,18 @@ export class Roots {
    * Returns up to 5 names that are similar to a missing one, the most similar first. If the folder is missing too, its
    * name is compared instead.
    */
-  nearest(location: Location): Promise<readonly Location[]> {
-    return nearestNames(this, location);
+  async nearest({ root, path }: Location): Promise<readonly Location[]> {
+    for (let wanted = path; wanted !== "."; wanted = posix.dirname(wanted)) {
+      const entries = await this.list({ root, path: posix.dirname(wanted) }).catch(undefinedIfKnown);
+      if (entries === undefined) continue;
+      const name = posix.basename(wanted).toLowerCase();
+      return entries
+        .map((entry) => ({ near: entry.path, steps: distance(name, posix.basename(entry.path).toLowerCase()) }))
+        .sort((a, b) => a.steps - b.steps)
+        .slice(0, NAMES_MAX)
+        .map(({ near }) => ({ root, path: near }));
+    }
+    return [];
   }
 
   /**
@@ -160,11 +166,6 @@ export class Roots {
       remedy: `The roots are ${[...this.#roots.keys()].map((name) => `{${name}}`).join(", ")}.`,
       details: { reason: "unknown root" },
     });
-  }
-
-  /** Formats a location as agents read it. */
-  show(location: Location): string {
-    return showLocation(location);
   }
 
   /** Maps a path in the project into a root. The project itself is not a root: other paths in it are refused. */
@@ -232,30 +233,8 @@ function isCheckable(path: string): boolean {
 /** The most similar names in an answer. */
 const NAMES_MAX = 5;
 
-async function nearestNames(
-  roots: { list(location: Location): Promise<readonly SandboxEntry[]> },
-  { root, path }: Location,
-): Promise<readonly Location[]> {
-  for (let wanted = path; wanted !== "."; wanted = posix.dirname(wanted)) {
-    const entries = await listed(roots, { root, path: posix.dirname(wanted) });
-    if (entries === undefined) continue;
-    const name = posix.basename(wanted).toLowerCase();
-    const steps = new Map(
-      entries.map((entry) => [entry.path, distance(name, posix.basename(entry.path).toLowerCase())]),
-    );
-    const sorted = [...steps].sort(([, a], [, b]) => a - b).slice(0, NAMES_MAX);
-    return sorted.map(([near]) => ({ root, path: near }));
-  }
-  return [];
-}
-
-async function listed(roots: { list(location: Location): Promise<readonly SandboxEntry[]> }, folder: Location) {
-  try {
-    return await roots.list(folder);
-  } catch (error) {
-    if (isPhasegateError(error)) return undefined;
-    throw error;
-  }
+function undefinedIfKnown(error: unknown): undefined {
+  if (!isPhasegateError(error)) throw error;
 }
 
 /**

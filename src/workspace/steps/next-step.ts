@@ -21,8 +21,9 @@ import type { FieldGate } from "../../workflow/structure.js";
 import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
 import { findWorkflow } from "../preload/find.js";
 import { definitionInvalid } from "../preload/load-workflow.js";
-import { folderOf, inFolder, readWhole } from "../preload/parts.js";
-import { type OpenedSkill, openSkill, type SkillPlaces, skillPlaces, unrenderedMarks } from "../preload/skills.js";
+import { folderOf, inFolder } from "../preload/loading.js";
+import { type OpenedSkill, openSkill, unrenderedMarks } from "../preload/skills.js";
+import { showLocation } from "../roots/paths.js";
 import type { Connection } from "../session/keeper.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 
@@ -52,50 +53,48 @@ type NextStep =
  */
 export function nextStep(connection: Connection, request: NextStepRequest): Promise<NextStep> {
   return memoryOf(connection).inTurn(async () => {
-    const places = skillPlaces(connection);
-    const { file } = await findWorkflow(places.source, request.workflow, places.roots);
-    const opened = await openSkill(places, file);
-    const stepped = { places, skill: opened.at(-1) ?? opened[0] };
-    if (stepped.skill.index.length === 0) throw noSteps(stepped.skill);
-    const at = await stepAt(connection, stepped.skill.name);
-    const current = at === undefined ? undefined : entryOf(stepped.skill.index, at, ".");
-    if (current === undefined) return begin(connection, stepped, request.step);
-    return leave(connection, stepped, current, request);
+    const { file } = await findWorkflow(connection.roots, request.workflow);
+    const opened = await openSkill(connection.roots, file);
+    const skill = opened.at(-1) ?? opened[0];
+    if (skill.index.length === 0) throw noSteps(skill);
+    const at = await stepAt(connection, skill.name);
+    const current = at === undefined ? undefined : entryOf(skill.index, at, ".");
+    if (current === undefined) return begin(connection, skill, request.step);
+    return leave(connection, skill, current, request);
   });
 }
 
-async function begin(connection: Connection, stepped: SteppedSkill, wanted: string | undefined): Promise<NextStep> {
-  const firsts = firstSteps(stepped.skill.index, stepped.skill.text);
+async function begin(connection: Connection, skill: OpenedSkill, wanted: string | undefined): Promise<NextStep> {
+  const firsts = firstSteps(skill.index, skill.text);
   const entry = wanted === undefined && firsts.length > 1 ? undefined : chosen(firsts, wanted);
-  return { status: "step", step: await giveStep(connection, stepped, entry ?? refuseChoice(wanted, firsts)) };
+  return { status: "step", step: await giveStep(connection, skill, entry ?? refuseChoice(wanted, firsts)) };
 }
 
 async function leave(
   connection: Connection,
-  stepped: SteppedSkill,
+  skill: OpenedSkill,
   current: StepEntry,
   { evidence, step: wanted }: NextStepRequest,
 ): Promise<NextStep> {
-  const { index } = stepped.skill;
-  const left = await readEntry(stepped, current);
+  const { index } = skill;
+  const left = await readEntry(connection, skill, current);
   const { follows, choices } = stepsAfter(index, current, left.text, left.nextStepFile);
-  const gates = await gatesBefore(stepped, current, choices);
+  const gates = await gatesBefore(connection, skill, current, choices);
   const ends = follows === undefined && (wanted === undefined || wanted.trim().toLowerCase() === DONE);
   const target = ends ? undefined : (chosen([...choices, ...gates], wanted) ?? refuseChoice(wanted, choices));
   const gate =
     target === undefined ? undefined : gates.find((one) => stepsBetween(index, current, target).includes(one));
   if (target !== undefined && gate !== undefined && wanted !== undefined) throw notPast(target, gate);
-  const refusal =
-    left.gate === undefined ? undefined : await attempt(connection, stepped, current, left.gate, evidence);
+  const refusal = left.gate === undefined ? undefined : await attempt(connection, skill, current, left.gate, evidence);
   if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
   if (target === undefined) return { status: "done", after: current.step };
-  return { status: "step", step: await giveStep(connection, stepped, gate ?? target) };
+  return { status: "step", step: await giveStep(connection, skill, gate ?? target) };
 }
 
 /** Checks evidence against the gate of the current step, and counts failures. */
 async function attempt(
   connection: Connection,
-  { skill }: SteppedSkill,
+  skill: OpenedSkill,
   current: StepEntry,
   gate: FieldGate,
   evidence: unknown,
@@ -113,12 +112,13 @@ async function attempt(
 
 /** Returns the steps with gates between a step and the steps that it leads to. They cannot be skipped. */
 async function gatesBefore(
-  stepped: SteppedSkill,
+  connection: Connection,
+  skill: OpenedSkill,
   current: StepEntry,
   next: readonly StepEntry[],
 ): Promise<readonly StepEntry[]> {
-  const between = [...new Set(next.flatMap((entry) => stepsBetween(stepped.skill.index, current, entry)))];
-  const read = await Promise.all(between.map((entry) => readEntry(stepped, entry)));
+  const between = [...new Set(next.flatMap((entry) => stepsBetween(skill.index, current, entry)))];
+  const read = await Promise.all(between.map((entry) => readEntry(connection, skill, entry)));
   return between.filter((_, index) => read[index]?.gate !== undefined);
 }
 
@@ -205,48 +205,38 @@ export interface StepRefusal {
 /** The choice after the last step that ends the skill. */
 export const DONE = "done";
 
-/** A skill with steps. */
-export interface SteppedSkill {
-  readonly places: SkillPlaces;
-  readonly skill: OpenedSkill;
-}
-
 /**
  * Returns the current step of a session, and gives the first one if there is none; undefined if there are several first
  * steps.
  */
-export async function currentStep(connection: Connection, stepped: SteppedSkill): Promise<GivenStep | undefined> {
-  const { index, text } = stepped.skill;
-  const at = await stepAt(connection, stepped.skill.name);
+export async function currentStep(connection: Connection, skill: OpenedSkill): Promise<GivenStep | undefined> {
+  const { index, text } = skill;
+  const at = await stepAt(connection, skill.name);
   const [only, ...more] = firstSteps(index, text);
   const entry = at === undefined ? (more.length === 0 ? only : undefined) : entryOf(index, at, ".");
   if (entry === undefined) return undefined;
-  if (at === undefined) return giveStep(connection, stepped, entry);
-  return shownStep(stepped, entry, await readEntry(stepped, entry));
+  if (at === undefined) return giveStep(connection, skill, entry);
+  return shownStep(skill, entry, await readEntry(connection, skill, entry));
 }
 
 /** Gives a step, and records that it is the current one. */
-async function giveStep(connection: Connection, stepped: SteppedSkill, entry: StepEntry): Promise<GivenStep> {
-  const step = shownStep(stepped, entry, await readEntry(stepped, entry));
-  if (connection.sessionId === undefined) memoryOf(connection).steps.set(stepped.skill.name, entry.step);
+async function giveStep(connection: Connection, skill: OpenedSkill, entry: StepEntry): Promise<GivenStep> {
+  const step = shownStep(skill, entry, await readEntry(connection, skill, entry));
+  if (connection.sessionId === undefined) memoryOf(connection).steps.set(skill.name, entry.step);
   const { step: name, number, of } = step;
-  await connection.record({ type: "step", workflow: stepped.skill.name, step: name, number, of });
+  await connection.record({ type: "step", workflow: skill.name, step: name, number, of });
   return step;
 }
 
 /** Reads a step's file. */
-async function readEntry({ places, skill }: SteppedSkill, { step }: StepEntry): Promise<ReadStep> {
+async function readEntry({ roots }: Connection, skill: OpenedSkill, { step }: StepEntry): Promise<ReadStep> {
   const location = inFolder(folderOf(skill.file), `${step}.md`);
-  const { text } = await readWhole(places.source, location);
-  return readStep(skill.name, places.source.show(location), text);
+  const { text } = await roots.read(location);
+  return readStep(skill.name, showLocation(location), text);
 }
 
-function shownStep(
-  { places, skill }: SteppedSkill,
-  entry: StepEntry,
-  { text, gate, nextStepFile }: ReadStep,
-): GivenStep {
-  const path = places.source.show(inFolder(folderOf(skill.file), `${entry.step}.md`));
+function shownStep(skill: OpenedSkill, entry: StepEntry, { text, gate, nextStepFile }: ReadStep): GivenStep {
+  const path = showLocation(inFolder(folderOf(skill.file), `${entry.step}.md`));
   const after = stepsAfter(skill.index, entry, text, nextStepFile);
   const steps = after.choices.map(({ step }) => step);
   const choices = after.follows === undefined && steps.length > 0 ? [DONE, ...steps] : steps;

@@ -264,12 +264,7 @@ export const preloadWorkflowTool = defineTool({
     reload: z.boolean().optional().describe("Return files again that were returned before"),
   }),
   async run({ workflow, cursor, reload }, connection): Promise<WorkflowPreloaded> {
-    const loaded = await preloadWorkflow(connection, {
-      workflow,
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(reload === undefined ? {} : { reload }),
-    });
-    return { success: true, ...loaded };
+    return { success: true, ...(await preloadWorkflow(connection, { workflow, cursor, reload })) };
   },
 });
 

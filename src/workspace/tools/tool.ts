@@ -10,7 +10,7 @@ import { type ErrorCode, isPhasegateError, PhasegateError } from "../../errors.j
 import { type Action, action, type Failure } from "../../tools/dispatch.js";
 import { fieldNames, isOptional, type ObjectSchema, publishedSchema } from "../../tools/schemas.js";
 import { unknownField } from "../../tools/wire.js";
-import { type Location, sessionPath } from "../roots/paths.js";
+import { type Location, sessionPath, showLocation } from "../roots/paths.js";
 import { decodeText } from "../roots/roots.js";
 import { isSessionFolder } from "../session/folders.js";
 import type { Connection } from "../session/keeper.js";
@@ -126,7 +126,7 @@ export const readFileTool = defineTool({
     const location = connection.roots.resolve(sessionPath(path, connection.sessionId, isSessionFolder));
     const length = Math.max(CHARACTER_MAX, Math.min(limit ?? Infinity, connection.limits.readBytes));
     const part = await readPart(connection, location, offset, length);
-    const shown = connection.roots.show(location);
+    const shown = showLocation(location);
     const content = decodeText(part.bytes, shown);
     const end = part.offset + part.bytes.length;
     const begins = part.offset === 0 ? {} : { offset: part.offset };
@@ -172,8 +172,8 @@ function behindEnd(offset: number, size: number): PhasegateError<"INVALID_INPUT"
 }
 
 async function notThere(roots: Connection["roots"], location: Location): Promise<PhasegateError> {
-  const near = (await roots.nearest(location)).map((place) => roots.show(place));
-  const file = roots.show(location);
+  const near = (await roots.nearest(location)).map(showLocation);
+  const file = showLocation(location);
   return new PhasegateError("FILE_NOT_FOUND", `there is no ${file}`, {
     remedy: near.length === 0 ? "Call list_files to see what there is." : `There are ${near.join(", ")}.`,
     details: { file },
@@ -212,10 +212,10 @@ export const listFilesTool = defineTool({
     const entries = rest.slice(0, limits.listEntries);
     const more = rest.length - entries.length;
     const last = entries.at(-1);
-    await connection.record({ type: "listed", path: roots.show(folder), entries: entries.length });
+    await connection.record({ type: "listed", path: showLocation(folder), entries: entries.length });
     return {
       success: true,
-      path: roots.show(folder),
+      path: showLocation(folder),
       entries,
       ...(more === 0 || last === undefined ? {} : { more, after: last }),
     };

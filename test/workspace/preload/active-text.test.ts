@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { activeText, invokedWorkflows, usesElicitation } from "../../../src/workspace/preload/load-workflow.js";
+import { activeText, invokedWorkflows, usesElicitation } from "../../../src/workspace/preload/tags.js";
 
 const FENCE = "```";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mergeCustomization } from "../../../src/workspace/preload/load-parts.js";
+import { mergeCustomization } from "../../../src/workspace/preload/customization.js";
 
 describe("mergeCustomization", () => {
   it("replaces single values, dates too, and merges tables key by key", () => {
