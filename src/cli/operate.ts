@@ -95,8 +95,8 @@ server asks the decider with the next call.`,
     }),
     phased: async (engine, id, { by, note, phase, reset }) => {
       const { head } = await engine.session(id).state();
-      const request = { phase: phase ?? head.phase, resetEvidence: reset === true, ...saidBy(by, note) };
-      const { phase: view } = await engine.session(id).retryPhase(request.phase, request);
+      const request = { resetEvidence: reset === true, ...saidBy(by, note) };
+      const { phase: view } = await engine.session(id).retryPhase(phase ?? head.phase, request);
       const text = `phase ${view.currentPhase} may be tried again`;
       return { json: { status: view.status, phase: view.currentPhase }, text };
     },

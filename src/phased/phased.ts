@@ -94,7 +94,7 @@ import { startOptions, viewDocument, viewFullState, viewPhase, viewState, viewTa
 import type { SessionCommit } from "./watch.js";
 
 /** Returns an operation that shows something of a session. */
-function shows<T>(view: (context: EngineContext, loaded: LoadedSession) => T | Promise<T>) {
+function shows<T>(view: (context: EngineContext, loaded: LoadedSession) => Promise<T>) {
   return async (context: EngineContext, id: SessionId, _: object): Promise<T> =>
     view(context, await loadSession(context, id));
 }

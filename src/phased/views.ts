@@ -262,7 +262,7 @@ export async function phaseTasks(
 }
 
 /** Returns the state of a session from its head and its plan: the cost does not depend on the length of the log. */
-export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
+export async function viewState(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
   const { structure, session, unapproved } = loaded;
   if (unapproved !== undefined) {
     const { message, remedy } = notAccepted(unapproved);

@@ -121,14 +121,12 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
   const { session_id: sessionId, phase, task_number: task, note, outcome, skipped, idempotency_key: key } = params;
   refusePlaceholder("note", note, PLACEHOLDER_NOTE);
   const request = {
-    phase,
-    ...optional("task", task),
     ...optional("note", note),
     ...optional("outcome", outcome),
     ...optional("skipped", skipped),
     ...keyed(key),
   };
-  const result = await context.engine.session(sessionId).completeTask(request.phase, request.task, request);
+  const result = await context.engine.session(sessionId).completeTask(phase, task, request);
   const next = nextCall(result, () => callInPhase(result, workIn(context, result)));
   return compact({
     status: "success",
@@ -200,12 +198,12 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
 
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const resetEvidence = params.reset_evidence ?? false;
-  const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params.idempotency_key) };
+  const request = { resetEvidence, by: "agent" as const, ...keyed(params.idempotency_key) };
   const {
     phase,
     previousProblems: all,
     replayed,
-  } = await context.engine.session(params.session_id).retryPhase(request.phase, request);
+  } = await context.engine.session(params.session_id).retryPhase(params.phase, request);
   const previousProblems = conceal(all, revealOf(phase.phase.gate));
   return phaseAnswer(context, phase, {
     action: "retry_phase",
@@ -219,10 +217,10 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 }
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
-  const request = { to: params.to_phase, by: "agent" as const, ...keyed(params.idempotency_key) };
+  const request = { by: "agent" as const, ...keyed(params.idempotency_key) };
   const { phase, from, to, cleared, skipped, replayed } = await context.engine
     .session(params.session_id)
-    .rollback(request.to, request);
+    .rollback(params.to_phase, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
     ...replayNotice(replayed, phase),
