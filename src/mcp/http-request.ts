@@ -173,7 +173,8 @@ export function refusal(
   message: string,
   { code = SERVER_ERROR, retryAfterSeconds }: RefusalDetails = {},
 ): Response {
-  const headers = retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
+  const headers: Record<string, string> =
+    retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status, headers });
 }
 

@@ -223,9 +223,10 @@ function registerTool(
     during,
     actions,
     telemetry,
-  }: Required<Pick<RegisterRoutedToolsOptions, "during" | "telemetry">> & {
-    readonly actions: readonly string[];
-  },
+  }: Required<Pick<RegisterRoutedToolsOptions, "during">> &
+    Pick<RegisterRoutedToolsOptions, "telemetry"> & {
+      readonly actions: readonly string[];
+    },
 ): void {
   const { name, title, description, inputSchema, outputSchema } = tool;
   server.registerTool(

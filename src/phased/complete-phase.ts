@@ -61,7 +61,7 @@ export async function completePhase(
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
   // A snapshot that is taken now would have the work in it, so a submission without one is refused.
   const unchecked = { snapshotsFirst: false };
-  const executed = await execute(
+  const executed = await execute<{ asked: number }>(
     context,
     id,
     createJudge(context, id, phase, submission, followed),

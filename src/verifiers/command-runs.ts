@@ -77,7 +77,7 @@ export function checkRun(given: RunParams, project: Project): void {
     throw new WrongParam("timeout_ms", `the host allows ${project.limits.maxCommandTimeoutMs} ms`);
   }
   for (const output of outputsOf(given)) {
-    if ("rule" in output) compileRule(project.language, "output.rule", output.rule, COMMAND_VARIABLES);
+    if (output.rule !== undefined) compileRule(project.language, "output.rule", output.rule, COMMAND_VARIABLES);
     else checkPattern(output);
   }
 }
@@ -158,7 +158,7 @@ async function judgeOutput(
   variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
   { project, signal }: Asked,
 ): Promise<string | undefined> {
-  if ("rule" in params) {
+  if (params.rule !== undefined) {
     const fault = compileRule(project.language, "output.rule", params.rule, COMMAND_VARIABLES)(variables);
     return fault === undefined ? undefined : `on its output, the rule ${harmless(params.rule)} ${fault}`;
   }

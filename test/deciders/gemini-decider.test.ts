@@ -106,7 +106,6 @@ describe("GeminiDecider.fromEnv", () => {
   it("reads key, model and timeout from the environment", async () => {
     const server = await modelServer(lateAtFirst(decision("Sow"), 1500));
     const env = { GEMINI_API_KEY: ` ${KEY} `, GEMINI_MODEL_NAME: "gemini-x", GEMINI_REQUEST_TIMEOUT_SECONDS: "1.5" };
-    // @ts-expect-error: plain JavaScript may pass an option that is undefined.
     const made = GeminiDecider.fromEnv(env, { baseUrl: server.url, apiKey: undefined, model: undefined });
     expect(await made.decide(request(), { signal })).toMatchObject({ nextStep: "Sow", usage: { requests: 2 } });
     expect(server.requests[0]).toMatchObject({

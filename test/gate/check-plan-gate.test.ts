@@ -220,7 +220,8 @@ describe("the gate of a phase of a plan", () => {
 it("gives the numbers of the items that evidence claims as true, by number or text", () => {
   expect(claimedItems(gate.items, { validation_gate: { 1: true, "Docs are read": true } })).toEqual([1, 2]);
   expect(claimedItems(gate.items, { validation_gate: { 1: true, 2: false } })).toEqual([1]);
-  for (const evidence of [{}, { validation_gate: [true] }]) expect(claimedItems(gate.items, evidence)).toEqual([]);
+  for (const evidence of [{}, { validation_gate: [true] }] as JsonObject[])
+    expect(claimedItems(gate.items, evidence)).toEqual([]);
 });
 
 describe("the problems of a plan's gate, word for word", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readFalse } from "../../src/gate/said-false.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
 
 const gateOf = (strict: boolean): FieldGate => ({
@@ -27,7 +28,7 @@ describe("a boolean that is said to be false", () => {
     expect(readFalse({ kind: "schema" }, said)).toBeUndefined();
   });
 
-  it.each([
+  it.each<JsonObject>([
     { value: true, why: "x" },
     { value: false },
     { value: false, why: " " },

@@ -16,7 +16,7 @@ describe("a request", () => {
 
   it("of another web page is refused, with the cookie or without", async () => {
     const { send, pass, write } = await makeHouse();
-    const others = [
+    const others: Record<string, string>[] = [
       { origin: "https://evil.example" },
       { origin: "null" },
       { origin: "http://127.0.0.1:7001" },
@@ -32,7 +32,8 @@ describe("a request", () => {
   it("without a login is refused, and so is one with the token in place of the cookie", async () => {
     const { send, cookie } = await makeHouse();
     const [name = ""] = cookie.split("=");
-    for (const headers of [{}, { cookie: `${name}=${TOKEN}` }, { cookie: `${name}=` }, { cookie: `x${cookie}` }]) {
+    for (const wrong of [undefined, `${name}=${TOKEN}`, `${name}=`, `x${cookie}`]) {
+      const headers: Record<string, string> = wrong === undefined ? {} : { cookie: wrong };
       expect((await send("api/sessions", { headers })).status).toBe(401);
       expect((await send("api/events", { headers })).status).toBe(401);
     }

@@ -182,7 +182,7 @@ describe("the inspector behind a login of the server", () => {
     const { engine } = await makeHouse();
     const login = { authenticate: async () => ({ name: "amy" }) };
     const inspector = createInspector({ engine, access: { login }, hosts: [host] });
-    const named = origin === undefined ? { host } : { host, origin };
+    const named: Record<string, string> = origin === undefined ? { host } : { host, origin };
     const headers = { "content-type": "application/json", "x-phasegate": "1", ...named };
     const body = JSON.stringify({ token: "any" });
     // As the command line's server has it: its URL has this machine's address, whatever the client has called it.

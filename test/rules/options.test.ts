@@ -90,9 +90,15 @@ describe("checkBySchema, in detail", () => {
   it("matches patterns of texts only, where they are", async () => {
     const inner = { properties: { name: { pattern: "^a" } } };
     const schema = { properties: { list: { items: { pattern: "^a" } }, inner } };
-    for (const given of [{ list: ["a"], inner: { name: "ab" } }, { list: [1], inner: { name: 1 } }, { list: [] }, {}])
-      expect(await problems(schema, given)).toEqual(given);
-    for (const given of [{ list: "b" }, { list: null }, { inner: null }, { inner: "b" }])
+    const right: JsonObject[] = [
+      { list: ["a"], inner: { name: "ab" } },
+      { list: [1], inner: { name: 1 } },
+      { list: [] },
+      {},
+    ];
+    for (const given of right) expect(await problems(schema, given)).toEqual(given);
+    const wrong: JsonObject[] = [{ list: "b" }, { list: null }, { inner: null }, { inner: "b" }];
+    for (const given of wrong)
       expect(await problems(schema, given)).not.toEqual([expect.stringContaining("does not match")]);
     expect(await problems(schema, { list: ["a", "b"], inner: { name: "c" } })).toEqual([
       ...['options.list.*: "b" does not match ^a', 'options.inner.name: "c" does not match ^a'],
@@ -266,7 +272,8 @@ describe("skipPhrase", () => {
     const cel = skipPhrase(words) ?? "";
     const holds = async (options: JsonObject) =>
       (await skipsWith({ phases: [{ skipWhen: { cel, reason: words } }] }, options))(0) !== undefined;
-    for (const none of [{}, { supporting_docs: null }, { supporting_docs: "" }, { supporting_docs: [] }]) {
+    const empty: JsonObject[] = [{}, { supporting_docs: null }, { supporting_docs: "" }, { supporting_docs: [] }];
+    for (const none of empty) {
       expect(await holds(none), JSON.stringify(none)).toBe(true);
     }
     for (const some of [{ supporting_docs: ["a.md"] }, { supporting_docs: "a.md" }, { supporting_docs: { a: 1 } }]) {

@@ -153,7 +153,8 @@ describe("command", () => {
     expect(() => check("command", { argv: ["node"], cwd: ".." })).toThrow("refused");
     expect(() => check("command", { argv: ["node"], timeout_ms: 1_000_000 })).toThrow("allows 600000 ms");
     expect(() => check("command", { argv: ["node"], output: { pattern: "(" } })).toThrow("missing closing");
-    for (const output of [{ pattern: "ok", rule: "true" }, { rule: "true", min: 1 }, { max: 0 }, {}]) {
+    const outputs: JsonObject[] = [{ pattern: "ok", rule: "true" }, { rule: "true", min: 1 }, { max: 0 }, {}];
+    for (const output of outputs) {
       expect(() => check("command", { argv: ["node"], output })).toThrow(
         "output of command: output needs a pattern, with or without its number of matches, or a rule",
       );
@@ -362,7 +363,7 @@ describe("a whole command", () => {
 describe("output of a command", () => {
   it("is held against several patterns, of the lines with a text of the evidence, too", async () => {
     const { run } = await withShell();
-    const output = [
+    const output: JsonObject[] = [
       { pattern: "^not ok", with: "test_name" },
       { pattern: "SyntaxError", max: 0 },
     ];

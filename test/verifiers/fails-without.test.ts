@@ -63,7 +63,18 @@ const PYTHON = {
 };
 const CASE =
   "import unittest\nfrom add import add\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n";
-const ALL_RUNNERS = [
+interface Runner {
+  readonly name: string;
+  readonly needs: readonly string[];
+  readonly files: Readonly<Record<string, string>>;
+  readonly command: string;
+  readonly code: string;
+  readonly bug: string;
+  readonly fix: string;
+  readonly trick: Readonly<Record<string, string>>;
+  readonly output: { readonly pattern: string };
+}
+const ALL_RUNNERS: readonly Runner[] = [
   {
     name: "npm",
     needs: ["npm"],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { saysNothing, visibleText } from "../../src/workflow/field-types.js";
+import type { JsonValue } from "../../src/workflow/json.js";
 import { escapeHidden, shown } from "../../src/workflow/names.js";
 import { singleLine } from "../../src/workflow/report.js";
 
@@ -61,7 +62,7 @@ describe("escapeHidden", () => {
 
 describe("saysNothing", () => {
   it("checks lists and objects", () => {
-    for (const nothing of [
+    const nothings: (JsonValue | undefined)[] = [
       null,
       undefined,
       "",
@@ -73,7 +74,8 @@ describe("saysNothing", () => {
       [[], {}],
       { a: "" },
       { a: [{}] },
-    ]) {
+    ];
+    for (const nothing of nothings) {
       expect(saysNothing(nothing), JSON.stringify(nothing)).toBe(true);
     }
     for (const something of [0, false, "x", [0], ["", "x"], { a: false }, [[["x"]]]]) {

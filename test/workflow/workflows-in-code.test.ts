@@ -2,6 +2,7 @@ import { defineWorkflow, isPhasegateError } from "phasegate";
 import type { FieldGateInput } from "phasegate/gate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { JsonObject } from "../../src/workflow/json.js";
 import { structureSchema } from "../../src/workflow/structure.js";
 import { metadata, phase, read } from "./workflow-texts.js";
 
@@ -82,7 +83,7 @@ reveal: names
     const bare = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
     for (const type of types) {
       for (const validator of names) {
-        const validatorParams = validator === "in_range" ? { min: 1, max: 5 } : {};
+        const validatorParams: JsonObject = validator === "in_range" ? { min: 1, max: 5 } : {};
         const field = JSON.stringify({ type, validator, validator_params: validatorParams });
         const file = `evidence_schema: {a: ${field}}\n`;
         const { structure } = await read({ "metadata.json": bare, "phases/1/gate-definition.yaml": file });

@@ -161,7 +161,7 @@ function open(isAllowed: () => Promise<boolean>, isFirst: boolean): Promise<void
 
 /** Reads the stream to its end. It is read by `fetch`, since an `EventSource` can't send the key. */
 async function follow(signal: AbortSignal, isFirst: boolean, onOpen: () => void): Promise<void> {
-  const headers = lastId === undefined ? {} : { "last-event-id": lastId };
+  const headers: Record<string, string> = lastId === undefined ? {} : { "last-event-id": lastId };
   const { ok, body } = await send("events", { headers, signal });
   if (!ok || body === null) return;
   connection.value = "open";

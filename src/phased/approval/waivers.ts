@@ -137,7 +137,7 @@ export async function requestWaiver(
     if (open !== undefined && isSame(open.event, command, structure)) return { answer: open.commit.version };
     return { command: { command, structure, limits: context.options.limits } };
   };
-  const executed = await execute(context, sessionId, prepare, keyed);
+  const executed = await execute<number>(context, sessionId, prepare, keyed);
   const outcome = "answer" in executed ? await context.kernel.again(sessionId, executed.answer) : executed;
   const { version, replayed } = outcome;
   return { ...awaitedWaiverBy(outcome, requireEvent(outcome, "waiver_requested")), version, replayed };

@@ -77,7 +77,7 @@ export async function syncPlan(context: EngineContext, sessionId: SessionId, ask
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };
   };
-  const outcome = await execute(context, sessionId, prepare, request);
+  const outcome = await execute<SyncResult>(context, sessionId, prepare, request);
   if ("answer" in outcome) return outcome.answer;
   const event = outcome.events.find(({ type }) => type === "plan_synced");
   if (event?.type !== "plan_synced" || event.structure.plan === undefined) throw new Error("a sync without a plan");

@@ -328,8 +328,12 @@ function listed<K extends string>(key: K, list: readonly JsonValue[]): { [P in K
 }
 
 function checkOf({ verifier, params, description, waivable }: VerifyDefinition): JsonObject {
-  const about = description === undefined ? {} : { description };
-  return { verifier, ...about, ...(waivable === undefined ? {} : { waivable }), ...params };
+  return {
+    verifier,
+    ...(description === undefined ? {} : { description }),
+    ...(waivable === undefined ? {} : { waivable }),
+    ...params,
+  };
 }
 
 function ruleOf({ source, message }: RuleDefinition): JsonValue {

@@ -138,13 +138,13 @@ describe.each(["finished", "approved"] as const)("an instance that a forged appr
 
   it.each(ALL_CALLS)("is not shown as approved by the tool of %s, nor over HTTP", async (call) => {
     const { host, id } = await forged(upTo);
-    const about = call === "list" || call === "start" ? {} : { instance_id: id };
+    const about: { instance_id?: string } = call === "list" || call === "start" ? {} : { instance_id: id };
     const request = { ...about, ...REQUESTS[call] };
     const tool = createRoutedTools(host.engine).find(({ calls }) => calls.includes(call));
     await expectNotApproved((await tool?.dispatch(request))?.body);
     const route = ROUTES.find((one) => one.call === call);
     const isGet = route?.method === "GET";
-    const query = isGet ? `?${new URLSearchParams(about)}` : "";
+    const query = isGet ? `?${new URLSearchParams({ ...about })}` : "";
     const init = {
       method: route?.method ?? "",
       headers: { "content-type": "application/json" },
