@@ -17,7 +17,6 @@ import type { RoutedStatus } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
-import { optional } from "../workflow/json.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
@@ -164,7 +163,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   const note = head.status === "paused" ? head.note : undefined;
   const phases = structure.phases.map((one) => ({
     number: one.number,
-    ...optional("phaseInPlan", numberInPlan(one)),
+    phaseInPlan: numberInPlan(one),
     name: one.name,
     status: STATUS_OF[phaseState(view, one.number)] ?? "current",
     attempts: history.filter((attempt) => attempt.phase === one.number),

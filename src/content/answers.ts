@@ -3,7 +3,7 @@ import { PhasegateError } from "../errors.js";
 import type { Content, ContentPart, TemplatePart, WorkflowListing } from "../ports/content-provider.js";
 import { type Diagnostic, formatDiagnostic } from "../workflow/diagnostic.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
-import { optional, revisionOf } from "../workflow/json.js";
+import { revisionOf } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import { USUAL_TEMPLATES } from "../workflow/placeholders.js";
 import type { WorkflowStructure } from "../workflow/structure.js";
@@ -51,7 +51,7 @@ export function contentUnavailable(type: string, part: ContentPart, reason: stri
   const what = task === undefined ? `phase ${phase}` : `task ${task} of phase ${phase}`;
   return new PhasegateError("CONTENT_UNAVAILABLE", `no text for ${what} of ${shown(type)}: ${reason}`, {
     remedy: "Check the workflow's folder (or its registration in code): the text must exist while sessions run.",
-    details: { workflowType: type, phase, ...optional("task", task), ...optional("file", failure.file) },
+    details: { workflowType: type, phase, task, file: failure.file },
     cause: failure.cause,
   });
 }

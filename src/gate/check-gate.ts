@@ -224,7 +224,7 @@ function problem(
     message: `${message}${because}`,
     got: value === undefined ? "nothing" : shown(value),
     expected: field.type === "boolean" && field.required ? "true" : article(field.type),
-    ...(example === undefined ? {} : { example }),
+    example,
   };
 }
 
@@ -280,7 +280,7 @@ function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate:
     problem: value === undefined ? "missing" : "invalid",
     message: sentence(field, value === undefined, issue.message),
     got: value === undefined ? "nothing" : shown(value),
-    ...(expected === undefined ? {} : { expected }),
+    expected,
     // A check of several values may refuse what another one of its place accepts.
     ...(wanted === undefined || (value !== undefined && isSame(wanted, value)) ? {} : { example: wanted }),
   };

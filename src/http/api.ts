@@ -29,7 +29,7 @@ import {
   text,
   texts,
 } from "../workflow/host-options.js";
-import { isJsonObject, optional } from "../workflow/json.js";
+import { isJsonObject } from "../workflow/json.js";
 import {
   normalizedBase,
   OPENAPI_PATH,
@@ -107,7 +107,7 @@ export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttp
   const { login, authorize, tool } = options;
   if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) throw nobodyToAsk();
   // By name, as a copy has no getters of a class: without the login, everybody would be the host.
-  const rules = { ...optional("login", login), ...optional("authorize", authorize) };
+  const rules = { login, authorize };
   const given = { ...options, ...rules, basePath: normalizedBase(options.basePath) };
   return "cleanup" in engine
     ? handlerOf(phasedService(engine, given), given)

@@ -212,7 +212,7 @@ function callLabels({ method, tool, action }: MeasuredCall): Attributes {
     "mcp.method.name": method,
     "gen_ai.operation.name": "execute_tool",
     "gen_ai.tool.name": tool,
-    ...(action === undefined ? {} : { "phasegate.action": action }),
+    "phasegate.action": action,
   };
 }
 

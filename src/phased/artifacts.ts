@@ -56,9 +56,9 @@ export async function loadArtifacts(
       phase,
       at,
       artifact: output === undefined ? object : await loadValue(context, { sessionId, version }, output),
-      ...(waived === undefined ? {} : { waived }),
-      ...(outputs === undefined ? {} : { outputs }),
-      ...(commandsExecuted === undefined ? {} : { commandsExecuted }),
+      waived,
+      outputs,
+      commandsExecuted,
     });
   }
   return views.sort((one, other) => one.phase - other.phase);

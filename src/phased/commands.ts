@@ -132,13 +132,13 @@ export async function pause(
     replayed,
     phase: head.phase,
     pausedAt: at,
-    ...(noted.note === undefined ? {} : { note: noted.note }),
+    note: noted.note,
   };
 }
 
 /** Returns who asks for a command, and why; nothing else of a request. */
 function operatorNote({ operator, note }: OperatorNote): OperatorNote {
-  return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
+  return { operator, note };
 }
 
 export async function resume(
@@ -154,8 +154,8 @@ export async function resume(
   const { note, beforeDecision }: { note?: string | undefined; beforeDecision?: true | undefined } =
     head.status === "paused" ? head : {};
   const noted = {
-    ...(note === undefined ? {} : { note }),
-    ...(beforeDecision === undefined ? {} : { beforeDecision }),
+    note,
+    beforeDecision,
   };
   return { sessionId, replayed, pausedSeconds, ...noted, phase: await currentPhase(context, outcome) };
 }
@@ -214,7 +214,7 @@ export async function assign(
   id: SessionId,
   { owner, by, note, idempotencyKey }: AssignRequest & { readonly owner: Owner },
 ): Promise<StateView> {
-  const said = { by, ...(note === undefined ? {} : { note }) };
+  const said = { by, note };
   await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), ...said }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }
@@ -247,7 +247,7 @@ export async function deleteSession(
   request: { readonly reason?: string; readonly operator?: string },
 ): Promise<DeleteResult> {
   const { reason, operator } = request;
-  const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
+  const said = { reason, operator };
   const tombstone = () => executeCommand(context, sessionId, { type: "delete", ...said });
   await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));
   return { sessionId };
@@ -277,7 +277,7 @@ async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Pro
   const session = await sessionNow(context, outcome);
   const structure = await context.pinned.structure(session);
   const { ticks } = outcome;
-  const loaded = { session, structure, ...(ticks === undefined ? {} : { ticks }) };
+  const loaded = { session, structure, ticks };
   return viewPhase(context, loaded, session.head.phase);
 }
 

@@ -49,7 +49,7 @@ export async function completeTask(
   const found = current?.number === phase ? current.tasks.find(({ number }) => number === task) : undefined;
   if (current !== undefined && found?.plan !== undefined)
     await (await loadPlanned()).viewPlannedTask(context, loaded, await phaseNow(context, loaded, current), found);
-  const said = { ...(note === undefined ? {} : { note }), ...(outcome === "done" ? {} : { outcome }) };
+  const said = { note, ...(outcome === "done" ? {} : { outcome }) };
   const command = { type: "completeTask", phase, task, skipped, ...said } as const;
   const isNew = ({ head }: PhasedSession) =>
     head.phase !== phase ||

@@ -284,7 +284,7 @@ export async function sessionNotFound(
   const similar = nearest(sessionId, await newestSessions(context));
   return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId}`, {
     remedy: similar === undefined ? "List the sessions, or start one." : `Did you mean ${similar}?`,
-    details: { sessionId, ...(similar === undefined ? {} : { nearest: similar }) },
+    details: { sessionId, nearest: similar },
   });
 }
 

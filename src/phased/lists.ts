@@ -89,7 +89,7 @@ export async function cleanup(context: EngineContext, request: CleanupRequest): 
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
   const { operator, reason = "stale", preview = false } = request;
-  const command = { type: "delete", reason, ...(operator === undefined ? {} : { operator }) } as const;
+  const command = { type: "delete", reason, operator } as const;
   // Interrupted deletions are finished whatever their age.
   for await (const sessionId of phasedSessions(context, { status: ["deleted"] })) {
     if (!(await context.kernel.isTombstone(sessionId).catch(keepUnreadable(context)))) continue;

@@ -320,5 +320,5 @@ async function shorter(id: SessionId, read: ReadLog, to: StorageAdapter): Promis
 }
 
 function refuse({ refused }: Sum, sessionId: SessionId, { reason, message, cause }: LogRefusal): void {
-  refused.set(sessionId, { sessionId, reason, message, ...(cause === undefined ? {} : { cause }) });
+  refused.set(sessionId, { sessionId, reason, message, cause });
 }

@@ -148,7 +148,7 @@ export async function requireWorkflow({ content }: ResolvedOptions, type: string
   const similar = nearest(String(type), types);
   throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
     remedy: similar === undefined ? "List the workflows to see what there is." : `Did you mean '${similar}'?`,
-    details: { workflowType: shown(type), ...(similar === undefined ? {} : { nearest: similar }) },
+    details: { workflowType: shown(type), nearest: similar },
   });
 }
 

@@ -206,7 +206,7 @@ async function changedSessions(counted: Counted): Promise<Partial<Changes> & Pic
   }
   let cursor: string | undefined;
   do {
-    const page = await storage.list({ kind: "phased", limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await storage.list({ kind: "phased", limit: 1000, cursor });
     for (const [index, { sessionId }] of page.items.entries()) {
       const hash = page.hashes?.[index];
       if (hash !== undefined && hash === tallies.get(sessionId)?.hash) ids.delete(sessionId);

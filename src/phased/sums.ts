@@ -223,7 +223,7 @@ class PhaseSums {
     const seconds = (share: number) => this.#spent.at(Math.ceil(share * this.#spent.size) - 1) / 1000;
     return {
       phase,
-      ...(name === undefined ? {} : { name }),
+      name,
       sessions,
       completed: this.#spent.size,
       skipped: this.#skipped,

@@ -133,7 +133,7 @@ export function maySee({ actor, authorize }: Caller, operation: string, session:
 
 /** Returns the part of a summary that says who a session belongs to. */
 export function ownedBy({ name, team }: Owner): { readonly owner: string; readonly team?: string } {
-  return { owner: name, ...(team === undefined ? {} : { team }) };
+  return { owner: name, team };
 }
 
 /** The longest name of an owner or a team, in characters. */
@@ -157,7 +157,7 @@ export function checkOwner({ name, team }: Owner): Owner {
       details: { field, expected: `1 to ${NAME_MAX} visible characters` },
     });
   }
-  return { name, ...(team === undefined ? {} : { team }) };
+  return { name, team };
 }
 
 /** Why an actor may not have more. */

@@ -311,7 +311,7 @@ function handedIn(
     report,
     contextUpdates,
     digest: print,
-    ...(idempotencyKey === undefined ? {} : { key: idempotencyKey }),
+    key: idempotencyKey,
   };
 }
 

@@ -103,7 +103,7 @@ async function requireDefinition({ options }: RoutedContext, name: string): Prom
   const near = typeof name === "string" ? nearest(name, names) : undefined;
   throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow ${shown(name)}`, {
     remedy: near === undefined ? "List the workflows, and start one of them." : `Did you mean ${near}?`,
-    details: { workflowType: String(name), ...(near === undefined ? {} : { nearest: near }) },
+    details: { workflowType: String(name), nearest: near },
   });
 }
 
@@ -187,7 +187,7 @@ export async function release(
   const id = parseSessionId(sessionId);
   requireText("operator", operator, NAME_MAX);
   if (note !== undefined) requireText("note", note);
-  const said = { operator, ...(note === undefined ? {} : { note }) };
+  const said = { operator, note };
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["release", from ?? null, said]);
   const prepare = (session: RoutedSession) => {
@@ -234,7 +234,7 @@ export async function assign(
 ): Promise<RoutedView> {
   requireText("by", by, NAME_MAX);
   if (note !== undefined) requireText("note", note);
-  const said = { by, ...(note === undefined ? {} : { note }) };
+  const said = { by, note };
   return viewNow(context, await move(context, id, { type: "assign", owner: checkOwner(owner), ...said }, keyed));
 }
 
@@ -297,7 +297,7 @@ async function withBeginning(
 function saidOf({ reason, operator }: { readonly [name in "reason" | "operator"]?: string | undefined }) {
   if (reason !== undefined && reason !== "") requireText("reason", reason);
   if (operator !== undefined) requireText("operator", operator, NAME_MAX);
-  return { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
+  return { reason, operator };
 }
 
 /** A person's answer to what a step's gate waits for. */
@@ -329,7 +329,7 @@ export async function answerQuestion(
     const question = await requireQuestion(context, session, evidenceHash);
     const given = { decision, by, note, signature };
     const found = await requireDecision(context.options.approvals, { ...question, sessionId: id }, given);
-    const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
+    const said = { by, evidenceHash, note, ...found };
     return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
   };
   return viewNow(context, await executeOn(context, id, prepare, keyed));

@@ -140,8 +140,8 @@ async function decide(
     notes,
     counted,
     stays,
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(usage === undefined ? {} : { usage }),
+    reasoning,
+    usage,
   };
   const begin = async () => {
     const { payloads, ...begun } = await beginStep(context, session, structure, next);
@@ -191,7 +191,7 @@ async function requestFor(
     sessionId,
     workflow,
     allowed,
-    ...(head.step === undefined ? {} : { currentStep: head.step }),
+    currentStep: head.step,
     ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, workflow.steps) }),
     status: "RUNNING",
     context: head.context,

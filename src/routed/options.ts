@@ -162,9 +162,9 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     approvals,
     clock,
     evidenceLimits,
-    ...(hashKey === undefined ? {} : { hashKey }),
-    ...(inspectorUrl === undefined ? {} : { inspectorUrl }),
-    ...(owner === undefined ? {} : { owner }),
+    hashKey,
+    inspectorUrl,
+    owner,
     workflows,
     decider: telemetry?.decider(decider) ?? decider,
     telemetry,
@@ -199,7 +199,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     storage,
     clock,
     machine: routedMachine,
-    ...(hashKey === undefined ? {} : { hashKey }),
+    hashKey,
     onCommit: (commit, before) => {
       if (notifications.isHeard) announceRouted(notifications, commit, options.inspectorUrl);
       options.telemetry?.committed("routed", commit, before?.head, storage);

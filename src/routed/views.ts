@@ -182,7 +182,7 @@ export async function stepView(context: RoutedContext, at: RoutedSession): Promi
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
   const instructions = instructionsOf(await loadTexts(context, workflow), step);
   const gate = stepOf(await context.pinned.structure(session), step)?.gate;
-  return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
+  return { name: step, instructions, gate };
 }
 
 /** Returns what an instance asks a person; undefined if it waits for none. */
@@ -208,7 +208,7 @@ async function viewAccepted(context: RoutedContext, session: RoutedSession): Pro
     workflow,
     revision,
     status: statusOf(head),
-    ...(step === undefined ? {} : { currentStep: step }),
+    currentStep: step,
     context: values,
     version,
     createdAt,

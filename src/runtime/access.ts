@@ -52,7 +52,7 @@ export function admission(caller: Caller, operation: string): (session: CalledSe
  */
 export function requireAccess({ actor, authorize }: Caller, operation: string, session?: CalledSession): void {
   const action = ACCESS.get(operation) ?? "see";
-  const asked = { actor, action, operation, ...(session === undefined ? {} : { session }) };
+  const asked = { actor, action, operation, session };
   if (!authorize(asked)) throw notAllowed(operation, `${actor.name} may not do this here`);
 }
 
@@ -60,7 +60,7 @@ export function requireAccess({ actor, authorize }: Caller, operation: string, s
 export function mayOperate(caller: Caller | undefined, operation: string, session?: CalledSession): boolean {
   if (caller === undefined) return true;
   const { actor, authorize } = caller;
-  return authorize({ actor, action: "operate", operation, ...(session === undefined ? {} : { session }) });
+  return authorize({ actor, action: "operate", operation, session });
 }
 
 /**

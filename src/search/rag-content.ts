@@ -20,7 +20,6 @@ import type {
   WorkflowListing,
 } from "../ports/content-provider.js";
 import type { Chunk, ChunkPart, PlacedChunk, Retriever, SearchQuery } from "../ports/retriever.js";
-import { optional } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 
@@ -85,7 +84,7 @@ export class RagContent implements ContentProvider {
     const found = (await this.#findAgain(type, part, place)) ?? first;
     if ("text" in found) return found;
     const { reason, file } = found;
-    throw contentUnavailable(type, part, reason, { ...optional("file", file) });
+    throw contentUnavailable(type, part, reason, { file });
   }
 
   /** Returns the documents as the provider of definitions does; none if it has none. Rejects with what it throws. */
@@ -217,7 +216,7 @@ function templatePlace({ type, dynamic }: WorkflowStructure, { template }: Templ
   return {
     query: { query: `template of a ${template}`, workflow: type },
     holds: (chunk) => chunk.workflow === type && chunk.file === `${type}/${dynamic.templates[template]}`,
-    ...(revision === undefined ? {} : { revision }),
+    revision,
   };
 }
 
@@ -233,7 +232,7 @@ function phasePlace(structure: WorkflowStructure, { phase, task }: PhasePart): C
       query: [`${heading}: ${part.name}`, part.purpose ?? ""].join(" ").trim(),
       workflow: type,
       phase,
-      ...(task === undefined ? {} : { task }),
+      task,
     },
     // Checked again here: no retriever may reveal a later phase.
     holds: (chunk) =>
@@ -241,6 +240,6 @@ function phasePlace(structure: WorkflowStructure, { phase, task }: PhasePart): C
       chunk.phase === phase &&
       chunk.task === task &&
       (file === undefined || chunk.file === file),
-    ...(part.textRevision === undefined ? {} : { revision: part.textRevision }),
+    revision: part.textRevision,
   };
 }

@@ -99,7 +99,7 @@ export class OramaRetriever implements Retriever {
     const files = await this.#sources.find();
     const { dirty, ...report } = await syncIndex(index, files, {
       maxTokens,
-      ...(embed === undefined ? {} : { embed }),
+      embed,
     });
     for (const problem of report.problems) this.#options.onProblem?.(problem);
     this.#checkedAt = checkedAt;

@@ -185,9 +185,9 @@ function wholePlace(place: FilePlace, front: FrontMatter, headings: readonly str
   const workflow = place.workflow ?? front.workflow;
   const { phase, task } = place.phase === undefined ? front : place;
   return {
-    ...(workflow === undefined ? {} : { workflow }),
-    ...(phase === undefined ? {} : { phase }),
-    ...(task === undefined ? {} : { task }),
+    workflow,
+    phase,
+    task,
     tags: [...new Set([...place.tags, ...front.tags, ...sectionTags(headings)])],
   };
 }

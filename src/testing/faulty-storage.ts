@@ -223,6 +223,6 @@ function failure({ method, error }: StorageFault, outcome?: "unknown"): Error {
   const what = outcome === undefined ? "failed on request" : "lost its answer";
   return new PhasegateError("STORAGE_FAILED", `${method} ${what}`, {
     remedy: "Try again; with an idempotency key, a call is not carried out twice.",
-    details: { operation: method, ...(outcome === undefined ? {} : { outcome }) },
+    details: { operation: method, outcome },
   });
 }

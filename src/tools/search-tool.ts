@@ -198,9 +198,9 @@ async function find(
 function compactQuery({ query, workflow, phase, task, tags }: Omit<SearchCall, "cursor" | "limit">): SearchQuery {
   return {
     query,
-    ...(workflow === undefined ? {} : { workflow }),
-    ...(phase === undefined ? {} : { phase }),
-    ...(task === undefined ? {} : { task }),
-    ...(tags === undefined ? {} : { tags }),
+    workflow,
+    phase,
+    task,
+    tags,
   };
 }

@@ -114,7 +114,7 @@ export async function runCommand(
     timeoutMs: given.timeout_ms ?? project.limits.commandTimeoutMs,
     maxOutputBytes: project.limits.maxOutputBytes,
     signal,
-    ...(started === undefined ? {} : { started }),
+    started,
   });
   return { words, result, text: withoutRoot(result.output.toString("utf8")) };
 }

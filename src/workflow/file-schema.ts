@@ -145,7 +145,7 @@ export function required<T extends z.ZodMiniType>(schema: T, description: string
 
 /** A key that may be missing; `null`, as in YAML's `key:` with nothing behind it, and a blank text count as missing. */
 export function optional<T extends z.ZodMiniType>(schema: T, description: string, preset?: JsonValue) {
-  return described(z.optional(schema), { description, ...(preset === undefined ? {} : { default: preset }) });
+  return described(z.optional(schema), { description, default: preset });
 }
 
 /** A key that may be missing, with a warning. */

@@ -78,12 +78,12 @@ export function readTitle(text: string): string | undefined {
 function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
   const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
   return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
-    ...(executionSteps === undefined ? {} : { executionSteps }),
-    ...(artifactsToProduce === undefined ? {} : { artifactsToProduce }),
-    ...(validation === undefined ? {} : { validation }),
+    title,
+    description,
+    estimatedDuration,
+    executionSteps,
+    artifactsToProduce,
+    validation,
   };
 }
 
@@ -165,7 +165,7 @@ function firstProse(blocks: readonly RootContent[]): string {
 function detailsOf(blocks: readonly RootContent[]): Pick<ExecutionStep, "command" | "expectedOutput"> {
   const command = commandOf(blocks);
   const expectedOutput = expectedOf(blocks);
-  return { ...(command === undefined ? {} : { command }), ...(expectedOutput === undefined ? {} : { expectedOutput }) };
+  return { command, expectedOutput };
 }
 
 const SHELLS = new Set(["bash", "sh", "shell", "console"]);

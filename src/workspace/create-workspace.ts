@@ -63,7 +63,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   const project = options.projectRoot === undefined ? [] : await placesOf(options.projectRoot);
   const roots = new Roots({ roots: opened, project, variables });
   const folders = new SessionFolders(roots.sandbox({ root: ROOT_NAMES.output, path: "." }), limits, clock);
-  const recording = { clock, ...(hashKey === undefined ? {} : { hashKey }) };
+  const recording = { clock, hashKey };
   const recorder = storage === undefined ? undefined : new Recorder({ ...recording, storage, telemetry });
   let violations = 0;
   const shared: Shared = {

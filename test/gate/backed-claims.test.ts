@@ -224,9 +224,9 @@ it("claims of an open gate, and fields without a claim, stay as they are", () =>
   const evidence = { reviewed: { claim: true, proof: "seen" } };
   expect(readClaims({ kind: "open", allowOverride: false }, evidence)).toEqual({ evidence, proofs: [], problems: [] });
   const gate = askForProofs(GATE);
-  expect(readClaims(gate, { count: 1 })).toStrictEqual({ evidence: { count: 1 }, proofs: [], problems: [] });
+  expect(readClaims(gate, { count: 1 })).toEqual({ evidence: { count: 1 }, proofs: [], problems: [] });
   expect(readClaims(gate, { reviewed: { claim: false } }).proofs).toEqual([]);
-  expect(readClaims(gate, { reviewed: "yes" })).toStrictEqual({
+  expect(readClaims(gate, { reviewed: "yes" })).toEqual({
     evidence: { reviewed: "yes" },
     proofs: [],
     problems: [],

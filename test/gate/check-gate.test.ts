@@ -240,12 +240,10 @@ describe("a problem of a schema", () => {
   });
 
   it("has nothing more about the whole, or about a place that the schema does not know", () => {
-    expect(problemsAt([])).toStrictEqual([{ field: "", problem: "invalid", message: "wrong", got: '{"name":"ab"}' }]);
+    expect(problemsAt([])).toEqual([{ field: "", problem: "invalid", message: "wrong", got: '{"name":"ab"}' }]);
     const missing = { problem: "missing", got: "nothing" };
-    expect(problemsAt(["size"])).toStrictEqual([{ ...missing, field: "size", message: "'size' is missing: wrong" }]);
-    expect(problemsAt(["name", 0])).toStrictEqual([
-      { ...missing, field: "name.0", message: "'name.0' is missing: wrong" },
-    ]);
+    expect(problemsAt(["size"])).toEqual([{ ...missing, field: "size", message: "'size' is missing: wrong" }]);
+    expect(problemsAt(["name", 0])).toEqual([{ ...missing, field: "name.0", message: "'name.0' is missing: wrong" }]);
   });
 });
 

@@ -236,11 +236,11 @@ describe("the problems of a plan's gate, word for word", () => {
     const missing = { field: "tasks_completed", problem: "missing", expected: '"1.2" in the list', example: "1.2" };
     const because = (meant: string) =>
       `Task 1.2 is not in 'tasks_completed'${meant}, nor noted as done: do it, then note it or claim it by its id`;
-    expect(problemsWith({ tasks_completed: ["1.1"] }, near)).toStrictEqual([{ ...missing, message: because("") }]);
-    expect(problemsWith({ tasks_completed: ["1.1", "1.2."] }, near)).toStrictEqual([
+    expect(problemsWith({ tasks_completed: ["1.1"] }, near)).toEqual([{ ...missing, message: because("") }]);
+    expect(problemsWith({ tasks_completed: ["1.1", "1.2."] }, near)).toEqual([
       { ...missing, message: because(' (you sent "1.2.")') },
     ]);
-    expect(problemsWith({ tasks_completed: ["1.1", 1.2] }, near)).toStrictEqual([
+    expect(problemsWith({ tasks_completed: ["1.1", 1.2] }, near)).toEqual([
       { ...missing, message: because(' (you sent the number 1.2, and ids are texts: send "1.2")') },
     ]);
   });
@@ -249,11 +249,11 @@ describe("the problems of a plan's gate, word for word", () => {
     const claims = (validation_gate: JsonObject) => problemsWith({ ...whole, validation_gate });
     const item = { field: "validation_gate.2", expected: "true" };
     const what = "item 2 of the validation gate: Docs are read";
-    expect(claims({ 1: true })).toStrictEqual([{ ...item, problem: "missing", message: `Not claimed: ${what}` }]);
-    expect(claims({ 1: true, 2: false })).toStrictEqual([
+    expect(claims({ 1: true })).toEqual([{ ...item, problem: "missing", message: `Not claimed: ${what}` }]);
+    expect(claims({ 1: true, 2: false })).toEqual([
       { ...item, problem: "claimed_false", message: `Not claimed as true: ${what}`, got: "false" },
     ]);
-    expect(claims({ 1: true, 2: false, "docs are READ": true })).toStrictEqual([
+    expect(claims({ 1: true, 2: false, "docs are READ": true })).toEqual([
       { ...item, problem: "claimed_false", message: `Claimed as true, and not: ${what}`, got: "false" },
     ]);
     expect(claims({ 1: true, 2: true, "3rd": false })).toMatchObject([{ problem: "claimed_false", got: "false" }]);
@@ -264,7 +264,7 @@ describe("the problems of a plan's gate, word for word", () => {
     const because = (id: string, way: string) =>
       `Task ${id} is in 'tasks_completed', but is noted as given up: leave it out${way}; if it is done now, note that with complete_task first`;
     const invalid = { field: "tasks_completed", problem: "invalid" };
-    expect(givenUpProblems(gate, claimed, ["1.1", "1.2", "3"])).toStrictEqual([
+    expect(givenUpProblems(gate, claimed, ["1.1", "1.2", "3"])).toEqual([
       { ...invalid, message: because("1.1", " and ask for a waiver"), got: '"1.1"', example: "1.1" },
       { ...invalid, message: because("1.2", ""), got: '"1.2"' },
     ]);
@@ -273,7 +273,7 @@ describe("the problems of a plan's gate, word for word", () => {
 
   it("say which claim could mean two items", () => {
     const twins = { ...gate, items: ["Works", "works!"] };
-    expect(problemsWith({ ...whole, validation_gate: { works: true } }, twins)).toStrictEqual(
+    expect(problemsWith({ ...whole, validation_gate: { works: true } }, twins)).toEqual(
       ["Works", "works!"].map((text, index) => ({
         field: `validation_gate.${index + 1}`,
         problem: "missing",

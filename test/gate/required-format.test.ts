@@ -149,13 +149,13 @@ describe("the names that a gate requires", () => {
 
 it("problems are shown without examples", () => {
   const problem = { field: "f", problem: "missing", message: "m" } as const;
-  expect(withoutExamples([problem, { ...problem, example: 42 }])).toStrictEqual([problem, problem]);
+  expect(withoutExamples([problem, { ...problem, example: 42 }])).toEqual([problem, problem]);
 });
 
 it("each type of field has its type in the format", () => {
   const types = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
   const gate = fieldGate(types.map((type) => field({ name: type, type, required: false })));
-  expect(requiredFormat(gate)).toStrictEqual({
+  expect(requiredFormat(gate)).toEqual({
     type: "object",
     properties: {
       ...{ boolean: { type: "boolean" }, integer: { type: "integer" }, number: { type: "number" }, any: {} },

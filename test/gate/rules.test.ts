@@ -80,7 +80,7 @@ describe("rules", () => {
     const verdict = await judge(gate, { y: "done" });
     const problems = verdict.passed ? [] : verdict.problems;
     expect(problems).toMatchObject([{ field: "x", problem: "missing" }]);
-    expect(problems[0]).not.toHaveProperty("example");
+    expect(problems[0]?.example).toBeUndefined();
   });
 
   it("show the author's example with a field that fails a rule", async () => {

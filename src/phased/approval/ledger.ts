@@ -172,7 +172,7 @@ async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: Approv
       for (const position of passes.keys()) if (position >= event.position) passes.delete(position);
     }
   }
-  const known = { ...(structure === undefined ? {} : { structure }), ...(asked === undefined ? {} : { asked }) };
+  const known = { structure, asked };
   return { ...known, waivers, requests, passes, used };
 }
 

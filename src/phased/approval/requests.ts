@@ -118,7 +118,7 @@ export async function listAwaited<T>(
       kind: "phased",
       status,
       limit: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     } as const;
     const page = await listSeen(options.storage, context.caller, query);
     for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {

@@ -139,14 +139,14 @@ export function buildPhases(
       kind: "plan",
       tasks: tasks.flatMap(({ id, optional, state }) => (state === "dropped" ? [] : [{ id, optional }])),
       items: keptItems(validationGate).map(({ text }) => text),
-      ...(verify === undefined ? {} : { verify }),
+      verify,
     },
     textRevision: revisions.phase,
     plan: {
       number,
-      ...(written === undefined ? {} : { written }),
-      ...(goal === undefined ? {} : { goal }),
-      ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
+      written,
+      goal,
+      estimatedDuration,
     },
   }));
 }
@@ -172,7 +172,7 @@ function planInvalid(first: Diagnostic, count: number): PhasegateError<"PLAN_PAR
   const more = count > 1 ? `, and ${count - 1} more` : "";
   return new PhasegateError("PLAN_PARSE", `the plan has errors: ${formatDiagnostic(first)}${more}`, {
     remedy: hint ?? "Fix the plan at that place.",
-    details: { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) },
+    details: { file, line, column },
   });
 }
 
@@ -184,8 +184,8 @@ function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions)
     textRevision: revisions.task,
     plan: {
       id,
-      ...(description === undefined ? {} : { description }),
-      ...(estimatedTime === undefined ? {} : { estimatedTime }),
+      description,
+      estimatedTime,
       dependencies: [...dependencies],
       acceptanceCriteria: keptItems(acceptanceCriteria).map(({ text }) => text),
       ...(requirements.length === 0 ? {} : { requirements: [...requirements] }),

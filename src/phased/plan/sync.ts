@@ -71,8 +71,8 @@ export async function syncPlan(context: EngineContext, sessionId: SessionId, ask
       changes: changesByKind(rebuilt.changes, rebuilt.takenAway),
       places: rebuilt.places,
       tasks: rebuilt.tasks,
-      ...(operator === undefined ? {} : { operator }),
-      ...(note === undefined ? {} : { note }),
+      operator,
+      note,
     } as const;
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };

@@ -116,7 +116,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
   const { session, structure, ticks } = loaded;
   const { dynamic, plan: pin } = structure;
   if (dynamic === undefined || pin === undefined) return undefined;
-  const view = { path: pin.path, ...(ticks === undefined ? {} : { ticks }) };
+  const view = { path: pin.path, ticks };
   try {
     const { source, reading } = await readSource(context.options, structure, dynamic, pin.path, true);
     const { plan } = reading;
@@ -279,7 +279,7 @@ function taskProgress(
     const closed = state === "dropped" ? state : isOpen ? isClosed : undefined;
     const ready = isOpen && closed === undefined && open.length === 0;
     const said = {
-      ...(requirements === undefined ? {} : { requirements }),
+      requirements,
       ...(closed === undefined ? {} : ({ closed } as const)),
     };
     return [{ number, id, name, state, dependencies, open, ready, optional, ...said }];

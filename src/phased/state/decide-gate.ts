@@ -230,7 +230,7 @@ function decidedEvent(command: CommandOf<"approve"> | CommandOf<"deny">): EventO
 /** Returns who has answered a request, and how that is proved. */
 function answerOf(command: CommandOf<"approve"> | CommandOf<"deny"> | CommandOf<"waive"> | CommandOf<"denyWaiver">) {
   const { asked, by, authenticated, signature, keyId } = command;
-  const proof = { ...(signature === undefined ? {} : { signature }), ...(keyId === undefined ? {} : { keyId }) };
+  const proof = { signature, keyId };
   return { phase: asked.event.phase, by, asked: asked.version, authenticated, ...proof };
 }
 

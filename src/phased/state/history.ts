@@ -232,7 +232,7 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
     case "plan_synced": {
       const { operator, note } = event;
       if (operator === undefined && note === undefined) return undefined;
-      return { at, event: event.type, ...(operator === undefined ? {} : { by: operator }), ...textOf(note) };
+      return { at, event: event.type, by: operator, ...textOf(note) };
     }
   }
   return undefined;
@@ -330,7 +330,7 @@ interface Artifact {
 export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
   return fold(events, new Map(), ({ event, at, version }) => {
     const { phase, position, evidence, output, waived } = event;
-    const more = { ...(output === undefined ? {} : { output }), ...(waived === undefined ? {} : { waived }) };
+    const more = { output, waived };
     return { phase, position, at, version, evidence, ...more };
   });
 }

@@ -161,7 +161,7 @@ export function tasksOf(
   const isCurrent = position === head.position && !inRanges(head.completed, position);
   if (planned.length > 0) {
     return planned.map(({ number, name, state, ready, closed }) => {
-      return { number, name, done: state === "done", ready, ...(closed === undefined ? {} : { closed }) };
+      return { number, name, done: state === "done", ready, closed };
     });
   }
   const isPassed = !isCurrent && inRanges(head.completed, position);

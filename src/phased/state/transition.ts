@@ -183,7 +183,7 @@ function completeTask(
   const type = outcome === "given_up" ? "task_given_up" : "task_completed";
   const [first, ...more]: EventOf<"task_completed" | "task_given_up">[] = [
     ...[...new Set(skipped)].map((number) => ({ type: "task_given_up" as const, phase, task: number })),
-    ...(task === undefined ? [] : [{ type, phase, task, ...(note === undefined ? {} : { note }) } as const]),
+    ...(task === undefined ? [] : [{ type, phase, task, note } as const]),
   ];
   if (first !== undefined) return [first, ...more];
   return new PhasegateError("INVALID_INPUT", "no task is named", {
@@ -326,12 +326,12 @@ function planSync(
 function assign({ owner, by, note }: CommandOf<"assign">): Decided {
   if (by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
   if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
-  return [{ type: "assigned", owner, by, ...(note === undefined ? {} : { note }) }];
+  return [{ type: "assigned", owner, by, note }];
 }
 
 function remove({ reason, operator }: CommandOf<"delete">): Decided {
   if (reason !== undefined && reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
   if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("operator", OPERATOR_MAX);
-  const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
+  const said = { reason, operator };
   return [{ type: "deleted", ...said }];
 }

@@ -214,7 +214,7 @@ export async function loadBeginnings(
     }
     const earlier = await earlierValues(context, session, need, version, value);
     const loaded = await loadValue(context, { sessionId: session.sessionId, version }, value);
-    found.set(need.check, { value: loaded, earlier, ...(takenAt === undefined ? {} : { takenAt }) });
+    found.set(need.check, { value: loaded, earlier, takenAt });
   }
   return found;
 }
@@ -278,7 +278,7 @@ export function gapsIn(needed: readonly Needed[], current: ReadonlyMap<string, F
     const { snapshot } = current.get(need.key) ?? {};
     if (snapshot?.value !== undefined) return [];
     const { failed } = snapshot ?? {};
-    return [{ need, gap: { verifier: need.check.verifier, ...(failed === undefined ? {} : { failed }) } }];
+    return [{ need, gap: { verifier: need.check.verifier, failed } }];
   });
 }
 

@@ -111,9 +111,9 @@ export function placeholderValues({
   return {
     session_id: session.id,
     target_file: session.target,
-    ...(session.specPath === undefined ? {} : { spec_path: session.specPath }),
-    ...(session.options === undefined ? {} : { options: session.options }),
-    ...(evidence === undefined ? {} : { evidence }),
+    spec_path: session.specPath,
+    options: session.options,
+    evidence,
   };
 }
 

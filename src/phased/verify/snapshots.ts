@@ -201,7 +201,7 @@ function recorded(
   outcome: SnapshotOutcome,
   takenAt: string | undefined,
 ): Begun {
-  const about = { verifier, check: key, ...(takenAt === undefined ? {} : { takenAt }) };
+  const about = { verifier, check: key, takenAt };
   const failed = (error: unknown, reason: string): Begun => {
     context.notifications.notify("internalError", { operation: `snapshot of ${verifier}`, error });
     return { snapshots: [{ ...about, failed: reason }], payloads: [] };

@@ -117,7 +117,7 @@ async function verify(
     if (ok === undefined) running.set(index, field === undefined ? plan.verifier : `${plan.verifier} (${field})`);
     else running.delete(index);
     if (done < total) context.onChecks(session, { running: [...running.values()], done, total });
-    onCheck?.({ verifier: plan.verifier, field, done, total, ...(ok === undefined ? {} : { ok }) });
+    onCheck?.({ verifier: plan.verifier, field, done, total, ok });
   };
   const places = takePlaces(context, Math.min(runs.length, options.limits.maxVerifiersAtOnce));
   const outcomes = await runVerifiers(
@@ -172,7 +172,7 @@ function planOf(
     return { verifier, ok: false, failed: true, unrecorded: true, message };
   }
   const value = field !== undefined && Object.hasOwn(evidence, field) ? evidence[field] : undefined;
-  const request = { params, evidence, session, ...(value === undefined ? {} : { value }) };
+  const request = { params, evidence, session, value };
   if (beginning === undefined) return { verifier, request };
   const { value: snapshot, earlier, takenAt } = beginning;
   const before = earlier.length === 0 ? {} : { earlierSnapshots: earlier };
@@ -214,11 +214,11 @@ function recordedResults(
     const { verifier, ok, failed, unrecorded, message, ran, exit, digest, output } = outcome;
     return {
       verifier,
-      ...(field === undefined ? {} : { field }),
-      ...(check === undefined ? {} : { check }),
+      field,
+      check,
       ok,
-      ...(failed === undefined ? {} : { failed }),
-      ...(unrecorded === undefined ? {} : { unrecorded }),
+      failed,
+      unrecorded,
       message: cut(message, MESSAGE_MAX),
       ...(ran === undefined ? {} : { ran: cut(ran, RAN_MAX) }),
       ...(exit === undefined ? {} : { exit }),

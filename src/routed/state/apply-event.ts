@@ -95,7 +95,7 @@ function contextOf(head: RoutedHead, command: RoutedCommand): RoutedFacts["conte
 function pendingOf(command: RoutedCommand, version: number): PendingDecision {
   if (command.type !== "report") throw new Error("a report comes with a report");
   const { operation, assumedStep, digest } = command;
-  return { operation, version, digest, ...(assumedStep === undefined ? {} : { assumedStep }) };
+  return { operation, version, digest, assumedStep };
 }
 
 function refused(head: RoutedFacts): RoutedFacts {

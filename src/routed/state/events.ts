@@ -244,7 +244,7 @@ export function structureOf({ name, revision, goal, steps }: RoutedDefinition): 
   return {
     name,
     revision,
-    ...(goal === undefined ? {} : { goal }),
+    goal,
     steps: steps.map((step) => ({
       name: step.name,
       ...(step.next === undefined ? {} : { next: [...step.next] }),

@@ -165,7 +165,7 @@ function reported(event: RoutedEventOf<"reported" | "gate_refused">) {
   const { status } = report;
   return {
     stepName: step,
-    ...(assumedStep === undefined ? {} : { assumedStep }),
+    assumedStep,
     report: { ...report, status: String(status) },
     outcomeStatus: operation === "resume" ? "RESUMING" : String(status),
   };
@@ -180,7 +180,7 @@ function decided(event: RoutedEventOf<"decided">, at: string): Partial<RoutedEnt
       contextUpdates,
       milliseconds,
       at,
-      ...(reasoning === undefined ? {} : { reasoning }),
+      reasoning,
       ...(usage === undefined ? {} : { usage: compactUsage(usage) }),
       ...(notes === undefined ? {} : { notes }),
     },
@@ -189,10 +189,10 @@ function decided(event: RoutedEventOf<"decided">, at: string): Partial<RoutedEnt
 
 function compactUsage({ model, inputTokens, outputTokens, requests }: NonNullable<RoutedEventOf<"decided">["usage"]>) {
   return {
-    ...(model === undefined ? {} : { model }),
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(requests === undefined ? {} : { requests }),
+    model,
+    inputTokens,
+    outputTokens,
+    requests,
   };
 }
 

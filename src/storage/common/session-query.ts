@@ -89,7 +89,7 @@ export async function* damagedIn(
 ): AsyncGenerator<SessionId> {
   let cursor: string | undefined;
   do {
-    const page = await list({ limit: MAX_LIMIT, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await list({ limit: MAX_LIMIT, cursor });
     yield* (page.damaged ?? []).filter(isSessionId);
     cursor = page.cursor;
   } while (cursor !== undefined);

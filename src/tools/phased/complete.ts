@@ -10,7 +10,7 @@ import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
-import { isJsonObject, type JsonValue, optional } from "../../workflow/json.js";
+import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
 import { verificationNotice, verificationPassed } from "../verification-notice.js";
 import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
@@ -187,7 +187,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     ...(done && { workflow_complete: true }),
     next_phase: nextPhase && {
       phase_number: nextPhase.number,
-      ...optional("phase_in_plan", numberInPlan(nextPhase)),
+      phase_in_plan: numberInPlan(nextPhase),
       title: nextPhase.name,
       ...(about === undefined ? {} : { description: brief(about, DESCRIPTION_MAX) }),
     },
@@ -265,7 +265,7 @@ function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { pass
     return name === ITEMS_FIELD && texts[number] !== undefined ? [number] : [];
   });
   return {
-    ...optional("missing_tasks", idsText(tasks)),
+    missing_tasks: idsText(tasks),
     ...(numbers.length === 0 ? {} : { unclaimed_items: Object.fromEntries(numbers.map((at) => [at, texts[at]])) }),
   };
 }

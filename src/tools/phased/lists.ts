@@ -81,7 +81,7 @@ export async function listSessions(
     const page = await context.engine.listSessions({
       status: filter,
       limit,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     const sessions = page.items.map(sessionEntry);
     const broken = page.broken?.map(brokenEntry);
@@ -124,7 +124,7 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
   const { checkpoint_note: note, idempotency_key: key } = params;
   // The engine would name it as its own option.
   if (note !== undefined && note.length > NOTE_MAX) throw tooLong("checkpoint_note", NOTE_MAX);
-  const request = { ...(note === undefined ? {} : { note }), ...keyed(key) };
+  const request = { note, ...keyed(key) };
   const paused = await context.engine.session(params.session_id).pause(request);
   const { sessionId, replayed } = paused;
   const answer = {

@@ -179,7 +179,7 @@ export function callAfterTask(state: CallState, work: Work, number: number): Nex
 
 /** Returns the call that shows a phase; the current one by default. */
 export function phaseCall(sessionId: string, phase?: number): NextCall {
-  return { action: "get_phase", session_id: sessionId, ...(phase === undefined ? {} : { phase }) };
+  return { action: "get_phase", session_id: sessionId, phase };
 }
 
 /** Returns the call that lets a phase be tried again, and records what its checks compare with if that is missing. */

@@ -34,8 +34,8 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
   refusePlaceholder("target_file", target, "Give the path of what the work is about, relative to the project.");
   const started = await context.engine.start({
     workflowType,
-    ...(target === undefined ? {} : { target }),
-    ...(options === undefined ? {} : { options }),
+    target,
+    options,
     ...keyed(params.idempotency_key),
   });
   const { phase, openSessions, sessionId, replayed } = started;
@@ -121,9 +121,9 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
   const { session_id: sessionId, phase, task_number: task, note, outcome, skipped, idempotency_key: key } = params;
   refusePlaceholder("note", note, PLACEHOLDER_NOTE);
   const request = {
-    ...optional("note", note),
-    ...optional("outcome", outcome),
-    ...optional("skipped", skipped),
+    note,
+    outcome,
+    skipped,
     ...keyed(key),
   };
   const result = await context.engine.session(sessionId).completeTask(phase, task, request);
@@ -164,7 +164,7 @@ export async function getDocument(context: ToolContext, params: ParametersOf<"ge
     action: "get_document",
     session_id: sessionId,
     document: { path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) },
-    ...optional("blocked", blockedBy(view, next)),
+    blocked: blockedBy(view, next),
     next,
   };
   const again = { action: "get_document", session_id: sessionId, path: view.path };

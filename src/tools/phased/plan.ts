@@ -194,7 +194,7 @@ function changesPage(changes: PlanChanges, maxChars: number, at: string | undefi
   const kinds = PLAN_CHANGE_KINDS.filter((kind) => items.some((item) => item.kind === kind));
   const of = (kind: string) => items.filter((item) => item.kind === kind).map(({ entry }) => entry);
   const shown = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
-  return { changes: shown, left, ...(cursor === undefined ? {} : { cursor }) };
+  return { changes: shown, left, cursor };
 }
 
 function changeEntry({ phase, id, name, from, to, behind }: PlanChange): WireObject {

@@ -39,10 +39,10 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
   const duration = phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration;
   return {
     phase_number: phase.number,
-    ...optional("phase_in_plan", numberInPlan(phase)),
+    phase_in_plan: numberInPlan(phase),
     title: phase.name,
-    ...optional("description", phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description)),
-    ...optional("estimated_duration", duration),
+    description: phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description),
+    estimated_duration: duration,
     ...(phase.plan === undefined ? taskNames(phase, tasks) : plannedTasks(plan?.tasks)),
     checkpoint: isWhole
       ? { ...checkpoint(phase, facts.validation), ...ifFalse(phase.gate, given) }
@@ -110,9 +110,9 @@ export function taskContent(view: TaskView, shown: FilledText | OwnText, given: 
   const { purpose, plan } = task;
   return {
     title: facts.title ?? task.name,
-    ...optional("description", purpose !== undefined && text.includes(purpose) ? undefined : purpose),
-    ...optional("estimated_duration", plan?.estimatedTime ?? facts.estimatedDuration),
-    ...optional("artifacts_to_produce", unlessLong(facts.artifactsToProduce)),
+    description: purpose !== undefined && text.includes(purpose) ? undefined : purpose,
+    estimated_duration: plan?.estimatedTime ?? facts.estimatedDuration,
+    artifacts_to_produce: unlessLong(facts.artifactsToProduce),
     ...documentNames(documents),
     ...(contentChanged ? { content_changed: true } : {}),
     ...optional("note", leftOutNote(leftOut)),

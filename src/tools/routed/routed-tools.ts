@@ -123,7 +123,7 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
   start: action(
     REQUESTS.start,
     async (context, { workflow_name: workflow, context: initial, idempotency_key: key }) => {
-      const begun = { workflow, ...(initial === undefined ? {} : { context: initial }), ...keyed(key) };
+      const begun = { workflow, context: initial, ...keyed(key) };
       return resultOnWire(context, await context.engine.start({ ...begun, ...decisionOf(context) }));
     },
   ),
@@ -293,5 +293,5 @@ async function viewOnWire(context: RoutedContext, view: RoutedView): Promise<Wir
 }
 
 function move({ reason, idempotency_key: key }: Params<"suspend">): RoutedMove {
-  return { ...(reason === undefined ? {} : { reason }), ...keyed(key) };
+  return { reason, ...keyed(key) };
 }

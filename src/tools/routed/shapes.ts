@@ -144,7 +144,7 @@ function entryOnWire({ version, timestamp, stepName, report, outcomeStatus, ...e
     history_entry_id: version,
     timestamp,
     step_name: stepName,
-    ...(assumedStep === undefined ? {} : { assumed_step_name: assumedStep }),
+    assumed_step_name: assumedStep,
     user_report: report ?? null,
     outcome_status: outcomeStatus,
     determined_next_step: determinedNextStep ?? null,
@@ -160,7 +160,7 @@ function decisionOnWire({ status, contextUpdates, reasoning, notes, usage, milli
   return {
     status,
     context_updates: contextUpdates,
-    ...(reasoning === undefined ? {} : { reasoning }),
+    reasoning,
     ...(notes === undefined ? {} : { notes: [...notes] }),
     ...(model === undefined ? {} : { model }),
     ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),

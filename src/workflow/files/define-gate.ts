@@ -170,9 +170,9 @@ export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
   const jsonSchema = jsonSchemaOf(gate.evidence);
   return {
     kind: "schema",
-    ...optional("allowOverride", gate.allowOverride || undefined),
-    ...optional("jsonSchema", jsonSchema),
-    ...optional("example", gate.example),
+    allowOverride: gate.allowOverride || undefined,
+    jsonSchema,
+    example: gate.example,
     ...(gate.allowExample === true ? ({ allowExample: true } as const) : {}),
     ...demandsOf(gate),
   };
@@ -206,13 +206,10 @@ export function optionalList<K extends string>(key: K, value: readonly string[] 
 
 function demandsOf({ verify, approval, reveal }: AnyGateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
   return {
-    ...optional(
-      "verify",
-      verify?.map(({ verifier, params, field, description, waivable }) => ({
-        ...{ verifier, params: params ?? {}, ...optional("field", field), ...optional("description", description) },
-        ...(waivable === false ? ({ waivable: false } as const) : {}),
-      })),
-    ),
+    verify: verify?.map(({ verifier, params, field, description, waivable }) => ({
+      ...{ verifier, params: params ?? {}, field, description },
+      ...(waivable === false ? ({ waivable: false } as const) : {}),
+    })),
     ...(approval === undefined
       ? {}
       : { approval: { prompt: approval.prompt, ...optionalList("approvers", approval.approvers) } }),

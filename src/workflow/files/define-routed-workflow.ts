@@ -107,7 +107,7 @@ export function defineRoutedWorkflow<const Name extends string>(input: RoutedWor
   const index = [`# ${name}`, ...(goal === undefined ? [] : [goal]), list].join("\n\n");
   const content = {
     name,
-    ...(goal === undefined ? {} : { goal }),
+    goal,
     index,
     steps: [stepOf(first), ...rest.map(stepOf)] as const,
   };

@@ -54,7 +54,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
     ),
   );
   return {
-    definition: { structure: buildStructure(input), schemas, ...optional("options", input.options) },
+    definition: { structure: buildStructure(input), schemas, options: input.options },
     phases: input.phases,
     documents: { ...input.documents },
     text: (part) => textOf(input, part),
@@ -192,8 +192,8 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
     revision,
     name,
     description,
-    ...optional("category", rest.category),
-    ...optional("estimatedDuration", rest.estimatedDuration),
+    category: rest.category,
+    estimatedDuration: rest.estimatedDuration,
     ...optionalList("targetLanguages", rest.targetLanguages),
     ...optionalList("artifacts", rest.artifacts),
     ...optionalList("prerequisites", rest.prerequisites),
@@ -210,7 +210,7 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
 /** Defaults, as for a folder. */
 function buildDynamic(dynamic: DynamicInput): DynamicDefinition {
   const { phase, task } = dynamic.templates;
-  const revisions = { ...optional("phase", revision(phase)), ...optional("task", revision(task)) };
+  const revisions = { phase: revision(phase), task: revision(task) };
   return {
     parser: dynamic.parser ?? "spec_tasks_parser",
     sourcePathKey: dynamic.sourcePathKey ?? "spec_path",
@@ -228,8 +228,8 @@ function buildPhase(phase: PhaseInput): PhaseDefinition {
   return {
     number: phase.number,
     name: phase.name,
-    ...optional("purpose", phase.purpose),
-    ...optional("estimatedEffort", phase.estimatedEffort),
+    purpose: phase.purpose,
+    estimatedEffort: phase.estimatedEffort,
     ...optionalList("keyDeliverables", phase.keyDeliverables),
     ...optionalList("validationCriteria", phase.validationCriteria),
     ...optional("skippable", phase.skippable || undefined),
@@ -248,8 +248,8 @@ function buildTask(task: TaskInput, index: number): TaskDefinition {
   return {
     number: task.number ?? index + 1,
     name: task.name,
-    ...optional("purpose", task.purpose),
-    ...optional("textRevision", revision(task.content)),
+    purpose: task.purpose,
+    textRevision: revision(task.content),
   };
 }
 

@@ -81,8 +81,8 @@ export function demandsOf(parts: readonly GatePart[], gate: GatePlace): Demands 
   const [reveal] = parts.flatMap(({ written }) => written.reveal ?? []);
   return {
     verify: parts.flatMap(({ written, spot }) => checksOf(written.verify, spot.at("verify"), gate)),
-    ...(approval === undefined ? {} : { approval }),
-    ...(reveal === undefined ? {} : { reveal }),
+    approval,
+    reveal,
   };
 }
 
@@ -124,5 +124,5 @@ function approvalOf(written: WrittenDemands["approval"]): ApprovalDefinition | u
   if (written === undefined || written === false) return undefined;
   if (typeof written === "string") return { prompt: written };
   const { prompt, approvers } = written;
-  return prompt === undefined ? undefined : { prompt, ...(approvers === undefined ? {} : { approvers }) };
+  return prompt === undefined ? undefined : { prompt, approvers };
 }

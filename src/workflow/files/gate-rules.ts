@@ -101,7 +101,7 @@ function tableOf(parts: readonly GatePart[], report: Report): Map<string, Rule> 
 function ruleOf(item: WrittenRule, place: SourcePosition): Rule {
   if (typeof item === "string") return { text: item, place };
   const { rule = "", error_message: message } = item;
-  return { text: rule, place, ...(message === undefined ? {} : { message }) };
+  return { text: rule, place, message };
 }
 
 /** Returns the rules about the evidence as a whole: `cross_field_validation`. */

@@ -57,7 +57,7 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
     report.error("INDEX_UNREADABLE", extra.place, message, "Split the workflow.");
     entries.length = STEPS_MAX;
   }
-  return { entries, ...(goal === undefined ? {} : { goal }) };
+  return { entries, goal };
 }
 
 /** Returns the file that a link leads to, decoded and without a fragment or query. */

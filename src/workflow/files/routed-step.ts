@@ -125,7 +125,7 @@ async function splitStep(file: string, text: string, report: Report): Promise<Sp
   const { next, gate, max_visits: maxVisits } = readBy(frontMatter, source.value, spot) ?? {};
   const settings: StepSettings = {
     place: (key) => spot.place(key),
-    ...(next === undefined ? {} : { next }),
+    next,
     ...(gate === undefined ? {} : { gate: await readStepGate(gate, spot.at("gate")) }),
     ...(maxVisits === undefined ? {} : { maxVisits }),
   };

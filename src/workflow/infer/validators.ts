@@ -51,7 +51,7 @@ export function cellValidators(cell: string, type: FieldType, defined: ReadonlyS
       sure &&= read?.sure ?? false;
     }
   }
-  return { validators, unknown, sure, ...(required === undefined ? {} : { required }) };
+  return { validators, unknown, sure, required };
 }
 
 /** Returns the validators in a sentence. A claim that something is done only has to be true. */

@@ -274,7 +274,7 @@ function agentOf(written: NonNullable<Written["agent"]>, spot: Spot): BundleAgen
   const { id, name = id, title, description, entry_point: entryPoint = false } = written;
   const file = pathOf(written.file, spot.at("file"));
   if (id === undefined || name === undefined || file === undefined) return undefined;
-  const texts = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
+  const texts = { title, description };
   return { id, name, ...texts, file, entryPoint };
 }
 

@@ -201,7 +201,7 @@ function notFound(name: string, { all, cuts }: Searched): PhasegateError<"WORKFL
   const list = names.length === 0 ? "There are no workflows." : `The workflows are ${firstFew(names, NAMES_MAX)}.`;
   return new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow ${shown(name)}${meant}`, {
     remedy: [list, ...cuts, "Give one of these names, or the path of a workflow's folder."].join(" "),
-    details: { workflowType: name, ...(near === undefined ? {} : { nearest: near }) },
+    details: { workflowType: name, nearest: near },
   });
 }
 

@@ -88,10 +88,10 @@ export class SessionKeeper {
     const manifest = await folders.create(id, known, async (id) => (await recorder?.knows(id)) ?? false);
     const { session_id: sessionId, workflow, agent, inputs } = manifest;
     await recorder?.open(sessionId, {
-      ...(workflow === undefined ? {} : { workflow }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(inputs === undefined ? {} : { inputs }),
-      ...(owner === undefined ? {} : { owner }),
+      workflow,
+      agent,
+      inputs,
+      owner,
       acts,
     });
     counts.begun(sessionId);
@@ -199,7 +199,7 @@ export class SessionKeeper {
 
 /** Returns what a rule of the host is told about a session. */
 function factsOf({ workflow, owner, team }: SessionFacts): Omit<CalledSession, "sessionId"> {
-  const of = owner === undefined ? {} : { owner, ...(team === undefined ? {} : { team }) };
+  const of = owner === undefined ? {} : { owner, team };
   return { kind: recordedMachine.kind, workflowType: workflow ?? "workspace", target: "", ...of };
 }
 

@@ -168,7 +168,7 @@ function eventsOf(command: RecordedCommand): RecordedEvent[] {
       return [command.act];
     case "complete": {
       const { status, summary } = command;
-      return [{ type: "completed", status, ...(summary === undefined ? {} : { summary }) }];
+      return [{ type: "completed", status, summary }];
     }
   }
 }
@@ -281,7 +281,7 @@ export class Recorder {
 
   /** Appends the end of a session. */
   async complete(id: string, status: "completed" | "failed", summary?: string): Promise<void> {
-    await this.#execute(id, { type: "complete", status, ...(summary === undefined ? {} : { summary }) });
+    await this.#execute(id, { type: "complete", status, summary });
   }
 
   /** Yields all commits of a session, oldest first, each checked against the one before. */

@@ -329,7 +329,7 @@ async function judgeStep(gate: FieldGate, given: unknown, facts: StepFacts): Pro
 /** Returns what a gate requires, as far as it reveals it. */
 function asked(gate: FieldGate): Omit<StepRefusal, "problems"> {
   const example = evidenceForm(gate);
-  return { required: requiredFormat(gate), ...(example === undefined ? {} : { example }) };
+  return { required: requiredFormat(gate), example };
 }
 
 /** A step as its file describes it. */
@@ -365,7 +365,7 @@ export async function readStep(skill: string, file: string, text: string): Promi
   const gate = given === undefined ? undefined : await readStepGate(given, spot.at("gate"));
   if (hasErrors(report.sorted())) throw definitionInvalid(skill, errorLines(report));
   if (gate !== undefined) refuseUnrun(skill, file, gate);
-  return { text, ...(gate === undefined ? {} : { gate }), ...next(entries) };
+  return { text, gate, ...next(entries) };
 }
 
 function next({ nextStepFile }: JsonObject): { readonly nextStepFile?: string } {

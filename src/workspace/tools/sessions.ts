@@ -85,7 +85,7 @@ function opened(manifest: Manifest, how: SessionOpened["opened"]): SessionOpened
     session_id,
     opened: how,
     save_to: `${session_id}/`,
-    ...(workflow === undefined ? {} : { workflow }),
+    workflow,
     ...(how === "created" ? {} : { outputs }),
   };
 }
@@ -291,8 +291,8 @@ export const nextStepTool = defineTool({
   async run({ workflow, evidence, step }, connection): Promise<StepAnswered> {
     const next = await nextStep(connection, {
       workflow,
-      ...(evidence === undefined ? {} : { evidence }),
-      ...(step === undefined ? {} : { step }),
+      evidence,
+      step,
     });
     switch (next.status) {
       case "step":

@@ -56,7 +56,7 @@ const begun = [started, entered(1)];
 
 describe("the tally of a session", () => {
   it("has its place, and the phases of its workflow without those of a plan", () => {
-    expect(tallied([begun])).toStrictEqual({
+    expect(tallied([begun])).toEqual({
       ...{ sessionId, version: 1, hash: "h1", workflowType: "w", status: "active", phase: 1 },
       ...{ since: timeOf(1), pinnedAt: timeOf(1), names: [[1, "Plan"]], phases: [] },
     });

@@ -26,20 +26,20 @@ describe("what an operator or an agent says", () => {
 
   it("is part of the event", () => {
     const run = Run.started(plain);
-    expect(last(run.do({ ...pause, ...words }))).toStrictEqual({ type: "paused", ...words });
-    expect(last(run.do({ type: "resume", ...words }))).toStrictEqual({ type: "resumed", pausedSeconds: 1, ...words });
+    expect(last(run.do({ ...pause, ...words }))).toEqual({ type: "paused", ...words });
+    expect(last(run.do({ type: "resume", ...words }))).toEqual({ type: "resumed", pausedSeconds: 1, ...words });
     run.do(submit(1, false));
     const retry = { phase: 1, resetEvidence: true, by: "host" } as const;
-    expect(last(run.do({ type: "retryPhase", ...retry, ...words }))).toStrictEqual({
+    expect(last(run.do({ type: "retryPhase", ...retry, ...words }))).toEqual({
       type: "retried",
       ...retry,
       ...words,
     });
-    expect(last(run.do({ type: "delete", reason: "done", operator: "ops" }))).toStrictEqual({
+    expect(last(run.do({ type: "delete", reason: "done", operator: "ops" }))).toEqual({
       ...{ type: "deleted", reason: "done", operator: "ops" },
     });
-    expect(last(Run.started(plain).do(pause))).toStrictEqual({ type: "paused" });
-    expect(last(Run.started(plain).do({ type: "delete" }))).toStrictEqual({ type: "deleted" });
+    expect(last(Run.started(plain).do(pause))).toEqual({ type: "paused" });
+    expect(last(Run.started(plain).do({ type: "delete" }))).toEqual({ type: "deleted" });
   });
 
   const failed = () => Run.started(structureOf([phaseOf(1, { gate: asks, skippable: true, tasks: [task] }), 2]));
@@ -97,7 +97,7 @@ describe("a refused step", () => {
     const run = Run.started(plain);
     const refused = { phase: 1, operation: "getPhase", code: "PHASE_LOCKED", requested: 3 };
     run.do({ type: "refuseStep", refused });
-    expect(last(run)).toStrictEqual({ type: "step_refused", ...refused });
+    expect(last(run)).toEqual({ type: "step_refused", ...refused });
     run.do({ type: "refuseStep", refused: { ...refused, requested: 2 } });
     expect(run.state.refused).toEqual(["getPhase 3", "getPhase 2"]);
     expect(run.do(submit(1)).state.refused).toBeUndefined();
@@ -110,11 +110,11 @@ describe("a task", () => {
 
   it("is done or given up, with a note", () => {
     const run = withTasks();
-    expect(last(run.do(complete()))).toStrictEqual({ type: "task_completed", phase: 1, task: 1 });
-    expect(last(run.do(complete({ outcome: "done", note: "a.ts" })))).toStrictEqual({
+    expect(last(run.do(complete()))).toEqual({ type: "task_completed", phase: 1, task: 1 });
+    expect(last(run.do(complete({ outcome: "done", note: "a.ts" })))).toEqual({
       ...{ type: "task_completed", phase: 1, task: 1, note: "a.ts" },
     });
-    expect(last(run.do(complete({ outcome: "given_up", note: "no camera" })))).toStrictEqual({
+    expect(last(run.do(complete({ outcome: "given_up", note: "no camera" })))).toEqual({
       ...{ type: "task_given_up", phase: 1, task: 1, note: "no camera" },
     });
     expect(run.state.tasks).toEqual({ done: [], givenUp: [[1, 1]], last: { task: 1, note: "no camera" } });
@@ -202,7 +202,7 @@ describe("a phase that can't be read or gone back to", () => {
     expect(run.refused(back).code).toBe("INVALID_TRANSITION");
     expect(run.refused({ ...back, reopens: false }).code).toBe("INVALID_TRANSITION");
     run.do({ ...back, reopens: true });
-    expect(run.log.at(-2)?.event).toStrictEqual({
+    expect(run.log.at(-2)?.event).toEqual({
       ...{ type: "rolled_back", from: 2, to: 2, position: 1, cleared: [2], by: "host" },
     });
     expect(run.state).toMatchObject({ status: "active", phase: 2, completed: [[0, 0]] });
@@ -385,7 +385,7 @@ it("stored events are read whole", () => {
     { ...synced, places: [[1, 2]], operator: "ops", note: "new plan" },
   ]) {
     const stored = JSON.parse(JSON.stringify(event));
-    expect(sessionEventSchema.parse(stored)).toStrictEqual(stored);
+    expect(sessionEventSchema.parse(stored)).toEqual(stored);
   }
   const failed = { type: "gate_failed", phase: 1, attempt: 1, evidence, problems: [] };
   for (const parts of [{ failed: false }, { unrecorded: false }, { exit: "1" }]) {
@@ -516,7 +516,7 @@ describe("a waiver that can't be asked for", () => {
     run.do(waiverWord(run, "waive"));
     const refused = run.refused(waiver(1, ["f1"]));
     expect(refused).toMatchObject({ remedy: "Name the fields that can't be met.", message: '"f1": waived already' });
-    expect(refused.details).toStrictEqual({ field: "fields" });
+    expect(refused.details).toEqual({ field: "fields" });
   });
 
   it("may name fifty fields, and is for the current phase", () => {

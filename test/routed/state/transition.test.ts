@@ -32,8 +32,8 @@ const reported = { operation: "advance", step: "dig", report: { status: "success
 describe("a start", () => {
   it("pins the structure, and enters the first step", () => {
     const { events, head } = run(start);
-    expect(events).toStrictEqual([{ type: "started", structure, context: { soil: "clay" }, firstStep: "dig" }]);
-    expect(head).toStrictEqual(begun);
+    expect(events).toEqual([{ type: "started", structure, context: { soil: "clay" }, firstStep: "dig" }]);
+    expect(head).toEqual(begun);
   });
 
   it("counts the visit only of a step that limits them", () => {
@@ -43,10 +43,10 @@ describe("a start", () => {
   it("asks the decider for the first step if there is none", () => {
     const { firstStep: _, ...without } = start as Extract<RoutedCommand, { type: "start" }>;
     const { events, head } = run(without);
-    expect(events).toStrictEqual([{ type: "started", structure, context: { soil: "clay" } }]);
+    expect(events).toEqual([{ type: "started", structure, context: { soil: "clay" } }]);
     const { step: __, ...facts } = begun;
     const pending = { operation: "start", version: 1, digest: "d1" };
-    expect(head).toStrictEqual({ ...facts, visits: {}, pending });
+    expect(head).toEqual({ ...facts, visits: {}, pending });
     const decided = run(without, { ...decide, pending: 1, counted: true });
     expect(decided.events).toMatchObject([{ type: "decided", next: "plant" }]);
     expect(decided.events[0]).not.toHaveProperty("from");
@@ -71,23 +71,23 @@ describe("a start", () => {
 describe("a report", () => {
   it("is pending until the decider has answered", () => {
     const { events, head } = run(start, report);
-    expect(events).toStrictEqual([{ type: "reported", ...reported }]);
+    expect(events).toEqual([{ type: "reported", ...reported }]);
     const pending = { operation: "advance", version: 2, digest: "d2" };
-    expect(head).toStrictEqual({ ...begun, context: { soil: "clay", deep: true }, pending });
+    expect(head).toEqual({ ...begun, context: { soil: "clay", deep: true }, pending });
   });
 
   it("keeps what the client assumed, and what the gate found", () => {
     const more = { assumedStep: "plant", warnings: [problem], verification: [verification] };
     const { events, head } = run(start, { ...report, ...more } as RoutedCommand);
-    expect(events).toStrictEqual([{ type: "reported", ...reported, ...more }]);
-    expect(head.pending).toStrictEqual({ operation: "advance", version: 2, digest: "d2", assumedStep: "plant" });
+    expect(events).toEqual([{ type: "reported", ...reported, ...more }]);
+    expect(head.pending).toEqual({ operation: "advance", version: 2, digest: "d2", assumedStep: "plant" });
     expect(run(start, { ...report, warnings: [] } as RoutedCommand).events[0]).not.toHaveProperty("warnings");
   });
 
   it("waits for a person if its gate asks for an approval", () => {
     const { events, head } = run(start, asking);
     const question = { step: "dig", prompt: "Deep enough?", approvers: ["ann"], evidenceHash: "e1" };
-    expect(events).toStrictEqual([
+    expect(events).toEqual([
       { type: "reported", ...reported },
       { type: "approval_requested", ...question },
     ]);
@@ -111,15 +111,15 @@ describe("a refused report", () => {
 
   it("is an attempt", () => {
     const { events, head } = run(start, refuse);
-    expect(events).toStrictEqual([{ ...refused, attempt: 1 }]);
-    expect(head).toStrictEqual({ ...begun, attempts: 1, spent: 1 });
+    expect(events).toEqual([{ ...refused, attempt: 1 }]);
+    expect(head).toEqual({ ...begun, attempts: 1, spent: 1 });
   });
 
   it("is none if it does not count", () => {
     const uncounted = { ...refuse, counted: false, maxAttempts: 1, verification: [verification] };
     const { events, head } = run(start, uncounted);
-    expect(events).toStrictEqual([{ ...refused, attempt: 1, uncounted: true, verification: [verification] }]);
-    expect(head).toStrictEqual(begun);
+    expect(events).toEqual([{ ...refused, attempt: 1, uncounted: true, verification: [verification] }]);
+    expect(head).toEqual(begun);
   });
 
   it("ends the instance after as many failures in a row", () => {
@@ -127,7 +127,7 @@ describe("a refused report", () => {
     const reason = "the gate of dig was not passed in 3 attempts in a row";
     const failure = { code: "ATTEMPTS_EXHAUSTED", reason };
     expect(events).toMatchObject([{ attempt: 3 }, { type: "failed", step: "dig", ...failure }]);
-    expect(head).toStrictEqual({
+    expect(head).toEqual({
       ...{ ...begun, attempts: 3, spent: 3, status: "FAILED", completedAt: timeOf(4), ...failure, retryable: true },
     });
     expect(run(start, refuse, refuse).head.status).toBe("RUNNING");
@@ -155,18 +155,18 @@ describe("a person's answer", () => {
 
   it("leaves an approved report to the decider", () => {
     const { events, head } = run(start, asking, approve);
-    expect(events).toStrictEqual([{ type: "approved", ...word }]);
-    expect(head.pending).toStrictEqual({ operation: "advance", version: 2, digest: "d2" });
+    expect(events).toEqual([{ type: "approved", ...word }]);
+    expect(head.pending).toEqual({ operation: "advance", version: 2, digest: "d2" });
     const { signature: _, keyId: __, ...unsigned } = approve;
-    expect(run(start, asking, { ...unsigned, note: "fine" }).events).toStrictEqual([
+    expect(run(start, asking, { ...unsigned, note: "fine" }).events).toEqual([
       { type: "approved", step: "dig", by: "ann", evidenceHash: "e1", asked: 2, authenticated: true, note: "fine" },
     ]);
   });
 
   it("that denies is a failed attempt, and drops the report", () => {
     const { events, head } = run(start, asking, deny);
-    expect(events).toStrictEqual([{ type: "denied", ...word, note: "dig deeper" }]);
-    expect(head).toStrictEqual({ ...begun, context: { soil: "clay", deep: true }, attempts: 1, spent: 1 });
+    expect(events).toEqual([{ type: "denied", ...word, note: "dig deeper" }]);
+    expect(head).toEqual({ ...begun, context: { soil: "clay", deep: true }, attempts: 1, spent: 1 });
     expect(run(start, asking, { ...approve, type: "deny" }).events).toMatchObject([{ type: "denied", note: "" }]);
   });
 
@@ -182,14 +182,14 @@ describe("a decision", () => {
     const { events, head } = run({ ...start, snapshots: [snapshot] } as RoutedCommand, refuse, report, {
       ...{ ...decide, pending: 3, reasoning: "it is deep", usage: { model: "m", requests: 2 }, notes: ["a note"] },
     });
-    expect(events).toStrictEqual([
+    expect(events).toEqual([
       {
         ...{ type: "decided", from: "dig", next: "plant", contextUpdates: { row: 1 }, status: "RUNNING" },
         ...{ milliseconds: 12, reasoning: "it is deep", usage: { model: "m", requests: 2 }, notes: ["a note"] },
       },
     ]);
     const answered = { digest: "d2", version: 4 };
-    expect(head).toStrictEqual({ ...begun, step: "plant", context: { soil: "clay", row: 1 }, answered });
+    expect(head).toEqual({ ...begun, step: "plant", context: { soil: "clay", row: 1 }, answered });
   });
 
   it("records the snapshots of the step that is entered, and keeps those of a step that goes on", () => {
@@ -203,7 +203,7 @@ describe("a decision", () => {
   it("is remembered for a report that is repeated, whatever happens then", () => {
     const answered = { digest: "d2", version: 3 };
     const suspended = run(start, report, decide, { type: "suspend" });
-    expect(suspended.head.answered).toStrictEqual(answered);
+    expect(suspended.head.answered).toEqual(answered);
     expect(run(start, report, decide, { ...report, digest: "d4" } as RoutedCommand).head).toMatchObject({ answered });
   });
 
@@ -245,7 +245,7 @@ describe("a decision", () => {
   it("that fails ends the instance, and can be retried", () => {
     const { events, head } = run(start, report, fail);
     const failure = { code: "DECIDER_FAILED", reason: "no answer" };
-    expect(events).toStrictEqual([{ type: "failed", step: "dig", ...failure, milliseconds: 9 }]);
+    expect(events).toEqual([{ type: "failed", step: "dig", ...failure, milliseconds: 9 }]);
     expect(head).toMatchObject({ status: "FAILED", ...failure, completedAt: timeOf(3), retryable: true });
     const { milliseconds: _, ...early } = fail;
     expect(run(start, report, early).events[0]).not.toHaveProperty("milliseconds");
@@ -257,33 +257,33 @@ describe("a decision", () => {
 describe("a move without a decision", () => {
   it("suspends and releases", () => {
     const suspended = run(start, report, { type: "suspend", reason: "rain", operator: "ops" });
-    expect(suspended.events).toStrictEqual([{ type: "suspended", reason: "rain", operator: "ops" }]);
+    expect(suspended.events).toEqual([{ type: "suspended", reason: "rain", operator: "ops" }]);
     expect(suspended.head).toMatchObject({ status: "SUSPENDED", reason: "rain", pending: { version: 2 } });
-    expect(run(start, { type: "suspend" }).events).toStrictEqual([{ type: "suspended" }]);
+    expect(run(start, { type: "suspend" }).events).toEqual([{ type: "suspended" }]);
     const released = run(start, { type: "suspend", reason: "rain" }, { type: "release", operator: "ops", note: "dry" });
-    expect(released.events).toStrictEqual([{ type: "released", operator: "ops", note: "dry" }]);
-    expect(released.head).toStrictEqual(begun);
+    expect(released.events).toEqual([{ type: "released", operator: "ops", note: "dry" }]);
+    expect(released.head).toEqual(begun);
   });
 
   it("retries, and grants all attempts again if the host asks for it", () => {
     const failed = [start, refuse, refuse, refuse];
     const byClient = run(...failed, { type: "retry", maxAttemptsTotal: 5, snapshots: [snapshot] });
-    expect(byClient.events).toStrictEqual([{ type: "retried", snapshots: [snapshot] }]);
-    expect(byClient.head).toStrictEqual({ ...begun, spent: 3, baseline: 5 });
+    expect(byClient.events).toEqual([{ type: "retried", snapshots: [snapshot] }]);
+    expect(byClient.head).toEqual({ ...begun, spent: 3, baseline: 5 });
     const byHost = run(...failed, { type: "retry", maxAttemptsTotal: 5, operator: "ops", note: "seen" });
-    expect(byHost.events).toStrictEqual([{ type: "retried", operator: "ops", note: "seen" }]);
-    expect(byHost.head).toStrictEqual(begun);
+    expect(byHost.events).toEqual([{ type: "retried", operator: "ops", note: "seen" }]);
+    expect(byHost.head).toEqual(begun);
   });
 
   it("cancels and deletes for good", () => {
     const cancelled = run(start, { type: "cancel", reason: "winter" });
-    expect(cancelled.events).toStrictEqual([{ type: "cancelled", reason: "winter" }]);
+    expect(cancelled.events).toEqual([{ type: "cancelled", reason: "winter" }]);
     const end = { status: "FAILED", completedAt: timeOf(2), code: "CANCELLED", retryable: false };
-    expect(cancelled.head).toStrictEqual({ ...begun, ...end, reason: "cancelled: winter" });
+    expect(cancelled.head).toEqual({ ...begun, ...end, reason: "cancelled: winter" });
     expect(run(start, { type: "cancel" }).head).toMatchObject({ reason: "cancelled" });
     const deleted = run(start, { type: "delete", reason: "done", operator: "ops" });
-    expect(deleted.events).toStrictEqual([{ type: "deleted", reason: "done", operator: "ops" }]);
-    expect(deleted.head).toStrictEqual({ ...begun, status: "DELETED", reason: "done" });
+    expect(deleted.events).toEqual([{ type: "deleted", reason: "done", operator: "ops" }]);
+    expect(deleted.head).toEqual({ ...begun, status: "DELETED", reason: "done" });
   });
 });
 
@@ -380,8 +380,8 @@ describe("a call with the report that is recorded already", () => {
 
   it("is recorded, and changes nothing", () => {
     const { events, head } = run(start, report, again);
-    expect(events).toStrictEqual([{ type: "continued", operation: "advance", of: 2 }]);
-    expect(head).toStrictEqual(run(start, report).head);
+    expect(events).toEqual([{ type: "continued", operation: "advance", of: 2 }]);
+    expect(head).toEqual(run(start, report).head);
   });
 
   it("is recorded in each status but the end", () => {
@@ -407,7 +407,7 @@ describe("the owner of a session", () => {
 
   it("is another one after the session was handed over, until it is deleted", () => {
     const { events, head } = run({ ...start, owner: ann } as RoutedCommand, given);
-    expect(events).toStrictEqual([{ type: "assigned", owner: { name: "bob" }, by: "host", note: "holiday" }]);
+    expect(events).toEqual([{ type: "assigned", owner: { name: "bob" }, by: "host", note: "holiday" }]);
     expect(head).toMatchObject({ status: "RUNNING", step: "dig", owner: { name: "bob" } });
     const { note: _, ...silent } = given;
     expect(run(start, silent as RoutedCommand).events[0]).not.toHaveProperty("note");
