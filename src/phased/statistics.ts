@@ -2,14 +2,11 @@
  * Statistics of phased sessions, from their logs. Each call reads the commits since its cursor, adds them to what the
  * cursor keeps of each session (the tally in state/tally.ts), and sums that up (sums.ts). So the numbers are always those of
  * the sessions that the storage has now, whether they are computed at once or step by step.
- *
- * A call without a cursor, or with one from JSON, makes new sums. All cursors that come of it in this process share these sums,
- * and their steps follow each other. So a step takes as long as what is new, if the storage can say what has changed.
  */
-
 import * as z from "zod/mini";
 import { BROKEN, type BrokenSession } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
+import { freeze } from "../log/commit.js";
 import type { Machine } from "../log/machine.js";
 import { SessionLog } from "../log/session-log.js";
 import { turns } from "../ports/clock.js";
@@ -28,7 +25,7 @@ import {
   talliedEventsSchema,
   talliedHeadSchema,
 } from "./state/tally.js";
-import { type SessionCounts, TallySums, type WorkflowStatistics } from "./sums.js";
+import { type SessionCounts, sumUp, type WorkflowStatistics } from "./sums.js";
 
 /** Selects what statistics are about, and continues earlier ones. */
 export interface StatisticsRequest {
@@ -40,9 +37,8 @@ export interface StatisticsRequest {
 
 /**
  * What statistics have read so far, for the host to keep: plain JSON, about 1 kB for each session. In the process that made it,
- * pass the object itself: on a storage that can say what has changed, a call then takes only as long as what is new. Its JSON
- * also has what later calls have read. It belongs to one storage and to one set of approvers. Nothing but its version is meant
- * to be read.
+ * pass the object itself: it is not checked again. It belongs to one storage and to one set of approvers. Nothing but its
+ * version is meant to be read.
  */
 export interface StatisticsCursor {
   /** The version of its format. */
@@ -83,44 +79,56 @@ const cursorSchema = z.object({
   sessions: z.array(sessionTallySchema),
 });
 
-/** What cursors share that come of one call: what was counted last. */
-interface Counted extends Omit<z.infer<typeof cursorSchema>, "version" | "sessions"> {
-  readonly storage: StorageAdapter;
-  /** They may be newer than the position. Sessions that have changed since are read again anyway. */
-  readonly sums: TallySums;
-  /** The step that runs now: the next one begins after it. */
-  running: Promise<unknown>;
-}
+type Cursor = z.infer<typeof cursorSchema>;
 
-/** By the cursors that this process has made. */
-const countedBy = new WeakMap<StatisticsCursor, Counted>();
+/** The cursors that this process has made: they are frozen, and not checked again. */
+const made = new WeakMap<StatisticsCursor, Cursor>();
 
 /** The number of sessions that are read in parallel. */
 const AT_ONCE = 16;
 /** A storage may answer without waiting for anything: after this time, in milliseconds, the host gets its turn. */
 const WORK_MS = 50;
 
-/** After so many tallies, the host may get its turn. */
-const TALLIES_AT_ONCE = 1000;
-
 /** Computes statistics from the commits since the cursor. */
 export async function computeStatistics(
   context: EngineContext,
-  { workflowType, cursor }: StatisticsRequest,
+  { workflowType, cursor: given }: StatisticsRequest,
 ): Promise<Statistics> {
   const { clock, storage } = context.options;
   if (context.caller !== undefined) requireAccess(context.caller, "statistics");
   const approvers = approversOf(context);
+  const before = given === undefined ? undefined : readCursor(given, approvers);
+  const at = new Date(clock.now()).toISOString();
+  const tallies = new Map(before?.sessions.map((tally) => [tally.sessionId, tally]));
+  const { sessionIds, position } = await changedSessions(storage, before, tallies);
   const takeTurns = turns(clock, WORK_MS);
-  const counted =
-    cursor === undefined
-      ? { approvers, at: "", again: [], storage, sums: new TallySums(), running: Promise.resolve() }
-      : await readCursor(cursor, approvers, storage, takeTurns);
-  const step = counted.running.then(() => countNew(context, counted, takeTurns));
-  // A step that fails has changed nothing that the next one relies on.
-  counted.running = step.catch(() => {});
-  const broken = await step;
-  return { ...counted.sums.of(workflowType), ...(broken.length === 0 ? {} : { broken }), cursor: cursorOf(counted) };
+  const broken: BrokenSession[] = [];
+  for (let start = 0; start < sessionIds.length; start += AT_ONCE) {
+    const batch = sessionIds.slice(start, start + AT_ONCE);
+    const read = await Promise.all(batch.map((id) => readSession(context, id, tallies.get(id))));
+    for (const [index, id] of batch.entries()) {
+      const found = read[index];
+      if (found !== undefined && "version" in found) tallies.set(id, freeze(found));
+      else tallies.delete(id);
+      if (found !== undefined && "code" in found) broken.push(found);
+    }
+    await takeTurns();
+  }
+  // They may have changed while sessions were read.
+  if (approversOf(context) !== approvers) throw otherApprovers();
+  if (before !== undefined) refuseOther(before, sessionIds, tallies);
+  const cursor: Cursor = {
+    version: CURSOR_VERSION,
+    ...{ approvers, at, position },
+    again: broken.map(({ sessionId }) => sessionId).filter(isSessionId),
+    sessions: [...tallies.values()],
+  };
+  made.set(Object.freeze(cursor), cursor);
+  return {
+    ...sumUp(tallies.values(), workflowType),
+    broken: broken.length === 0 ? undefined : broken,
+    cursor,
+  };
 }
 
 /** Identifies the approvers, which a host may change at any time. */
@@ -128,76 +136,14 @@ function approversOf({ options: { approvals } }: EngineContext): string {
   return digest(JSON.stringify([[...approvals.approvers].sort(), approvals.unsigned]));
 }
 
-/** Counts what is new. Returns the sessions that can't be read. */
-async function countNew(
-  context: EngineContext,
-  counted: Counted,
-  takeTurns: () => Promise<void>,
-): Promise<readonly BrokenSession[]> {
-  const at = new Date(context.options.clock.now()).toISOString();
-  const { tallies } = counted.sums;
-  const { sessionIds, position } = await changedSessions(counted);
-  const changed = new Map<SessionId, SessionTally | undefined>();
-  const broken: BrokenSession[] = [];
-  for (let start = 0; start < sessionIds.length; start += AT_ONCE) {
-    const batch = sessionIds.slice(start, start + AT_ONCE);
-    const read = await Promise.all(batch.map((id) => readSession(context, id, tallies.get(id))));
-    for (const [index, id] of batch.entries()) {
-      const found = read[index];
-      changed.set(id, found !== undefined && "version" in found ? found : undefined);
-      if (found !== undefined && "code" in found) broken.push(found);
-    }
-    await takeTurns();
-  }
-  // They may have changed while it waited or read.
-  if (approversOf(context) !== counted.approvers) throw otherApprovers();
-  refuseOther(counted, changed);
-  await setAll(counted.sums, changed, takeTurns);
-  const again = broken.map(({ sessionId }) => sessionId).filter(isSessionId);
-  Object.assign(counted, { at, position, again });
-  return broken;
-}
-
-async function setAll(
-  sums: TallySums,
-  tallies: Iterable<readonly [SessionId, SessionTally | undefined]>,
-  takeTurns: () => Promise<void>,
-): Promise<void> {
-  let count = 0;
-  for (const [id, tally] of tallies) {
-    sums.set(id, tally);
-    count += 1;
-    if (count % TALLIES_AT_ONCE === 0) await takeTurns();
-  }
-}
-
-/** Returns a cursor that shows what was counted last, whenever the host stores it. */
-function cursorOf(counted: Counted): StatisticsCursor {
-  const cursor = Object.freeze({
-    version: CURSOR_VERSION,
-    approvers: counted.approvers,
-    get at() {
-      return counted.at;
-    },
-    get position() {
-      return counted.position;
-    },
-    get again() {
-      return [...counted.again];
-    },
-    get sessions() {
-      return [...counted.sums.tallies.values()];
-    },
-  });
-  countedBy.set(cursor, counted);
-  return cursor;
-}
-
 /** Returns the sessions that may have changed since the cursor: all of them, if neither `changes` nor a list can tell. */
-async function changedSessions(counted: Counted): Promise<Partial<Changes> & Pick<Changes, "sessionIds">> {
-  const { storage, position: since } = counted;
-  const { tallies } = counted.sums;
-  const ids = new Set(counted.again);
+async function changedSessions(
+  storage: StorageAdapter,
+  before: Cursor | undefined,
+  tallies: ReadonlyMap<SessionId, SessionTally>,
+): Promise<Partial<Changes> & Pick<Changes, "sessionIds">> {
+  const since = before?.position;
+  const ids = new Set(before?.again);
   // Without positions, sessions that are gone are named by nobody.
   if (storage.changes === undefined || since === undefined) for (const id of tallies.keys()) ids.add(id);
   if (storage.changes !== undefined) {
@@ -277,41 +223,31 @@ async function tallyAccepted({ kernel, options }: EngineContext, id: SessionId):
   return tally === undefined || isAccepted ? tally : { ...tally, unapproved: true };
 }
 
-/** Returns what a cursor from the host has counted; of one that this process has not made, only after a check. */
-async function readCursor(
-  cursor: StatisticsCursor,
-  approvers: string,
-  storage: StorageAdapter,
-  takeTurns: () => Promise<void>,
-): Promise<Counted> {
+/** Returns a cursor from the host: one that this process has not made is checked. */
+function readCursor(cursor: StatisticsCursor, approvers: string): Cursor {
   // Plain JavaScript may pass anything.
   const version: unknown = cursor?.version;
   if (typeof version === "number" && version > CURSOR_VERSION) {
     throw badCursor(`has version ${version}, and ${CURSOR_VERSION} is the newest that is known here`);
   }
-  let counted = countedBy.get(cursor);
-  if (counted?.storage !== storage) {
-    const parsed = cursorSchema.safeParse(cursor);
-    if (!parsed.success) throw badCursor("is not as statistics have returned it");
-    const { sessions, version: _, ...parts } = parsed.data;
-    if (parts.approvers !== approvers) throw otherApprovers();
-    counted = { ...parts, storage, sums: new TallySums(), running: Promise.resolve() };
-    const tallies = sessions.map((tally) => [tally.sessionId, tally] as const);
-    await setAll(counted.sums, tallies, takeTurns);
-  }
-  if (counted.approvers !== approvers) throw otherApprovers();
-  return counted;
+  const known = made.get(cursor) ?? cursorSchema.safeParse(cursor).data;
+  if (known === undefined) throw badCursor("is not as statistics have returned it");
+  if (known.approvers !== approvers) throw otherApprovers();
+  return known;
 }
 
 /**
  * Refuses a cursor none of whose sessions is in the storage, if others are that were started before it was made. A storage
  * with positions has refused such a cursor itself.
  */
-function refuseOther({ at, position, sums }: Counted, changed: ReadonlyMap<SessionId, SessionTally | undefined>): void {
-  if (position !== undefined || sums.tallies.size === 0) return;
-  const isGone = (id: SessionId) => changed.has(id) && changed.get(id) === undefined;
-  if (![...sums.tallies.keys()].every(isGone)) return;
-  if (![...changed.values()].some((found) => found !== undefined && found.pinnedAt < at)) return;
+function refuseOther(
+  { at, position, sessions }: Cursor,
+  changed: readonly SessionId[],
+  tallies: ReadonlyMap<SessionId, SessionTally>,
+): void {
+  if (position !== undefined || sessions.length === 0) return;
+  if (sessions.some(({ sessionId }) => tallies.has(sessionId))) return;
+  if (!changed.some((id) => (tallies.get(id)?.pinnedAt ?? at) < at)) return;
   throw badCursor("belongs to another storage: none of its sessions is in this one");
 }
 

@@ -1,9 +1,4 @@
-/**
- * The sums of the tallies of many sessions, as statistics show them. A tally is added or taken away by itself, so that a new
- * commit costs about as much among a million sessions as among a few.
- */
-
-import { freeze } from "../log/commit.js";
+/** The sums of the tallies of many sessions, as statistics show them. */
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { PhaseTally, SessionTally } from "./state/tally.js";
 
@@ -73,107 +68,55 @@ export interface FieldStatistics {
   readonly waived: number;
 }
 
-/** Tallies by session, with their sums. */
-export class TallySums {
-  readonly #tallies = new Map<SessionTally["sessionId"], SessionTally>();
-  readonly #workflows = new Map<string, WorkflowSums>();
-  /** Sessions on one workflow share the names of its phases. */
-  readonly #names = new Map<string, SessionTally["names"]>();
-
-  get tallies(): ReadonlyMap<SessionTally["sessionId"], SessionTally> {
-    return this.#tallies;
+/** Sums up the tallies of sessions on all workflows, or on one. */
+export function sumUp(
+  tallies: Iterable<SessionTally>,
+  only?: string,
+): {
+  readonly sessions: SessionCounts;
+  readonly workflows: readonly WorkflowStatistics[];
+  readonly unapproved: number;
+} {
+  const byType = new Map<string, SessionTally[]>();
+  const sessions = noSessions();
+  let unapproved = 0;
+  for (const tally of tallies) {
+    if (only !== undefined && tally.workflowType !== only) continue;
+    sessions[tally.status] += 1;
+    if (tally.unapproved === true) unapproved += 1;
+    const same = byType.get(tally.workflowType);
+    if (same === undefined) byType.set(tally.workflowType, [tally]);
+    else same.push(tally);
   }
-
-  /** Replaces the tally of a session, or takes it away. A tally is frozen: its host may see it in a cursor. */
-  set(id: SessionTally["sessionId"], tally: SessionTally | undefined): void {
-    const before = this.#tallies.get(id);
-    if (before === tally) return;
-    if (before !== undefined) this.#count(before, -1);
-    if (tally === undefined) this.#tallies.delete(id);
-    else {
-      const key = JSON.stringify(tally.names);
-      const names = this.#names.get(key) ?? tally.names;
-      this.#names.set(key, names);
-      const kept = freeze({ ...tally, names });
-      this.#tallies.set(id, kept);
-      this.#count(kept, 1);
-    }
-  }
-
-  /** Returns the sums of the sessions on all workflows, or on one. */
-  of(only?: string): {
-    readonly sessions: SessionCounts;
-    readonly workflows: readonly WorkflowStatistics[];
-    readonly unapproved: number;
-  } {
-    const chosen = [...this.#workflows].filter(([type]) => only === undefined || type === only);
-    const sessions = { active: 0, paused: 0, completed: 0, failed: 0 };
-    let unapproved = 0;
-    for (const [, sums] of chosen) {
-      for (const status of STATUSES) sessions[status] += sums.sessions[status];
-      unapproved += sums.unapproved;
-    }
-    const workflows = chosen
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([workflowType, sums]) => {
-        const names = new Map(sums.names ?? sums.findNames(this.#tallies.values(), workflowType));
-        const phases = [...sums.phases].sort(([one], [other]) => one - other);
-        return {
-          workflowType,
-          sessions: { ...sums.sessions },
-          phases: phases.map(([phase, of]) => of.view(phase, names.get(phase))),
-        };
-      });
-    return { sessions, workflows, unapproved };
-  }
-
-  #count(tally: SessionTally, sign: 1 | -1): void {
-    const sums = this.#workflows.get(tally.workflowType) ?? new WorkflowSums();
-    this.#workflows.set(tally.workflowType, sums);
-    sums.count(tally, sign);
-    if (STATUSES.every((status) => sums.sessions[status] === 0)) this.#workflows.delete(tally.workflowType);
-  }
+  const workflows = [...byType].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, same]) => sumWorkflow(same));
+  return { sessions, workflows, unapproved };
 }
 
-const STATUSES = ["active", "paused", "completed", "failed"] as const;
+function noSessions() {
+  return { active: 0, paused: 0, completed: 0, failed: 0 };
+}
 
-/** The sums of the sessions on one workflow. */
-class WorkflowSums {
-  readonly sessions = { active: 0, paused: 0, completed: 0, failed: 0 };
-  readonly phases = new Map<number, PhaseSums>();
-  unapproved = 0;
-  /** The names of the phases in the newest structure that a session is bound to; missing if it is not known which one is. */
-  names: SessionTally["names"] | undefined = [];
-  /** The age of the newest names. While `names` is missing, no session has newer ones. */
-  #age = "";
-
-  count(tally: SessionTally, sign: 1 | -1): void {
-    this.sessions[tally.status] += sign;
-    if (tally.unapproved === true) this.unapproved += sign;
-    if (tally.status !== "completed") this.#countPhase(tally.phase, (sums) => (sums.sessions[tally.status] += sign));
-    for (const phase of tally.phases) this.#countPhase(phase.phase, (sums) => sums.count(phase, sign));
-    if (sign === 1) this.#offerNames(tally);
-    else if (ageOf(tally) === this.#age) this.names = undefined;
+function sumWorkflow(tallies: readonly SessionTally[]): WorkflowStatistics {
+  const sessions = noSessions();
+  const phases = new Map<number, PhaseSums>();
+  const at = (phase: number) => {
+    const sums = phases.get(phase) ?? new PhaseSums();
+    phases.set(phase, sums);
+    return sums;
+  };
+  let newest: SessionTally | undefined;
+  for (const tally of tallies) {
+    sessions[tally.status] += 1;
+    if (tally.status !== "completed") at(tally.phase).sessions[tally.status] += 1;
+    for (const phase of tally.phases) at(phase.phase).add(phase);
+    if (tally.names.length > 0 && (newest === undefined || ageOf(tally) > ageOf(newest))) newest = tally;
   }
-
-  /** Finds the newest names among those of all sessions: the one that had them is gone, or has older ones. */
-  findNames(tallies: Iterable<SessionTally>, type: string): SessionTally["names"] {
-    [this.names, this.#age] = [[], ""];
-    for (const tally of tallies) if (tally.workflowType === type) this.#offerNames(tally);
-    return this.names;
-  }
-
-  #offerNames(tally: SessionTally): void {
-    const age = ageOf(tally);
-    if (tally.names.length > 0 && age >= this.#age) [this.names, this.#age] = [tally.names, age];
-  }
-
-  #countPhase(phase: number, change: (sums: PhaseSums) => void): void {
-    const sums = this.phases.get(phase) ?? new PhaseSums();
-    this.phases.set(phase, sums);
-    change(sums);
-    if (sums.isEmpty) this.phases.delete(phase);
-  }
+  const names = new Map(newest?.names);
+  return {
+    workflowType: tallies[0]?.workflowType ?? "",
+    sessions,
+    phases: [...phases].sort(([one], [other]) => one - other).map(([phase, of]) => of.view(phase, names.get(phase))),
+  };
 }
 
 /** Structures are as old as their pinning; of those with one time, one is chosen, which is always the same. */
@@ -181,118 +124,53 @@ function ageOf({ pinnedAt, sessionId }: SessionTally): string {
   return `${pinnedAt} ${sessionId}`;
 }
 
-const COUNTS = ["passed", "failed", "denied", "overridden", "refusedSteps"] as const;
-const WAIVERS = ["waiversRequested", "waiversGranted", "waiversDenied"] as const;
+const COUNTS = [
+  ...(["passed", "failed", "denied", "overridden", "refusedSteps"] as const),
+  ...(["waiversRequested", "waiversGranted", "waiversDenied"] as const),
+];
 
 /** The sums of the work at one phase. */
 class PhaseSums {
   /** The sessions that are at it. */
-  readonly sessions = { active: 0, paused: 0, completed: 0, failed: 0 };
+  readonly sessions = { active: 0, paused: 0, failed: 0 };
   readonly #counts = {
     ...{ passed: 0, failed: 0, denied: 0, overridden: 0, refusedSteps: 0 },
     ...{ waiversRequested: 0, waiversGranted: 0, waiversDenied: 0 },
   };
-  readonly #fields = new Map<string, readonly [failed: number, waived: number]>();
+  readonly #fields = new Map<string, FieldStatistics>();
   /** The times of the sessions that have completed it, in milliseconds. */
-  readonly #spent = new SortedNumbers();
-  /** The sessions that have worked at it, and those that skip it. */
-  #worked = 0;
+  readonly #spent: number[] = [];
   #skipped = 0;
 
-  get isEmpty(): boolean {
-    return this.#worked === 0 && STATUSES.every((status) => this.sessions[status] === 0);
-  }
-
-  count(tally: PhaseTally, sign: 1 | -1): void {
-    this.#worked += sign;
-    if (tally.state === "skipped") this.#skipped += sign;
-    if (tally.state === "completed") this.#spent[sign === 1 ? "add" : "remove"](tally.spent);
-    for (const name of [...COUNTS, ...WAIVERS]) this.#counts[name] += sign * (tally[name] ?? 0);
+  add(tally: PhaseTally): void {
+    if (tally.state === "skipped") this.#skipped += 1;
+    if (tally.state === "completed") this.#spent.push(tally.spent);
+    for (const name of COUNTS) this.#counts[name] += tally[name] ?? 0;
     for (const [field, failed, waived] of tally.fields ?? []) {
-      const [allFailed, allWaived] = this.#fields.get(field) ?? [0, 0];
-      const sums = [allFailed + sign * failed, allWaived + sign * waived] as const;
-      if (sums[0] === 0 && sums[1] === 0) this.#fields.delete(field);
-      else this.#fields.set(field, sums);
+      const sum = this.#fields.get(field);
+      this.#fields.set(field, { field, failed: failed + (sum?.failed ?? 0), waived: waived + (sum?.waived ?? 0) });
     }
   }
 
   view(phase: number, name: string | undefined): PhaseStatistics {
-    const { completed: _, ...sessions } = this.sessions;
     const { passed, failed, waiversRequested, waiversGranted, waiversDenied, ...counts } = this.#counts;
-    const fields = [...this.#fields].map(([field, [failed, waived]]) => ({ field, failed, waived }));
-    const seconds = (share: number) => this.#spent.at(Math.ceil(share * this.#spent.size) - 1) / 1000;
+    const spent = this.#spent.sort((one, other) => one - other);
+    const seconds = (share: number) => (spent[Math.ceil(share * spent.length) - 1] ?? 0) / 1000;
     return {
       phase,
       name,
-      sessions,
-      completed: this.#spent.size,
+      sessions: this.sessions,
+      completed: spent.length,
       skipped: this.#skipped,
-      ...(this.#spent.size === 0 ? {} : { time: { medianSeconds: seconds(0.5), p90Seconds: seconds(0.9) } }),
+      time: spent.length === 0 ? undefined : { medianSeconds: seconds(0.5), p90Seconds: seconds(0.9) },
       attempts: passed + failed,
       passed,
       failed,
       ...counts,
       waivers: { requested: waiversRequested, granted: waiversGranted, denied: waiversDenied },
-      fields: fields.sort((one, other) => other.failed - one.failed || (one.field < other.field ? -1 : 1)),
+      fields: [...this.#fields.values()].sort(
+        (one, other) => other.failed - one.failed || (one.field < other.field ? -1 : 1),
+      ),
     };
   }
-}
-
-/** The most numbers in one list: to put one in moves half of them. */
-const LIST_MAX = 1024;
-
-/** Numbers in ascending order, in lists of limited length. */
-class SortedNumbers {
-  readonly #lists: number[][] = [];
-  size = 0;
-
-  add(number: number): void {
-    const place = Math.min(this.#listOf(number), Math.max(0, this.#lists.length - 1));
-    const list = this.#lists[place] ?? [];
-    if (this.#lists.length === 0) this.#lists.push(list);
-    list.splice(placeIn(list, number), 0, number);
-    if (list.length > LIST_MAX) this.#lists.splice(place + 1, 0, list.splice(LIST_MAX / 2));
-    this.size += 1;
-  }
-
-  /** Takes away one of those that are equal to a number that was added. */
-  remove(number: number): void {
-    const place = this.#listOf(number);
-    const list = this.#lists[place] ?? [];
-    list.splice(placeIn(list, number), 1);
-    if (list.length === 0) this.#lists.splice(place, 1);
-    this.size -= 1;
-  }
-
-  /** Returns the number at a place in the order; 0 if there is none. */
-  at(index: number): number {
-    let left = index;
-    for (const list of this.#lists) {
-      const number = list[left];
-      if (number !== undefined) return number;
-      left -= list.length;
-    }
-    return 0;
-  }
-
-  /** Returns the place of the first list that ends with this number or a larger one. */
-  #listOf(number: number): number {
-    return firstFrom(this.#lists.length, (place) => (this.#lists[place]?.at(-1) ?? 0) >= number);
-  }
-}
-
-/** Returns the place of the first number in a list that is not less. */
-function placeIn(list: readonly number[], number: number): number {
-  return firstFrom(list.length, (index) => (list[index] ?? 0) >= number);
-}
-
-/** Returns the first index below an end from which on something holds, by halves; the end if there is none. */
-function firstFrom(end: number, holds: (index: number) => boolean): number {
-  let [low, high] = [0, end];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

@@ -306,43 +306,6 @@ describe("the cursor of statistics", () => {
     },
   );
 
-  it("lets a call wait for another one that has begun with it, and counts what happens in between", async () => {
-    const inner = new MemoryStorage();
-    let held: Promise<void> = Promise.resolve();
-    const storage = wrapStorage(inner, {
-      async *log(id, options) {
-        const until = held;
-        yield* inner.log(id, options);
-        await until;
-      },
-    });
-    const { engine } = makeEngine({ storage });
-    const [a] = [await startTwoPhases(engine, "a"), await startTwoPhases(engine, "b")];
-    const { cursor } = await engine.statistics();
-    await engine.session(a).pause();
-    let release = () => {};
-    held = new Promise((resolve) => {
-      release = resolve;
-    });
-    const first = engine.statistics({ cursor });
-    // It has read the session, and waits before it counts it.
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    held = Promise.resolve();
-    await engine.session(a).delete();
-    let isDone = false;
-    const second = engine.statistics({ cursor }).finally(() => {
-      isDone = true;
-    });
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(isDone).toBe(false);
-    release();
-    expect((await first).sessions).toMatchObject({ active: 1, paused: 1 });
-    expect((await second).sessions).toMatchObject({ active: 1, paused: 0 });
-    for (const next of [cursor, (await first).cursor, (await second).cursor]) {
-      expect((await engine.statistics({ cursor: next })).sessions).toMatchObject({ active: 1, paused: 0 });
-    }
-  });
-
   it("is valid after a call that has failed", async () => {
     const inner = new MemoryStorage();
     let fails = false;
