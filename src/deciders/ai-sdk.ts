@@ -96,8 +96,8 @@ export class AiSdkDecider implements StepDecider {
         output: sdk.Output.object({ schema: sdk.jsonSchema(schema), name: "decision" }),
         maxRetries: 0,
         abortSignal: signal,
-        ...(temperature === undefined ? {} : { temperature }),
-        ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+        temperature,
+        maxOutputTokens,
         ...(providerOptions === undefined ? {} : { providerOptions: { ...providerOptions } }),
       });
       if (finishReason === "content-filter") throw new RequestFailure("safety", { code: finishReason, says: text });

@@ -103,7 +103,7 @@ export function deciderFailed(
   const times = requests > 1 ? `, asked ${requests} times` : "";
   return new PhasegateError("DECIDER_FAILED", `${said(label, failure, timeoutMs)}${times}`, {
     remedy: `${advice(failure)}${KEPT}`,
-    details: { reason, ...(status === undefined ? {} : { status }), retryable, requests },
+    details: { reason, status, retryable, requests },
   });
 }
 

@@ -103,8 +103,8 @@ export class GeminiDecider implements StepDecider {
           responseJsonSchema: prompt.schema,
           abortSignal: signal,
           httpOptions: { fetch: watched },
-          ...(temperature === undefined ? {} : { temperature }),
-          ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+          temperature,
+          maxOutputTokens,
         },
       });
       return readGeminiResponse(response);
@@ -142,7 +142,7 @@ function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
   const seconds = known.timeoutMs === undefined ? value("GEMINI_REQUEST_TIMEOUT_SECONDS") : undefined;
   return {
     apiKey,
-    ...(model === undefined ? {} : { model }),
+    model,
     ...(seconds === undefined ? {} : { timeoutMs: milliseconds(seconds) }),
   };
 }

@@ -252,9 +252,7 @@ function exchangeOf(
     attempt: number,
     request: { system: clean(prompt.system), user: clean(prompt.user) },
     ...(response === undefined ? {} : { response: clean(response) }),
-    ...(failure === undefined
-      ? {}
-      : { failure: { reason: failure.reason, ...(status === undefined ? {} : { status }) } }),
+    ...(failure === undefined ? {} : { failure: { reason: failure.reason, status } }),
     ...(reply?.inputTokens === undefined ? {} : { inputTokens: reply.inputTokens }),
     ...(reply?.outputTokens === undefined ? {} : { outputTokens: reply.outputTokens }),
     milliseconds,
@@ -271,7 +269,7 @@ function withUsage(answer: DeciderAnswer, attempts: readonly Attempt[]): Decider
   const replies = attempts.flatMap(({ reply }) => reply ?? []);
   const model = replies.at(-1)?.model;
   const usage: DecisionUsage = {
-    ...(model === undefined ? {} : { model }),
+    model,
     ...tokens(replies, "inputTokens"),
     ...tokens(replies, "outputTokens"),
     requests: attempts.length,

@@ -75,7 +75,7 @@ function ruleProblem(
     message,
     ...(value === undefined ? {} : { got: shown(value) }),
     expected: rule.source,
-    ...(example === undefined ? {} : { example }),
+    example,
   };
 }
 

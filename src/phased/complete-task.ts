@@ -63,7 +63,7 @@ export async function completeTask(
   return {
     ...factsOf(context, now.session),
     phase: noted,
-    ...(task === undefined ? {} : { task }),
+    task,
     tasks: await phaseTasks(context, now, noted),
     replayed: executed?.replayed ?? true,
   };

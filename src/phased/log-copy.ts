@@ -133,7 +133,7 @@ export async function* chosenSessions(
   }
   let cursor: string | undefined;
   do {
-    const page = await storage.list({ ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await storage.list({ ...query, limit: PAGE, cursor });
     for (const { sessionId } of page.items) yield sessionId;
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -194,8 +194,8 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     documents,
     ...text,
     ...waivers,
-    ...(plan === undefined ? {} : { plan }),
-    ...(awaiting === undefined ? {} : { awaiting }),
+    plan,
+    awaiting,
   };
 }
 
@@ -225,7 +225,7 @@ export async function viewTask(
     task,
     documents,
     ...text,
-    ...(plan === undefined ? {} : { plan }),
+    plan,
   };
 }
 
@@ -247,7 +247,7 @@ export async function viewDocument(
   const tasks = await phaseTasks(context, loaded, phase);
   const task = await taskThatNames(context, loaded, { phase, tasks, path: document.path });
   const about = { path: document.path, content, documents, phase, tasks };
-  return { ...factsOf(context, session), ...about, ...(task === undefined ? {} : { task }) };
+  return { ...factsOf(context, session), ...about, task };
 }
 
 /** Returns the tasks of a phase, without what is waived, by the session and its current plan. */

@@ -72,7 +72,7 @@ export function questionIn(
     ...{ sessionId, workflowType: head.workflow, revision: head.revision, phase, evidenceHash, request: hash },
     ...{ step, prompt, verification, attempt: head.attempts + 1, askedAt: at },
     evidence: isJsonObject(report.details) ? report.details : {},
-    ...(approvers === undefined ? {} : { approvers }),
+    approvers,
   };
 }
 
@@ -155,7 +155,7 @@ async function checkApproved(
   // The pinned structure says who may answer, not the question.
   const { approvers: _, ...awaited } = question;
   const approvers = approvalOf(structure, step)?.approvers;
-  const pinned = { ...awaited, sessionId: asked.sessionId, ...(approvers === undefined ? {} : { approvers }) };
+  const pinned = { ...awaited, sessionId: asked.sessionId, approvers };
   return checkApproval(options, pinned, approved);
 }
 

@@ -221,7 +221,7 @@ function decided(
     ...checked,
     milliseconds,
     ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning: reasoning.slice(0, REASONING_MAX) } : {}),
-    ...(spent === undefined ? {} : { usage: spent }),
+    usage: spent,
   };
 }
 

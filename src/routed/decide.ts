@@ -325,7 +325,7 @@ function numberOf({ steps }: RoutedStructure, name: string): number {
 }
 
 function verifyContext({ options, kernel, beginnings, onChecks, notifications, caller }: RoutedContext) {
-  return { options, kernel, beginnings, onChecks, notifications, ...(caller && { caller }) };
+  return { options, kernel, beginnings, onChecks, notifications, caller };
 }
 
 function verified<O extends VerifiedInstance>({ head, ...session }: O) {

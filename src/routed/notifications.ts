@@ -89,7 +89,7 @@ export function announceRouted(
       case "started":
         notifications.notify("started", {
           ...about,
-          ...(event.firstStep === undefined ? {} : { step: event.firstStep }),
+          step: event.firstStep,
         });
         break;
       case "continued":
@@ -116,7 +116,7 @@ export function announceRouted(
       }
       case "decided": {
         const { from, next, milliseconds, status } = event;
-        notifications.notify("decided", { ...about, ...(from === undefined ? {} : { from }), next, milliseconds });
+        notifications.notify("decided", { ...about, from, next, milliseconds });
         if (status === "COMPLETED") {
           const milliseconds = Date.parse(at) - Date.parse(head.createdAt);
           notifications.notify("completed", { ...about, milliseconds });
@@ -131,7 +131,7 @@ export function announceRouted(
       case "suspended":
       case "cancelled":
       case "deleted":
-        notifications.notify(event.type, { ...about, ...(event.reason === undefined ? {} : { reason: event.reason }) });
+        notifications.notify(event.type, { ...about, reason: event.reason });
         break;
       case "assigned":
         notifications.notify("assigned", { ...about, by: event.by });

@@ -216,7 +216,7 @@ async function viewAccepted(context: RoutedContext, session: RoutedSession): Pro
     ...("completedAt" in head ? { completedAt: head.completedAt } : {}),
     ...("reason" in head && head.reason !== undefined ? { reason: head.reason } : {}),
     ...(pending === undefined || awaiting !== undefined ? {} : { pending: { operation: pending.operation } }),
-    ...(awaiting === undefined ? {} : { awaiting }),
+    awaiting,
     allowed: allowedOperations(head),
   };
 }

@@ -87,7 +87,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     return {
       ...(code === null ? {} : { exit: code }),
       ...(killedBy === null ? {} : { killedBy }),
-      ...(stopped === undefined ? {} : { stopped }),
+      stopped,
       output: output.all(),
       stdout: output.stdout(),
     };

@@ -66,7 +66,7 @@ export function awaitedBy(
 ): AwaitedApproval {
   const { workflowType, revision } = head;
   const question = { sessionId, workflowType, revision, phase, evidenceHash, request: hash };
-  return { ...question, attempt, prompt, ...(approvers === undefined ? {} : { approvers }), askedAt: at };
+  return { ...question, attempt, prompt, approvers, askedAt: at };
 }
 
 /** A request for a waiver that a session waits for. */
@@ -94,7 +94,7 @@ export function awaitedWaiverBy(
 ): AwaitedWaiver {
   const { workflowType, revision } = head;
   const question = { sessionId, workflowType, revision, phase, fields, request: hash };
-  return { ...question, reason, ...(approvers === undefined ? {} : { approvers }), askedAt: at };
+  return { ...question, reason, approvers, askedAt: at };
 }
 
 /** A phase's gate that passed with a person's approval or waiver, and whether this host accepts it. */
@@ -224,7 +224,7 @@ export async function checkWaiver(
   if (asked === undefined) return { distrust: "unsigned" };
   if (canonicalJson(asked.event.fields) !== canonicalJson(granted.fields)) return { distrust: "other_request" };
   const { approvers: _, ...question } = awaitedWaiverBy(asked.commit, asked.event);
-  return checkApproval(options, { ...question, ...(approvers === undefined ? {} : { approvers }) }, granted);
+  return checkApproval(options, { ...question, approvers }, granted);
 }
 
 async function checkApproved(
@@ -242,6 +242,6 @@ async function checkApproved(
   const isSame = handedOn(event) === handedOn(passed);
   if (!isAnswer || !isSame) return { distrust: "other_evidence" };
   const { approvers: _, ...awaited } = awaitedBy(commit, event);
-  const question = { ...awaited, ...(approvers === undefined ? {} : { approvers }) };
+  const question = { ...awaited, approvers };
   return checkApproval(options, question, approved);
 }

@@ -248,7 +248,7 @@ async function commandFor(
   const { by, note, decision } = given;
   const decided = { by, evidenceHash, asked: { version: asked.commit.version, event: asked.event }, ...found };
   if (decision === "deny") return { type: "deny", note: note ?? "", ...decided };
-  return { type: "approve", ...decided, ...(note === undefined ? {} : { note }) };
+  return { type: "approve", ...decided, note };
 }
 
 /** Of two concurrent decisions, the second is told who was first. */

@@ -168,7 +168,7 @@ export async function decideWaiver(
     const command =
       decision === "deny"
         ? ({ type: "denyWaiver", note: note ?? "", ...signed } as const)
-        : ({ type: "waive", ...signed, ...(note === undefined ? {} : { note }) } as const);
+        : ({ type: "waive", ...signed, note } as const);
     return { command: { command, structure, limits: context.options.limits } };
   };
   const outcome = await execute(context, sessionId, prepare, keyed);
@@ -207,7 +207,7 @@ export async function viewWaivers(
   const granted = await loadWaived(context, session, structure);
   return {
     ...(open === undefined ? {} : { awaitingWaiver: awaitedWaiverBy(open.commit, open.event) }),
-    ...(denied === undefined ? {} : { waiverDenied: denied }),
+    waiverDenied: denied,
     ...(granted.length === 0 ? {} : { waived: granted }),
   };
 }

@@ -86,7 +86,7 @@ export async function syncPlan(context: EngineContext, sessionId: SessionId, ask
   return {
     ...{ ...factsOf(context, await sessionNow(context, outcome)), replayed },
     ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift, needsHost: false },
-    ...(ticks === undefined ? {} : { ticks }),
+    ticks,
   };
 }
 

@@ -122,7 +122,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
     const { plan } = reading;
     const isSame = source.hash === pin.hash || session.head.status === "completed";
     const changed = isSame ? undefined : changedSince(session, structure, plan);
-    return { plan, view: { ...view, ...(changed === undefined ? {} : { changed }) } };
+    return { plan, view: { ...view, changed } };
   } catch (error) {
     if (isPhasegateError(error)) context.notifications.report("read plan", error);
     else context.notifications.notify("internalError", { operation: "read plan", error });

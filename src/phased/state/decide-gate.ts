@@ -71,7 +71,7 @@ export function completePhase(
     attempt,
     evidence,
     ...verified,
-    ...(output === undefined ? {} : { output }),
+    output,
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
     ...(waived.length === 0 ? {} : { waived: [...waived] }),
     ...(proofs.length === 0 ? {} : { proofs: [...proofs] }),

@@ -175,7 +175,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         status: "paused",
         ...keepQuestion(head),
         pausedAt: at,
-        ...(event.note === undefined ? {} : { note: event.note }),
+        note: event.note,
       };
     case "resumed":
       return { ...facts, status: "active", ...keepQuestion(head) };
@@ -208,7 +208,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         status: "deleted",
         due: undefined,
         deletedAt: at,
-        ...(event.reason === undefined ? {} : { reason: event.reason }),
+        reason: event.reason,
       };
   }
 }

@@ -246,7 +246,7 @@ function textOf(note: string | undefined): Pick<AttemptNote, "note"> {
 export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
   return phaseHistory(events).flatMap(({ phase, attempt, completedAt: at, problems, verification, reveal }) => {
     if (problems === undefined || at === undefined) return [];
-    const more = { ...(verification && { verification }), ...(reveal && { reveal }) };
+    const more = { verification, ...(reveal && { reveal }) };
     return [{ phase, attempt, at, problems, ...more }];
   });
 }

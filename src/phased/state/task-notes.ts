@@ -119,7 +119,7 @@ export function withTask(
 }
 
 function notesWith(done: Ranges, givenUp: Ranges, last: TaskNotes["last"]): TaskNotes {
-  return { done, ...(givenUp.length === 0 ? {} : { givenUp }), ...(last === undefined ? {} : { last }) };
+  return { done, ...(givenUp.length === 0 ? {} : { givenUp }), last };
 }
 
 /** Keeps what is noted about tasks that are still there, under their new numbers. */

@@ -148,7 +148,7 @@ function start(command: CommandOf<"start">, context: TransitionContext): Decided
   const { structure } = context;
   const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
   const { target, options, owner } = command;
-  return [{ type: "started", target, options, structure, ...(owner && { owner }) }, ...goTo(position, context)];
+  return [{ type: "started", target, options, structure, owner }, ...goTo(position, context)];
 }
 
 function exists(head: SessionHead): AnyPhasegateError {

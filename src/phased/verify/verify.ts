@@ -221,7 +221,7 @@ function recordedResults(
       unrecorded,
       message: cut(message, MESSAGE_MAX),
       ...(ran === undefined ? {} : { ran: cut(ran, RAN_MAX) }),
-      ...(exit === undefined ? {} : { exit }),
+      exit,
       ...(digest === undefined ? {} : { digest: cut(digest, DIGEST_MAX) }),
       ...(output === undefined || output.length === 0 ? {} : { output: bothEnds(output, maxChars) }),
       at,

@@ -107,8 +107,8 @@ function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry
   const state = {
     instance_id: sessionId,
     workflow_name: workflow.name,
-    ...(currentStep === undefined ? {} : { current_step_name: currentStep }),
-    ...(assumedStep === undefined ? {} : { assumed_current_step_name: assumedStep }),
+    current_step_name: currentStep,
+    assumed_current_step_name: assumedStep,
     status,
     context,
   };

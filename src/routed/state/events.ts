@@ -248,8 +248,8 @@ export function structureOf({ name, revision, goal, steps }: RoutedDefinition): 
     steps: steps.map((step) => ({
       name: step.name,
       ...(step.next === undefined ? {} : { next: [...step.next] }),
-      ...(step.gate === undefined ? {} : { gate: step.gate }),
-      ...(step.maxVisits === undefined ? {} : { maxVisits: step.maxVisits }),
+      gate: step.gate,
+      maxVisits: step.maxVisits,
     })),
   };
 }

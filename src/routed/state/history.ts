@@ -110,11 +110,11 @@ export class RoutedHistory {
       case "reported":
         return add({
           ...reported(event),
-          ...(event.verification === undefined ? {} : { verification: event.verification }),
+          verification: event.verification,
         });
       case "gate_refused": {
         const { problems, verification } = event;
-        return add({ ...reported(event), problems, ...(verification === undefined ? {} : { verification }) });
+        return add({ ...reported(event), problems, verification });
       }
       case "continued":
       case "approval_requested":
@@ -182,7 +182,7 @@ function decided(event: RoutedEventOf<"decided">, at: string): Partial<RoutedEnt
       at,
       reasoning,
       ...(usage === undefined ? {} : { usage: compactUsage(usage) }),
-      ...(notes === undefined ? {} : { notes }),
+      notes,
     },
   };
 }

@@ -79,9 +79,9 @@ function start(
         type: "started",
         structure,
         context,
-        ...(firstStep === undefined ? {} : { firstStep }),
+        firstStep,
         ...begunWith(snapshots),
-        ...(owner === undefined ? {} : { owner }),
+        owner,
       },
     ],
     head: {
@@ -95,7 +95,7 @@ function start(
       spent: 0,
       createdAt: at,
       ...(snapshots === undefined ? {} : { baseline: version }),
-      ...(owner === undefined ? {} : { owner }),
+      owner,
       ...(firstStep === undefined
         ? { pending: { operation: "start", version, digest } as const }
         : { step: firstStep }),
@@ -217,12 +217,12 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       return [
         {
           type: "decided",
-          ...(head.step === undefined ? {} : { from: head.step }),
+          from: head.step,
           next,
           contextUpdates,
           status,
           milliseconds,
-          ...(reasoning === undefined ? {} : { reasoning }),
+          reasoning,
           ...(usage === undefined ? {} : { usage: { ...usage } }),
           ...(notes.length === 0 ? {} : { notes: [...notes] }),
           ...begunWith(snapshots),
@@ -231,15 +231,14 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
     }
     case "fail": {
       const { code, reason, milliseconds } = command;
-      const step = head.step === undefined ? {} : { step: head.step };
-      return [{ type: "failed", ...step, code, reason, ...(milliseconds === undefined ? {} : { milliseconds }) }];
+      return [{ type: "failed", step: head.step, code, reason, milliseconds }];
     }
     case "suspend":
       return [{ type: "suspended", ...reasonOf(command), ...operatorNote(command) }];
     case "retry":
       return [{ type: "retried", ...begunWith(command.snapshots), ...operatorNote(command) }];
     case "release":
-      return [{ type: "released", operator: command.operator, ...operatorNote(command) }];
+      return [{ type: "released", operator: command.operator, note: command.note }];
     case "cancel":
       return [{ type: "cancelled", ...reasonOf(command) }];
     case "assign":
@@ -278,18 +277,18 @@ function decisionOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "a
   return {
     step: stepOf(head),
     by,
-    ...(note === undefined ? {} : { note }),
+    note,
     evidenceHash,
     asked: head.pending?.awaiting?.version ?? 0,
     authenticated,
     ...(signature === undefined ? {} : { signature: { ...signature } }),
-    ...(keyId === undefined ? {} : { keyId }),
+    keyId,
   };
 }
 
 /** Returns who asked for a command on behalf of the host, and why. */
 function operatorNote({ operator, note }: { readonly operator?: string; readonly note?: string | undefined }) {
-  return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
+  return { operator, note };
 }
 
 function reasonOf({ reason }: { readonly reason?: string }) {
