@@ -12,12 +12,11 @@ import {
   MemoryContent,
   MemoryStorage,
   type SessionId,
-  type SessionSummary,
   type StorageAdapter,
   type WorkflowDefinition,
   type WorkflowListing,
 } from "phasegate";
-import type { AppendOptions, Commit, Page, SessionQuery } from "phasegate/storage";
+import type { AppendOptions, Commit, Page, SessionQuery, SessionSummary } from "phasegate/storage";
 import { contentContract, storageContract } from "phasegate/testing";
 
 /** Counts calls and passes them on to another storage; a cache or metrics would look the same. */

@@ -5,16 +5,12 @@
  *
  * @packageDocumentation
  */
-export { AiSdkDecider, type AiSdkDeciderOptions, type AiSdkModel } from "./deciders/ai-sdk.js";
-export type { DeciderExchange, FailureReason, OnExchange } from "./deciders/exchange.js";
-export { GeminiDecider, type GeminiDeciderOptions, type GeminiEnvironment } from "./deciders/gemini.js";
-export { type DeciderScript, LinearDecider, type ScriptedAnswer, ScriptedDecider } from "./deciders/linear.js";
+
+export { AiSdkDecider, type AiSdkDeciderOptions } from "./deciders/ai-sdk.js";
+export type { DeciderExchange } from "./deciders/exchange.js";
+export { GeminiDecider, type GeminiDeciderOptions } from "./deciders/gemini.js";
+export { type DeciderScript, LinearDecider, ScriptedDecider } from "./deciders/linear.js";
 export type { ModelDeciderOptions } from "./deciders/model.js";
-export {
-  SamplingDecider,
-  type SamplingDeciderOptions,
-  type SamplingParams,
-  type SamplingServer,
-} from "./deciders/sampling.js";
+export { SamplingDecider, type SamplingDeciderOptions, type SamplingServer } from "./deciders/sampling.js";
 export type { StepDecider } from "./ports/step-decider.js";
-export type { DeciderAnswer, DecisionRequest, DecisionUsage } from "./routed/decision/request.js";
+export type { DeciderAnswer, DecisionRequest } from "./routed/decision/request.js";

@@ -4,8 +4,8 @@
  * @packageDocumentation
  */
 
-export { FilePlans, type FilePlansOptions, FileTexts, type FileTextsOptions } from "./content/file-plans.js";
+export { FilePlans, FileTexts } from "./content/file-plans.js";
 export { FileContent, type FileContentOptions } from "./content/files.js";
 export { createProjectRoot, type ProjectRoot } from "./sandbox/sandbox.js";
-export type { FileSystem, OpenFile } from "./storage/files/file-system.js";
+export type { FileSystem } from "./storage/files/file-system.js";
 export { FileStorage, type FileStorageOptions } from "./storage/files/storage.js";

@@ -13,5 +13,4 @@ export {
   openApiDocument,
   type PhasedHttpApiOptions,
 } from "./http/api.js";
-export type { OpenApiNode, OpenApiOptions } from "./http/openapi.js";
-export type { PhasedHttpOptions } from "./http/phased.js";
+export type { OpenApiOptions } from "./http/openapi.js";

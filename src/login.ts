@@ -6,20 +6,16 @@
  * @packageDocumentation
  */
 
-export { createTokenLogin, firstOf, type TokenLoginOptions } from "./login/login.js";
+export { createTokenLogin, firstOf } from "./login/login.js";
 export { createOAuthLogin, type OAuthLoginOptions } from "./login/oauth-login.js";
 export {
   createQuotas,
-  type QuotaAnswer,
-  type QuotaError,
-  type QuotaLimits,
   type QuotaOptions,
   type QuotaRefusal,
   type Quotas,
   quotaError,
   quotaResponse,
-  type VerifierPlace,
 } from "./login/quotas.js";
-export { createHostCheck, type HostCheckOptions } from "./login/request.js";
+export { createHostCheck } from "./login/request.js";
 export { createToken, type TokenEntry, type TokenRequest, tokensText } from "./login/tokens.js";
 export type { Login } from "./ports/login.js";

@@ -6,19 +6,15 @@
  */
 
 export { createHealth, type Health, type HealthOptions } from "./http/health.js";
-export type { WatchedTools } from "./mcp/calls.js";
-export type { WorkflowPoll } from "./mcp/changes.js";
 export { createMcpHttpHandler, type McpHttpHandler } from "./mcp/http.js";
-export type { McpHttpOptions, Registered, Registration, ServedClient } from "./mcp/http-options.js";
+export type { McpHttpOptions } from "./mcp/http-options.js";
 export type { HttpCall } from "./mcp/http-request.js";
 export {
   type CallingClient,
-  type RegisterRoutedToolsOptions,
   type RegisterWorkflowToolOptions,
   registerRoutedTools,
   registerSearchTool,
   registerWorkflowPrompt,
   registerWorkflowTool,
   registerWorkspaceTools,
-  type WorkflowRegistration,
 } from "./mcp/tools.js";

@@ -7,22 +7,12 @@
  */
 
 export type { TickReport } from "./phased/engine-context.js";
-export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./phased/plan/view.js";
-export type { PlanChange, PlanChanges } from "./phased/state/events.js";
-export { type PlanOrder, planOrder } from "./plan/order.js";
+export type { PlanView } from "./phased/plan/view.js";
+export type { PlanChange } from "./phased/state/events.js";
+export { planOrder } from "./plan/order.js";
 export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";
-export type {
-  Checkbox,
-  Plan,
-  PlanItem,
-  PlanPhase,
-  PlanPosition,
-  PlanReading,
-  PlanTask,
-  StatusWord,
-  TaskState,
-} from "./plan/plan.js";
-export { type TickOptions, tickTask } from "./plan/tick.js";
+export type { Plan, PlanItem, PlanPhase, PlanReading, PlanTask, TaskState } from "./plan/plan.js";
+export { tickTask } from "./plan/tick.js";
 export type { PlanWords } from "./plan/words.js";
 export { planToMarkdown, type WritePlanOptions } from "./plan/write.js";
 export type { PlanSource, PlanText, SourceParser, TickRequest } from "./ports/content-provider.js";

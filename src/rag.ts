@@ -5,9 +5,9 @@
  * @packageDocumentation
  */
 
-export type { Chunk, ChunkPart, PlacedChunk, Retriever, SearchQuery } from "./ports/retriever.js";
+export type { Chunk, PlacedChunk, Retriever, SearchQuery } from "./ports/retriever.js";
 export type { Embed } from "./search/chunk-index.js";
 export { RagContent, type RagContentOptions, type RefreshableRetriever } from "./search/rag-content.js";
 export { OramaRetriever, type OramaRetrieverOptions } from "./search/retriever.js";
-export type { SearchProblem, SyncReport } from "./search/sync.js";
-export { createSearchTool, type SearchAnswer, type SearchTool, type SearchToolOptions } from "./tools/search-tool.js";
+export type { SearchProblem } from "./search/sync.js";
+export { createSearchTool, type SearchTool, type SearchToolOptions } from "./tools/search-tool.js";

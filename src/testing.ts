@@ -5,6 +5,7 @@
  *
  * @packageDocumentation
  */
+
 export {
   BROKEN_CONTENTS,
   BROKEN_STORAGES,
@@ -13,42 +14,23 @@ export {
   brokenContent,
   brokenStorage,
 } from "./testing/broken.js";
+export { contentContract, planContract, runContentContract } from "./testing/content-contract.js";
 export {
-  type ContentContractOptions,
-  contentContract,
-  type PlanContractOptions,
-  planContract,
-  runContentContract,
-} from "./testing/content-contract.js";
-export {
-  type CommitParts,
-  type ContractCase,
   ContractError,
   type ContractReport,
-  type ContractResult,
-  type ContractRun,
   commitChain,
   FakeClock,
   makeCommit,
   nextCommit,
 } from "./testing/contract.js";
-export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
+export { FaultyStorage, type StorageFault } from "./testing/faulty-storage.js";
 export {
   type ModelServer,
   type ModelServerReplies,
   type ModelServerReply,
-  type ModelServerRequest,
   startModelServer,
 } from "./testing/model-server.js";
-export {
-  type AgentAnswer,
-  type AgentCall,
-  type AgentMove,
-  type AgentTool,
-  type AgentTurn,
-  ScriptedAgent,
-  type ScriptedAgentOptions,
-} from "./testing/scripted-agent.js";
+export { ScriptedAgent, type ScriptedAgentOptions } from "./testing/scripted-agent.js";
 export { runStorageContract, storageContract } from "./testing/storage-contract/contract.js";
 export type {
   StorageContractModule,

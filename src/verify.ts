@@ -11,4 +11,3 @@ export type { AllowedCommands } from "./verifiers/allowed-commands.js";
 export { createVerifiers, type VerifierName, type VerifiersOptions } from "./verifiers/create-verifiers.js";
 export type { VerifierLimits } from "./verifiers/define-verifier.js";
 export type { AllowedHost } from "./verifiers/http-ok.js";
-export type { VerifyInput } from "./workflow/workflow-input.js";

@@ -12,6 +12,14 @@ import type { SessionId } from "../workflow/names.js";
 import type { ListedSession, SessionPage } from "./lists.js";
 import { type WatchQuery, watchSessions } from "./watch.js";
 
+/**
+ * The answer of a method: `AnswerOf<Session, "pause">` is what `await engine.session(id).pause()` gives. Names the results
+ * that have no name of their own at an entry point.
+ */
+export type AnswerOf<Of, Method extends keyof Of> = Of[Method] extends (...args: never[]) => infer Answer
+  ? Awaited<Answer>
+  : never;
+
 /** What an engine is made of. */
 export interface EngineParts<Context, Names extends Failures, Seen extends Shown> {
   readonly kind: "phased" | "routed";

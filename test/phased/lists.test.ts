@@ -1,10 +1,11 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { MemoryStorage, type SessionId, type SessionSummary, type StorageAdapter } from "phasegate";
+import { MemoryStorage, type SessionId, type StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
+import type { SessionSummary } from "phasegate/storage";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tampered } from "../../src/log/commit.js";
 import { StoreLayout } from "../../src/storage/files/layout.js";

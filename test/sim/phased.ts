@@ -2,15 +2,8 @@
  * Phased sessions in a simulated world: what writers do with them, and the record of every call. phased-check.ts compares
  * the record with the model.
  */
-import {
-  type ApprovalRequest,
-  createEngine,
-  type DenyRequest,
-  type Engine,
-  MemoryContent,
-  MemoryStorage,
-} from "phasegate";
-import type { DenyWaiverRequest, WaiverRequest } from "phasegate/approval";
+import { createEngine, type Engine, MemoryContent, MemoryStorage } from "phasegate";
+import type { ApprovalRequest, DenyRequest, DenyWaiverRequest, WaiverRequest } from "phasegate/approval";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { Life, Parts } from "./host.js";
 import { checkPhased } from "./phased-check.js";

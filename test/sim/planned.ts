@@ -8,7 +8,8 @@
  * - every submission is compared with the snapshot of the newest visit to its phase
  * - every approval in a log is signed with the approver's key
  */
-import { createEngine, type DenyRequest, type Engine, MemoryContent, MemoryPlans } from "phasegate";
+import { createEngine, type Engine, MemoryContent, MemoryPlans } from "phasegate";
+import type { DenyRequest } from "phasegate/approval";
 import {
   type ApprovalQuestion,
   type ApprovalSignature,

@@ -1,4 +1,11 @@
-import { type Action, createEngine, defineWorkflow, MemoryContent, MemoryStorage, type PhaseInput } from "phasegate";
+import {
+  createEngine,
+  defineWorkflow,
+  MemoryContent,
+  MemoryStorage,
+  type PhaseInput,
+  type WorkflowToolOptions,
+} from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { isPlaceholder } from "../../src/gate/evidence.js";
@@ -7,7 +14,11 @@ import { workflowTool } from "../support/fits-schema.js";
 type Answer = Record<string, unknown>;
 
 /** The tool on a workflow of one phase with this gate and these tasks. */
-async function begin(gate: PhaseInput["gate"], more: Partial<PhaseInput> = {}, actions?: readonly Action[]) {
+async function begin(
+  gate: PhaseInput["gate"],
+  more: Partial<PhaseInput> = {},
+  actions?: WorkflowToolOptions["actions"],
+) {
   const phase = { number: 1, name: "One", content: "Do it.", ...(gate === undefined ? {} : { gate }), ...more };
   const workflow = defineWorkflow({
     ...{ type: "w", revision: "1", name: "W", description: "Works", phases: [phase] },

@@ -2,7 +2,7 @@
  * Code that the compiler must accept or refuse. `tsc` checks this file; an unused `@ts-expect-error` is an
  * error, so each of them is a test that can fail.
  */
-import { createEngine, defineWorkflow, MemoryContent, MemoryStorage, type PhaseNumberOf } from "phasegate";
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import * as z from "zod";
 
 const workflow = defineWorkflow({
@@ -69,12 +69,6 @@ export async function untyped(id: string): Promise<void> {
   const result = await session.completePhase(17, {});
   if (!result.passed) result.problems.map(({ message }) => message);
 }
-
-const numbers: PhaseNumberOf<typeof workflow>[] = [1, 3, 4];
-// @ts-expect-error 2 is no number of a phase
-const none: PhaseNumberOf<typeof workflow> = 2;
-
-export { none, numbers };
 
 // @ts-expect-error a phase needs a text
 defineWorkflow({ type: "t", revision: "1", name: "n", description: "d", phases: [{ number: 1, name: "One" }] });

@@ -32,9 +32,7 @@ const payload = z.object({
   names: texts,
 });
 
-/** A value in the log: inline if it is short, otherwise the digest of a payload that holds its JSON. */
-export type StoredValue<Value> = { inline: Value } | z.infer<typeof payload>;
-
+/** A value in the log is inline if it is short, otherwise the digest of a payload that holds its JSON. */
 const evidenceRefSchema = z.union([z.object({ inline: storedObjectSchema }), payload]);
 /** Evidence in the log. */
 export type EvidenceRef = z.infer<typeof evidenceRefSchema>;
@@ -146,8 +144,6 @@ const answerSchema = z.object({
   /** The id of the public key that the signature was checked with. */
   keyId: text,
 });
-/** A person's answer to a request for a waiver. */
-export type WaiverAnswer = z.infer<typeof answerSchema>;
 
 const changeShape = z.object({
   /** The phase's number in the session; the plan's own if the session has no such phase. */
