@@ -12,7 +12,7 @@
  * - validators.ts: the named validators
  * - options.ts: which options a session can be started with, and when a phase is skipped; schema-faults.ts: what is wrong
  *   with their schema; json-schema.ts: an `import()` boundary for zod's reader of it
- * - python-to-cel.ts: Python lambdas as CEL (python-tokens.ts and python-parser.ts read them)
+ * - python-to-cel.ts: Python lambdas as CEL; python.ts: reading them
  * - candidates.ts: example values for a field
  * - tree.ts: reading CEL's syntax tree
  * - rule-types.ts: the types of this folder
