@@ -6,23 +6,21 @@
 import type { ASTNode, TypeCheckResult } from "@marcbachmann/cel-js";
 import { nearest, shown } from "../workflow/names.js";
 import { artifactFault } from "./artifact-keys.js";
-import { type Growth, growthOf, quickBound, ruleCost } from "./cost.js";
-import { SESSION_TYPES } from "./environment.js";
+import { canGrow, ruleCost } from "./cost.js";
 import { LINEAR_MATCHES, type Patterns } from "./patterns.js";
-import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
+import type { CompiledRule, RuleFault, RuleScope, WhyAndHint } from "./rule-types.js";
 import { literalText, memberOf, nodesOf, TYPE_SIZE_MAX, typeSize } from "./tree.js";
 
 /** Parses and type-checks a rule. Never throws because of its text. */
 export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): CompiledRule | RuleFault {
   const large = tooLarge(cel, scope);
-  if (large !== undefined) return large;
+  if (large !== undefined) return faultOf(cel, ...large);
   const { valid, type, error } = scope.environment.check(cel);
   if (!valid && error?.code !== "no_such_key") return explainFault(cel, error, scope);
   const parsed = scope.environment.parse(cel);
   const nodes = nodesOf(parsed.ast);
-  const fault =
-    unknownMember(cel, nodes, scope) ?? unknownArtifact(cel, nodes, scope) ?? badPattern(cel, nodes, patterns);
-  if (fault !== undefined) return fault;
+  const fault = unknownKey(nodes, scope) ?? artifactFault(nodes, scope.earlier) ?? badPattern(nodes, patterns);
+  if (fault !== undefined) return faultOf(cel, ...fault);
   if (!valid) return explainFault(cel, error, scope);
   if (type !== "bool") {
     const found = type === undefined || type === "dyn" ? "a value of any type" : typeInWords(type);
@@ -46,92 +44,56 @@ export type RuleOutcome = { readonly holds: true } | { readonly holds: false; re
 /** Maximum number of steps of one rule: some tens of milliseconds. */
 const STEPS_MAX = 1_000_000;
 
-const HOLDS: RuleOutcome = { holds: true };
-const DOES_NOT_HOLD: RuleOutcome = { holds: false };
-
 /** Returns a rule that only runs if the size of its input allows it to end in time. Never throws. */
 export function boundedRule(
-  compiled: CompiledRule,
+  { tree, patternSteps, run }: CompiledRule,
   stepsMax = STEPS_MAX,
 ): (variables: Record<string, unknown>) => RuleOutcome {
-  const growth = growthOf(compiled.tree);
+  const isBounded = canGrow(tree);
   return (variables) => {
     try {
-      if (growth !== undefined && !isAffordable(growth, compiled, variables, stepsMax)) {
-        return {
-          holds: false,
-          because: `was not run: on values of this size it could take more than ${stepsMax} steps`,
-        };
+      if (isBounded && ruleCost(tree, variables, patternSteps) > stepsMax) {
+        const because = `was not run: on values of this size it could take more than ${stepsMax} steps`;
+        return { holds: false, because };
       }
-      return compiled.run(variables) === true ? HOLDS : DOES_NOT_HOLD;
+      return { holds: run(variables) === true };
     } catch (error) {
       return { holds: false, because: `can't be evaluated: ${failureInWords(error)}` };
     }
   };
 }
 
-function isAffordable(
-  growth: Growth,
-  { tree, patternSteps }: CompiledRule,
-  variables: Record<string, unknown>,
-  stepsMax: number,
-): boolean {
-  if (growth.byValue && quickBound(growth, variables.value) <= stepsMax) return true;
-  return ruleCost(tree, variables, patternSteps) <= stepsMax;
-}
-
 /** Maximum length of a rule, in characters. The parser limits nodes and depth, but not signs such as `!!!!…`. */
 const TEXT_MAX = 20_000;
 
 /** Returns why a rule is too large to be checked; undefined if it isn't or can't be parsed, which the check reports. */
-function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefined {
+function tooLarge(cel: string, { environment }: RuleScope): WhyAndHint | undefined {
   const hint = "Make it shorter, or split it into two rules; maps that cel.bind nests in one another grow fastest.";
-  if (cel.length > TEXT_MAX) return faultOf(cel, `it has more than ${TEXT_MAX} characters`, hint);
+  if (cel.length > TEXT_MAX) return [`it has more than ${TEXT_MAX} characters`, hint];
   try {
     if (typeSize(environment.parse(cel).ast) <= TYPE_SIZE_MAX) return undefined;
   } catch {
     return undefined;
   }
-  return faultOf(cel, `the types of its values have names of more than ${TYPE_SIZE_MAX} characters`, hint);
+  return [`the types of its values have names of more than ${TYPE_SIZE_MAX} characters`, hint];
 }
 
 /** Finds unknown keys: `has(evidence.misspelt)` passes CEL's check and would always be false. */
-function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope): RuleFault | undefined {
+function unknownKey(nodes: readonly ASTNode[], { keys }: RuleScope): WhyAndHint | undefined {
   for (const node of nodes) {
-    const member = memberOf(node);
-    const keys = member === undefined ? undefined : keysOf(member.of, scope);
-    if (member?.key === undefined || keys === undefined || keys.includes(member.key)) continue;
-    const meant = nearest(member.key, keys);
-    const hint = meant === undefined ? keyHint(member, keys) : `Did you mean ${shown(meant)}?`;
-    return faultOf(cel, `there is no ${member.of}.${member.key}`, hint);
+    const { of = "", key } = memberOf(node) ?? {};
+    const known = keys.get(of);
+    if (key === undefined || known === undefined || known.includes(key)) continue;
+    const meant = nearest(key, known);
+    if (meant !== undefined) return [`there is no ${of}.${key}`, `Did you mean ${shown(meant)}?`];
+    const listed = known.length === 0 ? RULES_PAGE : `Write one of: ${known.slice(0, 20).join(", ")}.`;
+    return [`there is no ${of}.${key}`, of === "params" ? `Add it to validator_params: {${key}: …}.` : listed];
   }
   return undefined;
 }
 
-/** Finds artifacts that no earlier phase has. */
-function unknownArtifact(cel: string, nodes: readonly ASTNode[], { earlier }: RuleScope): RuleFault | undefined {
-  const fault = earlier === undefined ? undefined : artifactFault(nodes, earlier);
-  return fault && faultOf(cel, fault.why, fault.hint);
-}
-
-/** Returns the keys that a name can have; undefined if it can have any. */
-function keysOf(name: string, { fields, subject, variables, keys = {} }: RuleScope): readonly string[] | undefined {
-  if (variables !== undefined) return Object.hasOwn(keys, name) ? keys[name] : undefined;
-  if (name === "evidence") return fields.map((field) => field.name);
-  if (name === "session") return Object.keys(SESSION_TYPES);
-  return name === "params" && subject.params !== "any" ? Object.keys(subject.params ?? {}) : undefined;
-}
-
-function keyHint(
-  { of, key }: { readonly of: string; readonly key: string | undefined },
-  keys: readonly string[],
-): string {
-  if (of === "params") return `Add it to validator_params: {${key}: …}.`;
-  return keys.length === 0 ? RULES_PAGE : `Write one of: ${keys.slice(0, 20).join(", ")}.`;
-}
-
 /** Finds invalid patterns, and sends each call of `matches` to the linear-time engine. */
-function badPattern(cel: string, nodes: readonly ASTNode[], patterns: Patterns): RuleFault | undefined {
+function badPattern(nodes: readonly ASTNode[], patterns: Patterns): WhyAndHint | undefined {
   for (const node of nodes) {
     if (node.op !== "rcall" || node.args[0] !== "matches") continue;
     node.args[0] = LINEAR_MATCHES;
@@ -139,7 +101,7 @@ function badPattern(cel: string, nodes: readonly ASTNode[], patterns: Patterns):
     const fault = pattern === undefined ? undefined : patterns.fault(pattern);
     if (fault === undefined) continue;
     const hint = "Use RE2 syntax (github.com/google/re2/wiki/Syntax): it has no backreferences and no lookaround.";
-    return faultOf(cel, `its pattern is invalid, or can't be matched in linear time: ${fault}`, hint);
+    return [`its pattern is invalid, or can't be matched in linear time: ${fault}`, hint];
   }
   return undefined;
 }
@@ -277,34 +239,20 @@ function unfit(called: string, args: string): string {
 }
 
 function hintFor(code: string | undefined, summary: string, scope: RuleScope): string {
-  switch (code) {
-    case "unknown_variable":
-      return variableHint(summary.slice(summary.indexOf(":") + 1).trim(), scope);
-    case "no_matching_overload":
-      return functionHint(summary, scope);
-    case "no_such_overload":
-      return overloadHint(summary);
-    case "limit_exceeded":
-      return "Make it shorter, or split it into two rules.";
-    default:
-      return RULES_PAGE;
-  }
+  if (code === "unknown_variable") return variableHint(summary.slice(summary.indexOf(":") + 1).trim(), scope);
+  if (code === "no_matching_overload") return functionHint(summary, scope);
+  if (code === "no_such_overload") return OVERLOAD_HINTS.find(([pattern]) => pattern.test(summary))?.[1] ?? CONVERT;
+  return code === "limit_exceeded" ? "Make it shorter, or split it into two rules." : RULES_PAGE;
 }
 
-const VARIABLES = ["evidence", "params", "artifacts", "plan", "session", "options"];
-
-function variableHint(name: string, { fields, subject, variables: given }: RuleScope): string {
-  if (fields.some((field) => field.name === name)) return `Write evidence.${name}.`;
-  if (name === "value" && given === undefined)
+function variableHint(name: string, { fields, variables }: RuleScope): string {
+  const names = fields?.map((field) => field.name) ?? [];
+  if (names.includes(name)) return `Write evidence.${name}.`;
+  if (name === "value" && fields !== undefined)
     return "A rule of the whole gate has no value: write evidence. and the field's name.";
-  const usual = subject.value === undefined ? VARIABLES : ["value", ...VARIABLES];
-  const variables = given === undefined ? usual : Object.keys(given);
   const meant = nearest(name, variables);
   if (meant !== undefined) return `Did you mean ${meant}?`;
-  const field = nearest(
-    name,
-    fields.map((candidate) => candidate.name),
-  );
+  const field = nearest(name, names);
   if (field !== undefined) return `Did you mean evidence.${field}?`;
   return `A rule can use ${variables.join(", ")}; put texts in quotes.`;
 }
@@ -335,11 +283,10 @@ function functionHint(summary: string, { environment }: RuleScope): string {
   return meant === undefined ? RULES_PAGE : `Did you mean ${meant}?`;
 }
 
-function overloadHint(summary: string): string {
-  if (/double in list<int>/.test(summary)) return "Write the numbers of the list with a point: [80.0, 90.0].";
-  if (/int in list<double>/.test(summary)) return "Write the numbers of the list without a point: [80, 90].";
-  if (/null/.test(summary))
-    return "A field that was not submitted is missing, not null: write has(evidence.field) or !has(evidence.field).";
-  if (/string in string/.test(summary)) return 'Write text.contains("part").';
-  return "Convert one side to the type of the other, with string(…), int(…) or double(…).";
-}
+const OVERLOAD_HINTS: readonly (readonly [RegExp, string])[] = [
+  [/double in list<int>/, "Write the numbers of the list with a point: [80.0, 90.0]."],
+  [/int in list<double>/, "Write the numbers of the list without a point: [80, 90]."],
+  [/null/, "A field that was not submitted is missing, not null: write has(evidence.field) or !has(evidence.field)."],
+  [/string in string/, 'Write text.contains("part").'],
+];
+const CONVERT = "Convert one side to the type of the other, with string(…), int(…) or double(…).";

@@ -5,18 +5,50 @@
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { PATTERN_STEPS_MAX } from "./patterns.js";
-import {
-  type Binding,
-  bindingOf,
-  type Comprehension,
-  childrenOf,
-  comprehensionOf,
-  literalText,
-  nodesOf,
-} from "./tree.js";
+import { childrenOf, literalText, type Naming, namingOf, nodesOf } from "./tree.js";
 
-/** Returns the maximum number of engine steps of a pattern per character. */
-type PatternSteps = (pattern: string) => number;
+/** Returns an upper bound for the steps of a rule. `patternSteps` gives those of a pattern per character. */
+export function ruleCost(
+  tree: ASTNode,
+  variables: Readonly<Record<string, unknown>>,
+  patternSteps: (pattern: string) => number,
+): number {
+  const known = new Map<string, Extent>();
+  const extent = (name: string) => {
+    const found = known.get(name) ?? extentOf([variables[name]]);
+    known.set(name, found);
+    return found;
+  };
+  return costOf(tree, { extent, patternSteps }).steps;
+}
+
+/** A rule with more nodes is always bounded. */
+const NODES_MAX = 60;
+
+/** Checks whether the time of a rule can grow with the evidence. A rule that can't is never refused. */
+export function canGrow(tree: ASTNode): boolean {
+  const nodes = nodesOf(tree);
+  return nodes.length > NODES_MAX || !nodes.every(isFlat);
+}
+
+/** Operators and functions whose time doesn't grow with the evidence, or no faster than comparing a text does. */
+const FLAT = named(
+  "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith isInteger trim visible",
+);
+
+/** Maximum length of a text that is found in another in one pass. */
+const SOUGHT_MAX = 64;
+
+function isFlat(node: ASTNode): boolean {
+  if (node.op !== "call" && node.op !== "rcall") return FLAT.has(node.op);
+  if (node.op === "call" || node.args[0] !== "contains") return FLAT.has(node.args[0]);
+  const sought = literalText(node.args[2][0]);
+  return sought !== undefined && sought.length <= SOUGHT_MAX;
+}
+
+function named(names: string): ReadonlySet<string> {
+  return new Set(names.split(" "));
+}
 
 /** The size of a value. */
 interface Extent {
@@ -28,51 +60,8 @@ interface Extent {
   readonly values?: readonly unknown[];
 }
 
-/** Returns an upper bound for the steps of a rule. */
-export function ruleCost(
-  tree: ASTNode,
-  variables: Readonly<Record<string, unknown>>,
-  patternSteps: PatternSteps,
-): number {
-  const known = new Map<string, Extent>();
-  const extent = (name: string) => {
-    const found = known.get(name) ?? extentOf([variables[name]]);
-    known.set(name, found);
-    return found;
-  };
-  return costOf(tree, { extent, patternSteps }).steps;
-}
-
-/** The growth of a rule's cost with the evidence. */
-export interface Growth {
-  readonly nodes: number;
-  /** Maximum number of nested macros. */
-  readonly depth: number;
-  /** True if no result is larger than `value`, so that the size of `value` bounds the cost. */
-  readonly byValue: boolean;
-}
-
-/** A rule with more nodes is always bounded exactly. */
-const NODES_MAX = 60;
-
-/** Macros whose results are not larger than their lists. */
-const MACROS = named("all exists exists_one filter");
-
-/** Returns how the cost of a rule grows with the evidence; undefined if it can't exceed the rule's own size. */
-export function growthOf(tree: ASTNode): Growth | undefined {
-  const nodes = nodesOf(tree);
-  if (nodes.length <= NODES_MAX && nodes.every(isFlat)) return undefined;
-  const known = nodes.every((node) => isFlat(node) || MACROS.has(nameOf(node)));
-  return { nodes: nodes.length, depth: depthOf(tree), byValue: known && isAboutValue(tree, new Set(["value"])) };
-}
-
-/**
- * Returns a rough bound from the size of the value. Without growing results, no list has more elements than the value
- * has characters and elements, times the nodes of the rule.
- */
-export function quickBound({ nodes, depth }: Growth, value: unknown): number {
-  return nodes * (nodes * charactersOf(value)) ** (depth + 1);
-}
+/** The extent of a number, a boolean or null. */
+const SCALAR: Extent = { size: 0, weight: 1 };
 
 /** Maximum number of values that are inspected one by one; of more only the total is measured. */
 const CANDIDATES_MAX = 10_000;
@@ -82,16 +71,10 @@ function extentOf(values: readonly unknown[]): Extent {
   let size = 0;
   let weight = 1;
   for (const value of values) {
-    size = Math.max(size, sizeOf(value));
+    size = Math.max(size, typeof value === "string" ? value.length : membersOf(value).length);
     weight = Math.max(weight, weightOf(value));
   }
   return values.length > CANDIDATES_MAX ? { size, weight } : { size, weight, values };
-}
-
-function sizeOf(value: unknown): number {
-  if (typeof value === "string" || Array.isArray(value)) return value.length;
-  if (value instanceof Map) return value.size;
-  return typeof value === "object" && value !== null ? Object.keys(value).length : 0;
 }
 
 /** Number of native steps over characters that cost as much as one step of a rule. */
@@ -99,9 +82,7 @@ const CHARACTERS_A_STEP = 32;
 
 function weightOf(value: unknown): number {
   if (typeof value === "string") return 1 + value.length / CHARACTERS_A_STEP;
-  let weight = 1;
-  for (const inner of membersOf(value)) weight += weightOf(inner);
-  return weight;
+  return membersOf(value).reduce<number>((weight, member) => weight + weightOf(member), 1);
 }
 
 function membersOf(value: unknown, key?: string): readonly unknown[] {
@@ -112,69 +93,10 @@ function membersOf(value: unknown, key?: string): readonly unknown[] {
   return Object.hasOwn(value, key) ? [Reflect.get(value, key)] : [];
 }
 
-interface Scope {
-  /** Returns the extent of the value of a name. */
-  extent(name: string): Extent;
-  readonly patternSteps: PatternSteps;
-}
-
-/** The maximum steps of an expression, and the size of its result. */
-interface Costed {
-  readonly steps: number;
-  readonly extent: Extent;
-}
-
-function costOf(node: ASTNode, scope: Scope): Costed {
-  const comprehension = comprehensionOf(node);
-  if (comprehension !== undefined) return costOfMacro(comprehension, scope);
-  const binding = bindingOf(node);
-  if (binding !== undefined) return costOfBinding(binding, scope);
-  switch (node.op) {
-    case "value":
-      return { steps: 1, extent: extentOf([node.args]) };
-    case "id":
-      return { steps: 1, extent: scope.extent(node.args) };
-    case ".":
-      return member(costOf(node.args[0], scope), 1, node.args[1]);
-    case "[]": {
-      const key = node.args[1];
-      return member(costOf(node.args[0], scope), costOf(key, scope).steps + 1, literalText(key));
-    }
-    case "rcall":
-      return costOfCall(node.args[0], costsOf(childrenOf(node), scope), scope.patternSteps);
-    case "call":
-      return costOfCall(node.args[0], costsOf(node.args[1], scope), scope.patternSteps);
-    case "?:": {
-      const [test, yes, no] = node.args;
-      const [one, other] = [costOf(yes, scope), costOf(no, scope)];
-      const extent = eitherOf(one.extent, other.extent);
-      return { steps: costOf(test, scope).steps + one.steps + other.steps, extent };
-    }
-    case "list":
-    case "map": {
-      const parts = costsOf(childrenOf(node), scope);
-      const { weight } = together(parts.map(({ extent }) => extent));
-      return { steps: stepsOf(parts), extent: { size: parts.length, weight } };
-    }
-    default:
-      return costOfOperator(node.op, costsOf(childrenOf(node), scope));
-  }
-}
-
-/** The extent of a number, a boolean or null. */
-const SCALAR: Extent = { size: 0, weight: 1 };
-
-function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Scope) {
-  const over = costOf(range, scope);
-  const times = over.extent.size;
-  const item = elementsOf(over.extent);
-  const parts = costsOf(body, withName(scope, variable, item));
-  const steps = over.steps + times * (stepsOf(parts) + 1);
-  if (gives === "bool") return { steps, extent: SCALAR };
-  if (gives === "elements") return { steps, extent: over.extent };
-  // The last part is the result for each element; the one before it, if any, is the filter.
-  const weight = Math.max(...parts.map(({ extent }) => extent.weight));
-  return { steps, extent: { size: times, weight: 1 + times * weight } };
+/** Returns the extent of a member: under a key, or anywhere if no key is given. */
+function inside({ values, weight }: Extent, key?: string): Extent {
+  if (values === undefined) return { size: weight * CHARACTERS_A_STEP, weight };
+  return extentOf(values.flatMap((value) => membersOf(value, key)));
 }
 
 /** Returns the extent of a list's elements, or of an object's keys. */
@@ -186,56 +108,6 @@ function elementsOf(extent: Extent): Extent {
   return values === undefined ? inside(extent) : extentOf(values);
 }
 
-/** Returns the extent of a member: under a key, or anywhere if no key is given. */
-function inside({ values, weight }: Extent, key?: string): Extent {
-  if (values === undefined) return { size: weight * CHARACTERS_A_STEP, weight };
-  return extentOf(values.flatMap((value) => membersOf(value, key)));
-}
-
-function costsOf(nodes: readonly ASTNode[], scope: Scope): Costed[] {
-  return nodes.map((node) => costOf(node, scope));
-}
-
-function withName(scope: Scope, variable: string, extent: Extent): Scope {
-  return { ...scope, extent: (name) => (name === variable ? extent : scope.extent(name)) };
-}
-
-/** Returns the total steps. */
-function stepsOf(parts: readonly Costed[]): number {
-  return parts.reduce((total, { steps }) => total + steps, 0);
-}
-
-function costOfBinding({ variable, value, body }: Binding, scope: Scope): Costed {
-  const bound = costOf(value, scope);
-  const costed = costOf(body, withName(scope, variable, bound.extent));
-  return { steps: bound.steps + costed.steps + 1, extent: costed.extent };
-}
-
-function member(of: Costed, steps: number, key: string | undefined): Costed {
-  return { steps: of.steps + steps, extent: inside(of.extent, key) };
-}
-
-/** Functions that return neither text nor list. */
-const GIVES_SCALAR: ReadonlySet<string> = new Set(
-  "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration".split(
-    " ",
-  ),
-);
-
-/** Returns the cost of a function by the costs of its arguments. */
-function costOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): Costed {
-  const all = together(parts.map(({ extent }) => extent));
-  const steps = stepsOf(parts) + workOfCall(name, parts, patternSteps) + 1;
-  if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
-  // The separator of a join is repeated for each element.
-  const [list, between] = parts.map(({ extent }) => extent);
-  if (name === "join" && list !== undefined) {
-    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
-  }
-  if (name === "split") return { steps, extent: splitExtent(list, between) ?? ofAnyParts(all.weight) };
-  return { steps, extent: textExtent(32 * all.weight) };
-}
-
 /** Returns the extent of all of them in one value. */
 function together(extents: readonly Extent[]): Extent {
   return {
@@ -244,18 +116,117 @@ function together(extents: readonly Extent[]): Extent {
   };
 }
 
-/** Functions that search for a text in another. If both are repetitive, each position takes long. */
-const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndexOf", "split"]);
+/** Returns the extent of one of two values. */
+function eitherOf(a: Extent, b: Extent): Extent {
+  const bounds = { size: Math.max(a.size, b.size), weight: Math.max(a.weight, b.weight) };
+  if (a.values === undefined || b.values === undefined) return bounds;
+  // Each once: `test ? a : a` in a chain of names would double them at every link.
+  const values = [...new Set([...a.values, ...b.values])];
+  return values.length > CANDIDATES_MAX ? bounds : { ...bounds, values };
+}
 
-function workOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): number {
+/** Returns the extent of a text of this length. */
+function textExtent(characters: number): Extent {
+  return { size: characters, weight: 1 + characters / CHARACTERS_A_STEP };
+}
+
+interface Scope {
+  /** Returns the extent of the value of a name. */
+  extent(name: string): Extent;
+  /** Returns the maximum number of engine steps of a pattern per character. */
+  patternSteps(pattern: string): number;
+}
+
+/** The maximum steps of an expression, and the size of its result. */
+interface Costed {
+  readonly steps: number;
+  readonly extent: Extent;
+}
+
+function costOf(node: ASTNode, scope: Scope): Costed {
+  const naming = namingOf(node);
+  if (naming !== undefined) return costOfNaming(naming, scope);
+  if (node.op === "value") return { steps: 1, extent: extentOf([node.args]) };
+  if (node.op === "id") return { steps: 1, extent: scope.extent(node.args) };
+  const parts = childrenOf(node).map((child) => costOf(child, scope));
+  const steps = stepsOf(parts);
   const extents = parts.map(({ extent }) => extent);
+  const [left = SCALAR, right = SCALAR, third = SCALAR] = extents;
+  switch (node.op) {
+    case ".":
+      return { steps: steps + 1, extent: inside(left, node.args[1]) };
+    case "[]":
+      return { steps: steps + 1, extent: inside(left, literalText(node.args[1])) };
+    case "call":
+    case "rcall":
+      return costOfCall(node.args[0], steps, extents, scope);
+    case "?:":
+      return { steps, extent: eitherOf(right, third) };
+    case "list":
+    case "map":
+      return { steps, extent: { size: parts.length, weight: together(extents).weight } };
+    case "+":
+      return { steps: steps + 1 + left.size + right.size, extent: together(extents) };
+    case "in":
+      return { steps: steps + 1 + right.weight, extent: SCALAR };
+    case "&&":
+    case "||":
+    case "!_":
+    case "-_":
+      return { steps: steps + 1, extent: SCALAR };
+    default:
+      return { steps: steps + 1 + Math.min(left.weight, right.weight), extent: SCALAR };
+  }
+}
+
+function stepsOf(parts: readonly Costed[]): number {
+  return parts.reduce((total, { steps }) => total + steps, 0);
+}
+
+function costOfNaming({ name, of, body, gives }: Naming, scope: Scope): Costed {
+  const named = costOf(of, scope);
+  const times = gives === "body" ? 1 : named.extent.size;
+  const item = gives === "body" ? named.extent : elementsOf(named.extent);
+  const inner = { ...scope, extent: (other: string) => (other === name ? item : scope.extent(other)) };
+  const parts = body.map((part) => costOf(part, inner));
+  const steps = named.steps + times * (stepsOf(parts) + 1);
+  const results = parts.map(({ extent }) => extent);
+  if (gives === "bool") return { steps, extent: SCALAR };
+  if (gives === "elements") return { steps, extent: named.extent };
+  if (gives === "body") return { steps, extent: results[0] ?? SCALAR };
+  // The last part is the result for each element; the one before it, if any, is the filter.
+  const weight = Math.max(...results.map((extent) => extent.weight));
+  return { steps, extent: { size: times, weight: 1 + times * weight } };
+}
+
+/** Functions that return neither text nor list. */
+const GIVES_SCALAR = named(
+  "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration",
+);
+
+/** Returns the cost of a function by the steps and extents of its arguments. */
+function costOfCall(name: string, before: number, extents: readonly Extent[], scope: Scope): Costed {
   const { weight } = together(extents);
+  const steps = before + workOfCall(name, weight, extents, scope) + 1;
+  if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
+  // The separator of a join is repeated for each element.
+  const [list, between] = extents;
+  if (name === "join" && list !== undefined) {
+    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
+  }
+  if (name === "split") return { steps, extent: splitExtent(list, between) ?? ofAnyParts(weight) };
+  return { steps, extent: textExtent(32 * weight) };
+}
+
+/** Functions that search for a text in another. If both are repetitive, each position takes long. */
+const SEARCHES = named("contains indexOf lastIndexOf split");
+
+function workOfCall(name: string, weight: number, [text, by]: readonly Extent[], scope: Scope): number {
   // `size` of a list visits no element.
   if (name === "size" || name === "has") return 1;
-  const [text, by] = extents;
   if (text === undefined || by === undefined) return weight;
   if (SEARCHES.has(name)) return weight + text.weight * by.weight;
-  return name === "matches_linear" ? weight * patternFactor(by, patternSteps) : weight;
+  return name === "matches_linear" ? weight * patternFactor(by, scope) : weight;
 }
 
 /** Number of patterns whose steps are counted. Beyond it, and for patterns made by the rule, only the length counts. */
@@ -269,16 +240,11 @@ const PATTERN_FACTOR = 8;
 /** The factor for each step per character, if the cache doesn't help. */
 const PATTERN_STEP_FACTOR = 3;
 
-function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): number {
+function patternFactor({ size, values }: Extent, { patternSteps }: Scope): number {
   const patterns = values?.filter((value) => typeof value === "string") ?? [];
   const isRead = values !== undefined && patterns.length <= PATTERNS_READ;
   const steps = isRead ? patterns.map(patternSteps) : [Math.min(STEPS_A_CHARACTER * size, PATTERN_STEPS_MAX)];
   return Math.max(PATTERN_FACTOR, ...steps.map((each) => PATTERN_STEP_FACTOR * each));
-}
-
-/** Returns the extent of a text of this length. */
-function textExtent(characters: number): Extent {
-  return { size: characters, weight: 1 + characters / CHARACTERS_A_STEP };
 }
 
 /** Maximum steps of a split that is done beforehand to know its parts. */
@@ -294,81 +260,5 @@ function splitExtent(text: Extent | undefined, between: Extent | undefined): Ext
 
 /** Returns the extent of an unknown split: as many parts as characters, each as long as the text. */
 function ofAnyParts(weight: number): Extent {
-  const { size } = textExtent(32 * weight);
-  return { size, weight: 1 + 2 * size };
-}
-
-/** Returns the extent of one of two values. */
-function eitherOf(a: Extent, b: Extent): Extent {
-  const bounds = { size: Math.max(a.size, b.size), weight: Math.max(a.weight, b.weight) };
-  if (a.values === undefined || b.values === undefined) return bounds;
-  // Each once: `test ? a : a` in a chain of names would double them at every link.
-  const values = [...new Set([...a.values, ...b.values])];
-  return values.length > CANDIDATES_MAX ? bounds : { ...bounds, values };
-}
-
-/** Returns the cost of an operator by the costs of its operands. */
-function costOfOperator(operator: string, parts: readonly Costed[]): Costed {
-  const extents = parts.map(({ extent }) => extent);
-  const own = stepsOf(parts) + 1;
-  const [left = SCALAR, right = SCALAR] = extents;
-  switch (operator) {
-    case "+":
-      return { steps: own + left.size + right.size, extent: together(extents) };
-    case "in":
-      return { steps: own + right.weight, extent: SCALAR };
-    case "&&":
-    case "||":
-    case "!_":
-    case "-_":
-      return { steps: own, extent: SCALAR };
-    default:
-      return { steps: own + Math.min(left.weight, right.weight), extent: SCALAR };
-  }
-}
-
-/** Operators and functions whose time doesn't grow with the evidence, or no faster than comparing a text does. */
-const FLAT = named(
-  "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith isInteger trim visible",
-);
-
-/** Maximum length of a text that is found in another in one pass. */
-const SOUGHT_MAX = 64;
-
-function isFlat(node: ASTNode): boolean {
-  if (node.op !== "rcall" || node.args[0] !== "contains") return FLAT.has(nameOf(node));
-  const sought = literalText(node.args[2][0]);
-  return sought !== undefined && sought.length <= SOUGHT_MAX;
-}
-
-function named(names: string): ReadonlySet<string> {
-  return new Set(names.split(" "));
-}
-
-function nameOf(node: ASTNode): string {
-  return node.op === "call" || node.op === "rcall" ? node.args[0] : node.op;
-}
-
-function depthOf(node: ASTNode): number {
-  const inner = Math.max(0, ...childrenOf(node).map(depthOf));
-  return comprehensionOf(node) === undefined ? inner : inner + 1;
-}
-
-function isAboutValue(node: ASTNode, names: ReadonlySet<string>): boolean {
-  if (node.op === "id") return names.has(node.args);
-  const macro = comprehensionOf(node);
-  if (macro === undefined) return childrenOf(node).every((child) => isAboutValue(child, names));
-  const inner = new Set([...names, macro.variable]);
-  return isAboutValue(macro.range, names) && macro.body.every((part) => isAboutValue(part, inner));
-}
-
-/** Returns the number of characters and elements, plus one for each value. */
-function charactersOf(value: unknown): number {
-  if (typeof value === "string") return 1 + value.length;
-  let characters = 1;
-  if (Array.isArray(value)) for (const item of value) characters += charactersOf(item);
-  else if (typeof value === "object" && value !== null) {
-    for (const [key, item] of Object.entries(value)) characters += key.length + charactersOf(item);
-  }
-  return characters;
+  return { size: 32 * weight, weight: 1 + 64 * weight };
 }

@@ -12,12 +12,11 @@
  * - validators.ts: the named validators
  * - options.ts: which options a session can be started with, and when a phase is skipped; schema-faults.ts: what is wrong
  *   with their schema; json-schema.ts: an `import()` boundary for zod's reader of it
- * - python-to-cel.ts: Python lambdas as CEL (python-tokens.ts and python-parser.ts read them)
+ * - python-to-cel.ts: Python lambdas as CEL; python.ts: reading them
  * - candidates.ts: example values for a field
  * - tree.ts: reading CEL's syntax tree
  * - rule-types.ts: the types of this folder
  */
-import type { Environment } from "@marcbachmann/cel-js";
 import type { JsonValue } from "../workflow/json.js";
 import type { FieldType, VerifyDefinition } from "../workflow/structure.js";
 import { compileRule } from "./compile.js";
@@ -32,7 +31,7 @@ import {
   SessionValue,
 } from "./environment.js";
 import { Patterns } from "./patterns.js";
-import type { RuleField, RuleLanguage, RuleSubject } from "./rule-types.js";
+import type { RuleLanguage } from "./rule-types.js";
 
 let loaded: Promise<RuleLanguage> | undefined;
 
@@ -69,6 +68,16 @@ export function verifiedValues(type: FieldType, checks: readonly VerifyDefinitio
 /** Limits on the text of one rule. Its time is limited when it runs. */
 const LIMITS = { maxAstNodes: 500, maxDepth: 100, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 16 };
 
+/** What the rules of a gate see besides evidence and parameters, with its types. */
+const SURROUNDINGS = {
+  session: "session",
+  artifacts: "map<dyn, dyn>",
+  options: "map<string, dyn>",
+  plan: "map<string, dyn>",
+};
+
+const GATE_VARIABLES = ["evidence", "params", "artifacts", "plan", "session", "options"];
+
 async function load(): Promise<RuleLanguage> {
   const [cel, re2] = await Promise.all([import("@marcbachmann/cel-js"), import("@bufbuild/re2")]);
   const patterns = new Patterns(re2);
@@ -76,46 +85,38 @@ async function load(): Promise<RuleLanguage> {
   registerOperators(base);
   registerFunctions(base);
   patterns.register(base);
-  const gates = withSession(base.clone());
+  const gates = base.clone();
+  gates.registerType("session", { ctor: SessionValue, fields: SESSION_TYPES });
+  for (const [name, type] of Object.entries(SURROUNDINGS)) gates.registerVariable(name, type);
   return {
     forFields(fields, earlier) {
-      const environment = withEvidence(gates.clone(), fields);
+      const types = Object.fromEntries(fields.map(({ name, type }) => [name, RULE_TYPES[type]]));
+      const gate = gates.clone();
+      gate.registerType("evidence", { ctor: EvidenceValue, fields: types });
+      gate.registerVariable("evidence", "evidence");
+      gate.registerOperator("string in evidence", (name: string, evidence: EvidenceValue) => evidence.has(name));
+      const known = [
+        ["evidence", Object.keys(types)],
+        ["session", Object.keys(SESSION_TYPES)],
+      ] as const;
       return {
-        compile: (text, subject) => {
-          const scope = { environment: withSubject(environment.clone(), subject), fields, subject, earlier };
-          return compileRule(text, scope, patterns);
+        compile: (text, { value, params = {} }) => {
+          const environment = gate.clone();
+          if (value !== undefined) environment.registerVariable("value", RULE_TYPES[value]);
+          const isAny = params === "any";
+          if (!isAny) environment.registerType("params", { ctor: ParamsValue, fields: ruleParams(params).types });
+          environment.registerVariable("params", isAny ? "map<string, dyn>" : "params");
+          const keys = new Map(isAny ? known : [...known, ["params", Object.keys(params)]]);
+          const variables = value === undefined ? GATE_VARIABLES : ["value", ...GATE_VARIABLES];
+          return compileRule(text, { environment, variables, keys, fields, earlier }, patterns);
         },
       };
     },
     forVariables(variables, keys = {}) {
       const environment = base.clone();
       for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, RULE_TYPES[type]);
-      return {
-        compile: (text) => compileRule(text, { environment, fields: [], subject: {}, variables, keys }, patterns),
-      };
+      const scope = { environment, variables: Object.keys(variables), keys: new Map(Object.entries(keys)) };
+      return { compile: (text) => compileRule(text, scope, patterns) };
     },
   };
-}
-
-function withSession(environment: Environment): Environment {
-  environment.registerType("session", { ctor: SessionValue, fields: SESSION_TYPES });
-  environment.registerVariable("session", "session");
-  environment.registerVariable("artifacts", "map<dyn, dyn>");
-  environment.registerVariable("options", "map<string, dyn>");
-  return environment.registerVariable("plan", "map<string, dyn>");
-}
-
-function withEvidence(environment: Environment, fields: readonly RuleField[]) {
-  const types = Object.fromEntries(fields.map(({ name, type }) => [name, RULE_TYPES[type]]));
-  environment.registerType("evidence", { ctor: EvidenceValue, fields: types });
-  environment.registerVariable("evidence", "evidence");
-  environment.registerOperator("string in evidence", (name: string, evidence: EvidenceValue) => evidence.has(name));
-  return environment;
-}
-
-function withSubject(environment: Environment, { value, params }: RuleSubject): Environment {
-  if (value !== undefined) environment.registerVariable("value", RULE_TYPES[value]);
-  if (params === "any") return environment.registerVariable("params", "map<string, dyn>");
-  environment.registerType("params", { ctor: ParamsValue, fields: ruleParams(params ?? {}).types });
-  return environment.registerVariable("params", "params");
 }

@@ -2,6 +2,7 @@
  * The options that a session is started with: the JSON Schema that a workflow declares for them, and the rules over them
  * that skip phases. zod, which checks the schema, is loaded with the first schema; patterns run in linear time.
  */
+import { RecentMap } from "../workflow/cache.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -194,14 +195,13 @@ export type SkippingWorkflow = Pick<WorkflowStructure, "optionsSchema" | "dynami
 /** A rule that was compiled, or why it can't be. */
 type ReadySkip = ((variables: Record<string, unknown>) => RuleOutcome) | RuleFault;
 
-const compiled = new Map<string, ReadySkip>();
-
-/** Limits how many compiled rules are cached. */
-const KEPT = 256;
+/** The rules that were used last, since each call of a session needs its own again. */
+const compiled = new RecentMap<string, ReadySkip>(256);
 
 /** Compiles a rule over the options of a workflow. */
 async function compileSkip(cel: string, workflow: SkippingWorkflow): Promise<ReadySkip> {
-  const keys = optionNames(workflow);
+  // Where the schema allows no others, these are the only options that there can be.
+  const keys = workflow.optionsSchema?.additionalProperties === false ? declaredOptions(workflow) : undefined;
   const id = JSON.stringify([cel, keys]);
   const known = compiled.get(id);
   if (known !== undefined) return known;
@@ -209,14 +209,7 @@ async function compileSkip(cel: string, workflow: SkippingWorkflow): Promise<Rea
   const rule = language.forVariables({ options: "object" }, keys === undefined ? {} : { options: keys }).compile(cel);
   const ready = rule.ok ? boundedRule(rule) : rule;
   compiled.set(id, ready);
-  const [oldest] = compiled.keys();
-  if (oldest !== undefined && compiled.size > KEPT) compiled.delete(oldest);
   return ready;
-}
-
-/** Returns the only options that there can be; undefined if there can be others. */
-function optionNames(workflow: Omit<SkippingWorkflow, "phases">): readonly string[] | undefined {
-  return workflow.optionsSchema?.additionalProperties === false ? declaredOptions(workflow) : undefined;
 }
 
 /**

@@ -1,8 +1,9 @@
 /**
  * Regular expressions of rules and verifiers, in RE2 syntax and linear time. A pattern is measured before it is
- * compiled, and the newest ones are kept compiled.
+ * compiled, and the ones used last are kept compiled.
  */
 import type { Environment } from "@marcbachmann/cel-js";
+import { RecentMap } from "../workflow/cache.js";
 
 /** Maximum length of a pattern that runs, in characters. */
 const PATTERN_MAX = 1000;
@@ -25,15 +26,13 @@ type Pattern = InstanceType<Re2["RE2JS"]>;
 /** The name that replaces `matches` in rules: CEL's own function runs on an engine without a time bound. */
 export const LINEAR_MATCHES = "matches_linear";
 
-/** Limits of the cache: compiled patterns, and their steps together. Each step takes some 500 bytes. */
-const KEPT = 256;
+/** Limits the steps of the patterns that are kept compiled. Each takes some 500 bytes. */
 const KEPT_STEPS = 100_000;
 
 /** Regular expressions in RE2 syntax, matched in linear time. */
 export class Patterns {
   readonly #re2: Re2;
-  readonly #compiled = new Map<string, Pattern>();
-  #steps = 0;
+  readonly #compiled = new RecentMap<string, Pattern>(KEPT_STEPS, stepsOf);
 
   constructor(re2: Re2) {
     this.#re2 = re2;
@@ -74,13 +73,7 @@ export class Patterns {
     if (known !== undefined) return known;
     requireSmallPattern(pattern);
     const compiled = new this.#re2.RE2JS(pattern);
-    this.#steps += stepsOf(compiled);
     this.#compiled.set(pattern, compiled);
-    for (const [oldest, old] of this.#compiled) {
-      if (oldest === pattern || (this.#compiled.size <= KEPT && this.#steps <= KEPT_STEPS)) break;
-      this.#compiled.delete(oldest);
-      this.#steps -= stepsOf(old);
-    }
     return compiled;
   }
 }

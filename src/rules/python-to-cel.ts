@@ -3,8 +3,7 @@
  * languages differ, the result calls functions with Python's meaning.
  */
 import { shown } from "../workflow/names.js";
-import { parseLambda } from "./python-parser.js";
-import { type Comparison, nameOf, PythonFault, type PythonNode } from "./python-tokens.js";
+import { PythonFault, type PythonNode, parseLambda } from "./python.js";
 import type { RuleField } from "./rule-types.js";
 
 /** The subject of a rule: a field's value, whose type may not be known yet, or the evidence as a whole. */
@@ -15,15 +14,7 @@ type RuleText =
   | { readonly ok: true; readonly cel: string }
   | { readonly ok: false; readonly message: string; readonly hint: string };
 
-/** Examples for Python features that CEL lacks, by the words of the error. */
-const EQUIVALENTS: readonly (readonly [RegExp, string])[] = [
-  [/^re\b|^\.(?:match|search|fullmatch)/, 'value.matches("^[a-z]+$")'],
-  [/^(?:sum|min|max|sorted|len|set|filter|map|abs|round)\b/, "size(value) >= 3 && value.all(item, item > 0)"],
-  [/^(?:all|any)\b/, "value.all(item, item == true)"],
-  [/^\.count|^\.find|^\.index/, 'value.contains("part")'],
-  [/^for\b/, "value.map(item, item * 2)"],
-];
-const USUAL = 'size(value) >= 3 && value != "todo"';
+const RULES_PAGE = 'see "The language of rules" in phasegate\'s docs/gates.md.';
 
 /** Reads a rule's text. `lambda x: len(x) > 2` and `size(value) > 2` are the same rule. */
 export function readRuleText(text: string, about: RuleAbout, fields: readonly RuleField[]): RuleText {
@@ -37,22 +28,30 @@ export function readRuleText(text: string, about: RuleAbout, fields: readonly Ru
     return { ok: true, cel: pythonToCel(body, { names, isText: isText(about, fields) }) };
   } catch (error) {
     if (!(error instanceof PythonFault)) throw error;
-    const what = error.message;
-    if (error.isTooMuch) {
-      return {
-        ok: false,
-        message: `the lambda can't be translated to a rule: it has ${what}, at character ${error.at + 1}`,
-        hint: "Make it shorter, or split it into two rules; or write it in CEL, where cel.bind names a value.",
-      };
-    }
-    const similar = EQUIVALENTS.find(([pattern]) => pattern.test(what))?.[1] ?? USUAL;
-    const example = about === "evidence" ? "evidence.passed == evidence.total" : similar;
-    return {
-      ok: false,
-      message: `the lambda can't be translated to a rule because of ${shown(what)}, at character ${error.at + 1}`,
-      hint: `Write the rule in CEL, as in ${example}; see "The language of rules" in phasegate's docs/gates.md.`,
-    };
+    const { message: what, at, isTooMuch } = error;
+    const [because, hint] = isTooMuch
+      ? [
+          `: it has ${what}`,
+          "Make it shorter, or split it into two rules; or write it in CEL, where cel.bind names a value.",
+        ]
+      : [` because of ${shown(what)}`, `Write the rule in CEL, as in ${exampleFor(what, about)}; ${RULES_PAGE}`];
+    return { ok: false, message: `the lambda can't be translated to a rule${because}, at character ${at + 1}`, hint };
   }
+}
+
+/** Examples for Python features that CEL lacks, by the words of the error. */
+const EQUIVALENTS: readonly (readonly [RegExp, string])[] = [
+  [/^re\b|^\.(?:match|search|fullmatch)/, 'value.matches("^[a-z]+$")'],
+  [/^(?:sum|min|max|sorted|len|set|filter|map|abs|round)\b/, "size(value) >= 3 && value.all(item, item > 0)"],
+  [/^(?:all|any)\b/, "value.all(item, item == true)"],
+  [/^\.count|^\.find|^\.index/, 'value.contains("part")'],
+  [/^for\b/, "value.map(item, item * 2)"],
+  [/^/, 'size(value) >= 3 && value != "todo"'],
+];
+
+function exampleFor(what: string, about: RuleAbout): string | undefined {
+  if (about === "evidence") return "evidence.passed == evidence.total";
+  return EQUIVALENTS.find(([pattern]) => pattern.test(what))?.[1];
 }
 
 /** The names of a Python expression. */
@@ -98,15 +97,31 @@ function written(node: PythonNode, scope: PythonScope): string {
       return node.items.map((item) => operand(item, scope)).join(node.kind === "and" ? " && " : " || ");
     case "choice":
       return `${operand(node.test, scope)} ? ${operand(node.yes, scope)} : ${operand(node.no, scope)}`;
-    case "arithmetic":
-      return arithmetic(node, scope);
-    case "compare":
-      return comparisons(node.first, node.rest, scope);
+    case "arithmetic": {
+      const { sign, left, right } = node;
+      const exact = sign === "/" ? "ratio" : sign === "%" ? "mod" : undefined;
+      if (exact !== undefined) return `${exact}(${pythonToCel(left, scope)}, ${pythonToCel(right, scope)})`;
+      return `${operand(left, scope)} ${sign} ${operand(right, scope)}`;
+    }
+    case "compare": {
+      const parts = node.rest.map(({ sign, right }, index) => {
+        return comparison(node.rest[index - 1]?.right ?? node.first, sign, right, scope);
+      });
+      return parts.length === 1 ? parts.join("") : parts.map((part) => `(${part})`).join(" && ");
+    }
     case "call":
-      return callToCel(node, scope, { cel: pythonToCel, operand });
+      return callToCel(node, scope);
     default:
       throw new PythonFault(node.at, nameOf(node));
   }
+}
+
+/** Returns the words for an expression that has no equivalent in CEL. */
+function nameOf(node: PythonNode): string {
+  if (node.kind === "name") return node.name;
+  if (node.kind === "attribute") return `.${node.name}`;
+  if (node.kind === "each") return "for … in";
+  return node.kind === "dict" ? "a dict" : "this";
 }
 
 /** Returns an expression with parentheses where an operator needs them. */
@@ -116,23 +131,7 @@ function operand(node: PythonNode, scope: PythonScope): string {
   return isPlain ? cel : `(${cel})`;
 }
 
-function arithmetic(node: Extract<PythonNode, { kind: "arithmetic" }>, scope: PythonScope): string {
-  if (node.sign === "/") return `ratio(${pythonToCel(node.left, scope)}, ${pythonToCel(node.right, scope)})`;
-  if (node.sign === "%") return `mod(${pythonToCel(node.left, scope)}, ${pythonToCel(node.right, scope)})`;
-  return `${operand(node.left, scope)} ${node.sign} ${operand(node.right, scope)}`;
-}
-
-function comparisons(first: PythonNode, rest: readonly Comparison[], scope: PythonScope): string {
-  let left = first;
-  const parts = rest.map(({ sign, right }) => {
-    const part = comparison(left, sign, right, scope);
-    left = right;
-    return part;
-  });
-  return parts.length === 1 ? parts.join("") : parts.map((part) => `(${part})`).join(" && ");
-}
-
-function comparison(left: PythonNode, sign: Comparison["sign"], right: PythonNode, scope: PythonScope): string {
+function comparison(left: PythonNode, sign: string, right: PythonNode, scope: PythonScope): string {
   const isNone = right.kind === "constant" && right.value === null;
   if (sign === "is" || sign === "is not") {
     if (!isNone) throw new PythonFault(right.at, `${sign} with anything but None`);
@@ -162,27 +161,17 @@ function within(left: PythonNode, right: PythonNode, scope: PythonScope): string
   return `${operand(left, scope)} in ${range}`;
 }
 
-/** Writes parts of an expression: alone, or as operands. */
-interface Write {
-  cel(node: PythonNode, scope: PythonScope): string;
-  operand(node: PythonNode, scope: PythonScope): string;
-}
-
 /** Returns a call in CEL. Throws `PythonFault` if there is no equivalent. */
-function callToCel(
-  { callee, args, at }: Extract<PythonNode, { kind: "call" }>,
-  scope: PythonScope,
-  write: Write,
-): string {
+function callToCel({ callee, args, at }: Extract<PythonNode, { kind: "call" }>, scope: PythonScope): string {
+  if (callee.kind === "attribute") return method(callee, args, scope);
   const [first, second] = args;
-  if (callee.kind === "attribute") return method(callee, args, scope, write);
   if (callee.kind !== "name" || first === undefined) throw new PythonFault(at, nameOf(callee));
   const { name } = callee;
-  if (name === "len" && args.length === 1) return `size(${write.cel(first, scope)})`;
-  if (name === "str" && args.length === 1) return `string(${write.cel(first, scope)})`;
-  if (name === "isinstance" && second !== undefined && args.length === 2) return instance(first, second, scope, write);
+  if (name === "len" && args.length === 1) return `size(${pythonToCel(first, scope)})`;
+  if (name === "str" && args.length === 1) return `string(${pythonToCel(first, scope)})`;
+  if (name === "isinstance" && second !== undefined && args.length === 2) return instance(first, second, scope);
   if ((name === "all" || name === "any") && first.kind === "each") {
-    return each(first, name === "all" ? "all" : "exists", scope, write);
+    return each(first, name === "all" ? "all" : "exists", scope);
   }
   throw new PythonFault(at, `${name}(…)`);
 }
@@ -200,16 +189,15 @@ function method(
   { of, name, at }: Extract<PythonNode, { kind: "attribute" }>,
   args: readonly PythonNode[],
   scope: PythonScope,
-  write: Write,
 ): string {
-  const [first, second] = args.map((arg) => write.cel(arg, scope));
+  const [first, second] = args.map((arg) => pythonToCel(arg, scope));
   if (name === "get" && first !== undefined && args.length <= 2) {
-    const map = write.operand(of, scope);
+    const map = operand(of, scope);
     return `(${first} in ${map} ? dyn(${map}[${first}]) : dyn(${second ?? "null"}))`;
   }
   const [cel, count] = METHODS.get(name) ?? [];
   if (cel === undefined || args.length !== count) throw new PythonFault(at, `.${name}(…)`);
-  return `${write.operand(of, scope)}.${cel}(${first ?? ""})`;
+  return `${operand(of, scope)}.${cel}(${first ?? ""})`;
 }
 
 /** Maximum number of types in `isinstance`: the value is written once for each. */
@@ -225,8 +213,8 @@ const INSTANCES: ReadonlyMap<string, string> = new Map([
   ["dict", "type(@) == map"],
 ]);
 
-function instance(value: PythonNode, types: PythonNode, scope: PythonScope, write: Write): string {
-  const cel = write.cel(value, scope);
+function instance(value: PythonNode, types: PythonNode, scope: PythonScope): string {
+  const cel = pythonToCel(value, scope);
   const all = types.kind === "list" ? types.items : [types];
   if (all.length > TYPES_MAX) throw new PythonFault(types.at, `more than ${TYPES_MAX} types`, true);
   const tests = all.map((type) => {
@@ -242,14 +230,13 @@ function each(
   { element, variable, range, conditions }: Extract<PythonNode, { kind: "each" }>,
   macro: "all" | "exists",
   scope: PythonScope,
-  write: Write,
 ): string {
   // A generated name, because Python's may be a keyword or a variable of CEL.
   const taken = [...scope.names.values()].filter((cel) => cel.startsWith("item")).length;
   const item = taken === 0 ? "item" : `item${taken + 1}`;
   const inner = { ...scope, names: new Map([...scope.names, [variable, item]]) };
-  const filters = conditions.map((condition) => `.filter(${item}, ${write.cel(condition, inner)})`).join("");
-  return `${write.operand(range, scope)}${filters}.${macro}(${item}, ${write.cel(element, inner)})`;
+  const filters = conditions.map((condition) => `.filter(${item}, ${pythonToCel(condition, inner)})`).join("");
+  return `${operand(range, scope)}${filters}.${macro}(${item}, ${pythonToCel(element, inner)})`;
 }
 
 /** Returns a check of whether an expression is a text by the declared types. */

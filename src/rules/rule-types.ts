@@ -2,7 +2,9 @@
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldDefinition, FieldType } from "../workflow/structure.js";
-import type { EarlierPhases } from "./artifact-keys.js";
+
+/** The earlier phases by number, each with the names of its fields; undefined if it may have any. */
+export type EarlierPhases = ReadonlyMap<string, readonly string[] | undefined>;
 
 /** The part of a field that rules need. */
 export type RuleField = Pick<FieldDefinition, "name" | "type">;
@@ -55,15 +57,17 @@ export interface RuleLanguage {
   forVariables(variables: RuleVariables, keys?: VariableKeys): { compile(cel: string): CompiledRule | RuleFault };
 }
 
+/** Why a rule can't be run, and what to write instead. */
+export type WhyAndHint = readonly [why: string, hint: string];
+
 /** The names that a rule may use. */
 export interface RuleScope {
   readonly environment: Environment;
-  readonly fields: readonly RuleField[];
-  readonly subject: RuleSubject;
+  readonly variables: readonly string[];
+  /** The only keys that variables can have, where they are known. */
+  readonly keys: ReadonlyMap<string, readonly string[]>;
+  /** The fields of the gate; undefined for a rule outside of a gate. */
+  readonly fields?: readonly RuleField[];
   /** The phases whose artifacts it can read, where they are known. */
-  readonly earlier?: EarlierPhases | undefined;
-  /** All its variables, if it is not a gate's rule. */
-  readonly variables?: RuleVariables;
-  /** The only keys that these variables can have, where they are known. */
-  readonly keys?: VariableKeys;
+  readonly earlier?: EarlierPhases;
 }

@@ -1,4 +1,4 @@
-/** Reads CEL's syntax tree: children, constants, macros and bindings, and a bound on the length of its type names. */
+/** Reads CEL's syntax tree: children, constants, names, and a bound on the length of its type names. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 
 /** Returns the parts of a node, in order. */
@@ -34,120 +34,89 @@ export function literalText(node: ASTNode | undefined): string | undefined {
   return node?.op === "value" && typeof node.args === "string" ? node.args : undefined;
 }
 
+/** Returns the constant key that a node reads or looks for, and the value that it is a key of. */
+export function keyIn(node: ASTNode): { readonly of: ASTNode; readonly key: string | undefined } | undefined {
+  switch (node.op) {
+    case ".":
+    case ".?":
+    case "[]":
+    case "[?]":
+      return { of: node.args[0], key: keyText(node.args[1]) };
+    case "in":
+      return { of: node.args[1], key: keyText(node.args[0]) };
+    default:
+      return undefined;
+  }
+}
+
+function keyText(key: ASTNode | string): string | undefined {
+  if (typeof key === "string") return key;
+  const isNumber = key.op === "value" && (typeof key.args === "bigint" || typeof key.args === "number");
+  return isNumber ? String(key.args) : literalText(key);
+}
+
 /** Returns the variable and the key of `variable.key` and `variable["key"]`. */
 export function memberOf(node: ASTNode): { readonly of: string; readonly key: string | undefined } | undefined {
-  if (node.op === "." && node.args[0].op === "id") return { of: node.args[0].args, key: node.args[1] };
-  if (node.op === "[]" && node.args[0].op === "id") {
-    return { of: node.args[0].args, key: literalText(node.args[1]) };
-  }
-  return undefined;
+  if ((node.op !== "." && node.op !== "[]") || node.args[0].op !== "id") return undefined;
+  const [of, key] = node.args;
+  return { of: of.args, key: typeof key === "string" ? key : literalText(key) };
 }
 
-/** A macro over the elements of a list or the keys of an object. */
-export interface Comprehension {
-  readonly range: ASTNode;
-  readonly variable: string;
-  /** The expression for each element. */
+/** An expression in which a name stands for something: a macro, or `cel.bind(name, value, body)`. */
+export interface Naming {
+  readonly name: string;
+  /** The list or object whose elements or keys have the name; the value that has it. */
+  readonly of: ASTNode;
+  /** The expressions that see the name. */
   readonly body: readonly ASTNode[];
-  /** The kind of result. */
-  readonly gives: "bool" | "elements" | "results";
+  /** The kind of result; that of a binding is its body. */
+  readonly gives: "bool" | "elements" | "results" | "body";
 }
 
-const MACROS = new Map<string, Comprehension["gives"]>([
+const NAMINGS = new Map<string, Naming["gives"]>([
   ["all", "bool"],
   ["exists", "bool"],
   ["exists_one", "bool"],
   ["map", "results"],
   ["filter", "elements"],
+  ["bind", "body"],
 ]);
 
-/** Returns the macro that a node is, if it is one. */
-export function comprehensionOf(node: ASTNode): Comprehension | undefined {
+/** Returns the macro or binding that a node is, if it is one. */
+export function namingOf(node: ASTNode): Naming | undefined {
   if (node.op !== "rcall") return undefined;
-  const [name, range, [variable, ...body]] = node.args;
-  const gives = MACROS.get(name);
-  if (gives === undefined || variable?.op !== "id" || body.length === 0) return undefined;
-  return { range, variable: variable.args, body, gives };
-}
-
-/** A name for a value inside an expression: `cel.bind(name, value, body)`. */
-export interface Binding {
-  readonly variable: string;
-  readonly value: ASTNode;
-  readonly body: ASTNode;
-}
-
-/** Returns the binding that a node is, if it is one. */
-export function bindingOf(node: ASTNode): Binding | undefined {
-  if (node.op !== "rcall" || node.args[0] !== "bind" || node.args[1].op !== "id") return undefined;
-  const [variable, value, body] = node.args[2];
-  if (variable?.op !== "id" || value === undefined || body === undefined) return undefined;
-  return { variable: variable.args, value, body };
+  const [called, receiver, [variable, ...rest]] = node.args;
+  const gives = NAMINGS.get(called);
+  if (gives === undefined || variable?.op !== "id") return undefined;
+  const [of, ...body] = gives === "body" ? rest : [receiver, ...rest];
+  return of === undefined || body.length === 0 ? undefined : { name: variable.args, of, body, gives };
 }
 
 /** Maximum length of a type's name, in characters. A rule with the maximum number of nodes reaches a third of it. */
 export const TYPE_SIZE_MAX = 10_000;
+/** Longest name of a declared type, `map<string, dyn>`, with a margin. */
+const DECLARED = 20;
+/** The characters that `list<>` and `map<, >` add. */
+const AROUND = 7;
 
 /**
  * Returns the maximum length of a type's name in a rule, in characters. CEL writes types out in full, and `cel.bind(b,
  * {a: a}, cel.bind(c, {b: b}, …))` doubles them with each name: thirty of them take gigabytes. So this is computed on
  * the tree before types are checked.
  */
-export function typeSize(tree: ASTNode): number {
-  return sizes(tree, new Map()).longest;
-}
-
-/** The lengths of the types of bound names. */
-type Scope = ReadonlyMap<string, number>;
-
-interface Sizes {
-  /** The length of the node's own type. */
-  readonly own: number;
-  /** The longest type in the node. */
-  readonly longest: number;
-}
-
-/** Longest name of a declared type, `map<string, dyn>`, with a margin. */
-const DECLARED = 20;
-/** The characters that `list<>` and `map<, >` add. */
-const AROUND = 7;
-
-function sizes(node: ASTNode, scope: Scope): Sizes {
-  if (node.op === "value") return only(DECLARED);
-  if (node.op === "id") return only(scope.get(node.args) ?? DECLARED);
-  const binding = bindingOf(node);
-  if (binding !== undefined) {
-    const value = sizes(binding.value, scope);
-    const body = sizes(binding.body, withName(scope, binding.variable, value.own));
-    return of(body.own, [value, body]);
+export function typeSize(node: ASTNode, names: ReadonlyMap<string, number> = new Map()): number {
+  if (node.op === "value") return DECLARED;
+  if (node.op === "id") return names.get(node.args) ?? DECLARED;
+  const longest = (sizes: readonly number[]) => Math.max(0, ...sizes);
+  const naming = namingOf(node);
+  if (naming !== undefined) {
+    const of = typeSize(naming.of, names);
+    const inner = new Map([...names, [naming.name, of]]);
+    const size = longest([of, ...naming.body.map((part) => typeSize(part, inner))]);
+    return naming.gives === "body" ? size : size + AROUND;
   }
-  const macro = comprehensionOf(node);
-  if (macro !== undefined) {
-    const range = sizes(macro.range, scope);
-    const inner = withName(scope, macro.variable, range.own);
-    const body = macro.body.map((part) => sizes(part, inner));
-    const owns = { bool: DECLARED, elements: range.own + AROUND, results: longestOwn(body) + AROUND };
-    return of(owns[macro.gives], [range, ...body]);
-  }
-  const parts = childrenOf(node).map((child) => sizes(child, scope));
-  if (node.op !== "map") return of(longestOwn(parts) + AROUND, parts);
-  const keys = parts.filter((_, index) => index % 2 === 0);
-  const values = parts.filter((_, index) => index % 2 === 1);
-  return of(longestOwn(keys) + longestOwn(values) + AROUND, parts);
-}
-
-function only(own: number): Sizes {
-  return { own, longest: own };
-}
-
-function withName(scope: Scope, name: string, size: number): Scope {
-  return new Map([...scope, [name, size]]);
-}
-
-function of(own: number, parts: readonly Sizes[]): Sizes {
-  return { own, longest: Math.max(own, ...parts.map(({ longest }) => longest)) };
-}
-
-function longestOwn(parts: readonly Sizes[]): number {
-  return Math.max(0, ...parts.map(({ own }) => own));
+  const parts = childrenOf(node).map((child) => typeSize(child, names));
+  if (node.op !== "map") return longest(parts) + AROUND;
+  const [keys, values] = [0, 1].map((odd) => longest(parts.filter((_, index) => index % 2 === odd)));
+  return (keys ?? 0) + (values ?? 0) + AROUND;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { boundedRule } from "../../src/rules/compile.js";
-import { growthOf, quickBound, ruleCost } from "../../src/rules/cost.js";
+import { canGrow, ruleCost } from "../../src/rules/cost.js";
 import { loadRuleLanguage } from "../../src/rules/language.js";
 import type { JsonValue } from "../../src/workflow/json.js";
 
@@ -133,8 +133,8 @@ it("of values of many lists, only the largest counts", async () => {
   expect(await steps(either, { a: lists(10), b: lists(20) })).toBeLessThan(1000);
 });
 
-describe("how the bound grows with the evidence", () => {
-  const growth = async (rule: string) => growthOf((await compiled(rule)).tree);
+describe("the time of a rule", () => {
+  const grows = async (rule: string) => canGrow((await compiled(rule)).tree);
 
   it.each([
     "value.a.b == 1 && evidence['a'] == [1] || !has(value.c)",
@@ -143,8 +143,8 @@ describe("how the bound grows with the evidence", () => {
     "value.startsWith('a') && value.endsWith('b') && value.trim() == '' && size(visible(value)) > 1 && isInteger(value)",
     "(value ? 1 : 2) == 1",
     `value.contains("${TEXT}")`,
-  ])("it does not, in %s", async (rule) => {
-    expect(await growth(rule)).toBeUndefined();
+  ])("does not grow with the evidence, in %s", async (rule) => {
+    expect(await grows(rule)).toBe(false);
   });
 
   it.each([
@@ -157,37 +157,17 @@ describe("how the bound grows with the evidence", () => {
     "cel.bind(n, value, n == 1)",
     "value.split(',') == []",
     "ratio(value, 2) > 1.0",
-  ])("it does, in %s, but not by the size of the value alone", async (rule) => {
-    expect(await growth(rule)).toMatchObject({ depth: 0, byValue: false });
+    "value.all(v, v > 1)",
+    "value.map(v, v + 1) == []",
+    "evidence.a.filter(v, v > 1) == []",
+  ])("can grow, in %s", async (rule) => {
+    expect(await grows(rule)).toBe(true);
   });
 
-  it("it does in a long rule", async () => {
+  it("can grow in a long rule", async () => {
     const flat = `${"!".repeat(57)}(value == 1)`;
-    expect(await growth(flat)).toBeUndefined();
-    expect(await growth(`!${flat}`)).toEqual({ nodes: 61, depth: 0, byValue: true });
-  });
-
-  it.each([
-    ["value.all(v, v > 1)", 5, 1, true],
-    ["value.exists(v, v > 1) && value.exists_one(v, v > 1)", 11, 1, true],
-    ["value.filter(v, v.all(w, w > 1)) == []", 8, 2, true],
-    ["value.map(v, v + 1) == []", 7, 1, false],
-    ["evidence.a.all(v, v > 1)", 6, 1, false],
-    ["value.all(v, evidence.a == v)", 6, 1, false],
-    ["[1].all(v, v == 1 && v == value)", 9, 1, true],
-  ] as const)("it does in %s", async (rule, count, depth, byValue) => {
-    const found = await growth(rule);
-    expect(found).toMatchObject({ depth, byValue });
-    expect(found?.nodes).toBeGreaterThanOrEqual(count);
-    expect(found?.nodes).toBeLessThanOrEqual(count + 3);
-  });
-
-  it("it is at most the nodes times the characters of the value, once for each macro", () => {
-    const of = (value: unknown, depth = 0) => quickBound({ nodes: 2, depth, byValue: true }, value);
-    expect(of(undefined)).toBe(4);
-    expect([of(null), of(7), of("abc"), of(""), of([]), of({})]).toEqual([4, 4, 16, 4, 4, 4]);
-    expect([of([1, "ab"]), of({ ab: "c", d: [null] })]).toEqual([2 * 2 * 5, 2 * 2 * (1 + 2 + 2 + 1 + 2)]);
-    expect([of("abc", 1), of("abc", 2)]).toEqual([2 * 8 ** 2, 2 * 8 ** 3]);
+    expect(await grows(flat)).toBe(false);
+    expect(await grows(`!${flat}`)).toBe(true);
   });
 });
 
@@ -203,17 +183,6 @@ describe("a rule with a limit", () => {
       because: `was not run: on values of this size it could take more than ${most - 1} steps`,
     });
     expect((await bounded(rule, most))({ value: [0] })).toEqual({ holds: false });
-  });
-
-  it("is bounded roughly at first, then exactly", async () => {
-    const { tree } = await compiled("value.all(v, v >= 0)");
-    const growth = growthOf(tree);
-    if (growth === undefined) throw new Error("no growth");
-    const [rough, exact] = [quickBound(growth, list(9)), await steps("value.all(v, v >= 0)", list(9))];
-    expect(exact).toBeLessThan(rough);
-    for (const most of [rough, rough - 1, exact])
-      expect((await bounded("value.all(v, v >= 0)", most))({ value: list(9) })).toEqual({ holds: true });
-    expect((await bounded("value.all(v, v >= 0)", exact - 1))({ value: list(9) })).toMatchObject({ holds: false });
   });
 
   it("without growth always runs, and fails with a reason", async () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadRuleLanguage } from "../../src/rules/language.js";
-import { parsePython } from "../../src/rules/python-parser.js";
+import { parsePython } from "../../src/rules/python.js";
 import { readRuleText } from "../../src/rules/python-to-cel.js";
 import type { FieldType } from "../../src/workflow/structure.js";
 import { howOften } from "../support/how-often.js";

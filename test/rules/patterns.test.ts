@@ -73,17 +73,12 @@ describe("patterns", () => {
     expect(patterns.steps("a{100}")).toBeGreaterThan(100);
   });
 
-  it("are compiled once, and the newest 256 are kept", () => {
+  it("are compiled once", () => {
     const { patterns, count } = counted();
     for (let at = 0; at < 256; at += 1) patterns.fault(`a${at}`);
     patterns.matches("a", "a0");
     patterns.steps("a255");
     expect(count()).toBe(256);
-    patterns.fault("a256");
-    patterns.fault("a1");
-    expect(count()).toBe(257);
-    patterns.fault("a0");
-    expect(count()).toBe(258);
   });
 
   it("are kept up to a total of steps", () => {
@@ -94,9 +89,9 @@ describe("patterns", () => {
     patterns.fault(large(0));
     expect(count()).toBe(kept);
     patterns.fault(large(kept));
-    patterns.fault(large(1));
-    expect(count()).toBe(kept + 1);
     patterns.fault(large(0));
+    expect(count()).toBe(kept + 1);
+    patterns.fault(large(1));
     expect(count()).toBe(kept + 2);
   });
 });

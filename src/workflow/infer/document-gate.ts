@@ -16,7 +16,6 @@ import type { List, RootContent } from "mdast";
 import { comparisonValidator, namedValidator } from "../../rules/validators.js";
 import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
-import type { JsonObject, JsonValue } from "../json.js";
 import { RESERVED } from "../names.js";
 import type { InferredRequirement } from "../report.js";
 import type { FieldDefinition, FieldGate, FieldType, RuleDefinition, VerifyDefinition } from "../structure.js";
@@ -79,36 +78,71 @@ export function findRequirements(text: string, defined: ReadonlySet<string> = ne
  */
 export async function gateFileText(gate: FieldGate, inferred: readonly InferredRequirement[]): Promise<string> {
   const yaml = await import("yaml");
-  const { strict, allowOverride, fields, rules = [], verify = [], approval, reveal } = gate;
+  const { strict, allowOverride, fields, rules, verify = [], approval, reveal } = gate;
+  const validators = fields.flatMap(definedValidators);
   const content = {
     checkpoint: { strict, allow_override: allowOverride === true },
-    evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldOf(field, verify)])),
-    ...definedValidators(fields),
-    ...listed("cross_field_validation", rules.map(ruleOf)),
-    ...listed("verify", verify.filter(({ field }) => field === undefined).map(checkOf)),
-    ...(approval === undefined ? {} : { approval }),
-    ...(reveal === undefined ? {} : { reveal }),
+    evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldText(field, verify)])),
+    validators: validators.length === 0 ? undefined : Object.fromEntries(validators),
+    cross_field_validation: rules?.map(ruleText),
+    verify: checksText(verify, undefined),
+    approval,
+    reveal,
   };
-  return [...headOf(inferred), "", yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })].join("\n");
+  const guesses = inferred.filter(({ certainty }) => certainty === "guess");
+  return [
+    `# Read out of ${inferred[0]?.file ?? "the phase's text"} by "phasegate gate freeze". From now on this file counts, not the text.`,
+    ...guesses.map(({ name, type, line }) => `# Guessed from line ${line}: ${name}, ${type}. Is it meant so?`),
+    "",
+    yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false }),
+  ].join("\n");
+}
+
+function fieldText(
+  { type, required, description, example, rules, name }: FieldDefinition,
+  verify: readonly VerifyDefinition[],
+) {
+  return {
+    type,
+    required,
+    description,
+    example,
+    validator: rules?.map(({ source }) => source),
+    validator_params: rules?.find(({ params }) => params !== undefined)?.params,
+    verify: checksText(verify, name),
+  };
+}
+
+/** Returns the validators that a field names and that are not built in, as a gate file defines them. */
+function definedValidators({ type, rules = [] }: FieldDefinition) {
+  const defined = rules.filter(({ source, cel }) => {
+    const builtIn = namedValidator(source, type) ?? comparisonValidator(source, type);
+    return source !== cel && !/^lambda\b/.test(source) && builtIn?.cel !== cel;
+  });
+  return defined.map((rule) => [rule.source, ruleText({ ...rule, source: rule.cel })] as const);
+}
+
+function ruleText({ source, message }: RuleDefinition) {
+  return { rule: source, error_message: message };
+}
+
+/** Returns the checks of a field, or of the gate as a whole. */
+function checksText(verify: readonly VerifyDefinition[], field: string | undefined) {
+  const checks = verify.filter((check) => check.field === field);
+  if (checks.length === 0) return undefined;
+  return checks.map(({ verifier, params, description, waivable }) => ({ verifier, description, waivable, ...params }));
 }
 
 /** Takes the type from an example, if the type is only a guess. */
 function withExample(requirement: Requirement, examples: readonly EvidenceExample[]): Requirement {
   const { field, certainty, validators } = requirement;
-  const example = valueIn(examples, field.name);
+  const example = examples.find(({ values = {} }) => Object.hasOwn(values, field.name))?.values?.[field.name];
   if (example === undefined) return requirement;
   if (isOfType(example, field.type)) return { ...requirement, field: { ...field, example } };
   const type = typeOfValue(example);
   // A validator was chosen for the guessed type; dropping it would weaken the gate.
   if (certainty === "sure" || type === undefined || validators.length > 0) return requirement;
   return { ...requirement, field: { ...field, type, example }, typed: true };
-}
-
-function valueIn(examples: readonly EvidenceExample[], name: string): JsonValue | undefined {
-  for (const { values } of examples) {
-    if (values !== undefined && Object.hasOwn(values, name)) return values[name];
-  }
-  return undefined;
 }
 
 /** Blanks out the front matter, so that positions stay the same. */
@@ -140,19 +174,17 @@ function headingFindings({ written, heading, line, depth }: Section, reading: Re
 
 /** Returns the requirements of adjacent blocks. A sentence that only announces requirements is about the next block. */
 function blocksFindings(blocks: readonly RootContent[], reading: Reading): Finding[] {
-  let { inGate } = reading;
-  let asked: Reading["asked"];
+  let { inGate, asked } = reading;
   return blocks.flatMap((block, index) => {
     if (block.type === "paragraph") {
       const lines = linesOf(block, reading.text);
       const label = labelOf(lines);
       if (label !== undefined) inGate = gateAfter(label, inGate, reading.inGate);
-      const here = { ...reading, inGate, ...(asked === undefined ? {} : { asked }) };
-      const found = paragraphFindings(lines, here, blocks[index + 1]);
+      const found = paragraphFindings(lines, { ...reading, inGate, asked }, blocks[index + 1]);
       asked = announces(lines) ?? (label === undefined ? undefined : asked);
       return found;
     }
-    const here = { ...reading, inGate, ...(asked === undefined ? {} : { asked }) };
+    const here = { ...reading, inGate, asked };
     if (block.type !== "html") asked = undefined;
     if (block.type === "blockquote") return blocksFindings(block.children, here);
     return block.type === "list" ? listFindings(block, here) : [];
@@ -166,17 +198,16 @@ function gateAfter({ text, isBold }: Label, before: boolean, outside: boolean): 
 
 function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, next: RootContent | undefined): Finding[] {
   const table = tableIn(lines);
-  const before = table === undefined ? lines : table.before;
+  const before = table?.before ?? lines;
   const sentences = sentencesOf(before);
-  const asked = table === undefined ? undefined : announces(before);
-  const rows =
-    table === undefined ? undefined : tableFindings(table, { ...reading, ...(asked === undefined ? {} : { asked }) });
   const found = [...longFindings(before), ...sentences.flatMap((sentence) => sentenceFindings(sentence, reading))];
   const last = sentences.at(-1);
-  const isOpen = last !== undefined && askingOf(last, reading.inGate)?.introduces === true && table === undefined;
-  const isFollowed =
-    next?.type === "list" || next?.type === "paragraph" || next?.type === "blockquote" || next?.type === "html";
-  if (!isOpen || isFollowed || askingOf(last, reading.inGate)?.kind !== "required") return [...found, ...(rows ?? [])];
+  if (table !== undefined) {
+    return [...found, ...(tableFindings(table, { ...reading, asked: announces(before) ?? reading.asked }) ?? [])];
+  }
+  const asking = last && askingOf(last, reading.inGate);
+  const isFollowed = next !== undefined && ["list", "paragraph", "blockquote", "html"].includes(next.type);
+  if (last === undefined || asking?.kind !== "required" || !asking.introduces || isFollowed) return found;
   const hint = "Write the names after it, or a list right below it: - `function_count`: a number greater than 0.";
   return [...found, unclear(last, "this announces what is required, and no list follows", hint)];
 }
@@ -199,9 +230,7 @@ function listFindings(list: List, reading: Reading): Finding[] {
     const isBox = /^\[[ xX]\]\s/.test(lines[0]?.text ?? "");
     const table = tableIn(lines) === undefined ? undefined : paragraphFindings(lines, reading, rest[0]);
     const own = table ?? (asked === undefined ? itemFindings(lines, reading) : []);
-    const { asked: _, ...inner } = reading;
-    const deeper = { ...inner, ...(asked === undefined ? {} : { asked }), underBox: isBox || own.length > 0 };
-    return [...own, ...blocksFindings(rest, deeper)];
+    return [...own, ...blocksFindings(rest, { ...reading, asked, underBox: isBox || own.length > 0 })];
   });
 }
 
@@ -214,10 +243,8 @@ function mergeRequirements(findings: readonly Finding[]): Found {
     if (isFault(finding)) continue;
     const { name } = finding.field;
     const known = requirements.get(name);
-    if (known !== undefined && isSame(known, finding)) {
-      requirements.set(name, merged(known, finding));
-      faults.push(...differences(known, finding));
-    } else {
+    if (known !== undefined && isSame(known, finding)) requirements.set(name, merged(known, finding, faults));
+    else {
       const free = freeName(name, requirements, numbers);
       requirements.set(free, { ...finding, field: { ...finding.field, name: free } });
     }
@@ -230,49 +257,42 @@ function mergeRequirements(findings: readonly Finding[]): Found {
  * field.
  */
 function isSame(known: Requirement, { named, field }: Requirement): boolean {
-  if (named) return known.named || known.field.type === "boolean";
-  return known.named && known.field.type === field.type;
+  return named ? known.named || known.field.type === "boolean" : known.named && known.field.type === field.type;
 }
 
-function merged(known: Requirement, again: Requirement): Requirement {
-  const takes = takesType(known, again);
-  const type = takes ? again.field.type : known.field.type;
+/** Adds a later place to an earlier one, and a warning for each contradiction. */
+function merged(known: Requirement, again: Requirement, faults: RequirementFault[]): Requirement {
+  const { name, required } = known.field;
+  const other = again.field.type;
+  const isFree = known.validators.length === 0 || fits(other, known.field.type);
+  // A later place may know the type better, if the validators of the earlier one fit it.
+  const takes = !known.typed && again.typed && isFree;
+  const type = takes ? other : known.field.type;
+  const differs = (how: string) => {
+    const fault = unclear(again, `${name} is ${how}`, "Say it in one place, or the same in both.");
+    faults.push({ ...fault, code: "REQUIREMENT_DIFFERS" });
+  };
+  if (again.typed && type !== other) {
+    differs(`of type ${type} in line ${known.line}, and of type ${other} here; ${type} counts`);
+  }
+  if (!fits(type, other) && again.validators.length > 0) {
+    differs(`to fulfil ${again.validators.join(", ")}, which is not asked of type ${type} and isn't read`);
+  }
+  if (known.named && again.named && required !== again.field.required) {
+    differs("required in one of two places, and optional in the other; required counts");
+  }
   return {
     ...known,
     ...(takes ? { typed: true, certainty: again.certainty } : {}),
-    field: { ...known.field, type, required: known.field.required || again.field.required },
-    validators: [...new Set([...known.validators, ...(fits(type, again.field.type) ? again.validators : [])])],
+    field: { ...known.field, type, required: required || again.field.required },
+    validators: [...new Set([...known.validators, ...(fits(type, other) ? again.validators : [])])],
   };
-}
-
-/** Checks whether a later place knows the type better, and the validators of the earlier one fit it. */
-function takesType(known: Requirement, again: Requirement): boolean {
-  return !known.typed && again.typed && (known.validators.length === 0 || fits(again.field.type, known.field.type));
 }
 
 /** Checks whether validators of one type also fit another. */
 function fits(type: FieldType, other: FieldType): boolean {
   const isNumber = (one: FieldType) => one === "integer" || one === "number";
   return type === other || (isNumber(type) && isNumber(other));
-}
-
-/** Returns warnings for places that contradict earlier ones. */
-function differences(known: Requirement, again: Requirement): RequirementFault[] {
-  const { name, required } = known.field;
-  const takes = takesType(known, again);
-  const type = takes ? again.field.type : known.field.type;
-  const parts: string[] = [];
-  if (again.typed && !takes && type !== again.field.type) {
-    parts.push(`of type ${type} in line ${known.line}, and of type ${again.field.type} here; ${type} counts`);
-  }
-  if (!fits(type, again.field.type) && again.validators.length > 0) {
-    parts.push(`to fulfil ${again.validators.join(", ")}, which is not asked of type ${type} and isn't read`);
-  }
-  if (known.named && again.named && required !== again.field.required) {
-    parts.push("required in one of two places, and optional in the other; required counts");
-  }
-  const hint = "Say it in one place, or the same in both.";
-  return parts.map((part) => ({ ...unclear(again, `${name} is ${part}`, hint), code: "REQUIREMENT_DIFFERS" }));
 }
 
 /** Returns a free name. `numbers` remembers the last suffix, so that many equal checkboxes take linear time. */
@@ -287,64 +307,4 @@ function freeName(name: string, taken: ReadonlyMap<string, Requirement>, numbers
 
 function byPlace(one: RequirementFault, other: RequirementFault): number {
   return one.line - other.line || one.column - other.column;
-}
-
-/** Returns the validators that the fields name and that are not built in, as a gate file defines them. */
-function definedValidators(fields: readonly FieldDefinition[]): JsonObject {
-  const found = fields.flatMap(({ type, rules = [] }) =>
-    rules.flatMap((rule) => {
-      const { source, cel } = rule;
-      const builtIn = namedValidator(source, type) ?? comparisonValidator(source, type);
-      const isNamed = source !== cel && !/^lambda\b/.test(source) && builtIn?.cel !== cel;
-      return isNamed ? [[source, ruleOf({ ...rule, source: cel })] as const] : [];
-    }),
-  );
-  return found.length === 0 ? {} : { validators: Object.fromEntries(found) };
-}
-
-function fieldOf(
-  { type, required, description, example, rules = [], name }: FieldDefinition,
-  verify: readonly VerifyDefinition[],
-) {
-  const params = rules.find((rule) => rule.params !== undefined)?.params;
-  return {
-    type,
-    required,
-    ...(description === undefined ? {} : { description }),
-    ...(example === undefined ? {} : { example }),
-    ...listed(
-      "validator",
-      rules.map(({ source }) => source),
-    ),
-    ...(params === undefined ? {} : { validator_params: params }),
-    ...listed("verify", verify.filter(({ field }) => field === name).map(checkOf)),
-  };
-}
-
-function listed<K extends string>(key: K, list: readonly JsonValue[]): { [P in K]?: JsonValue } {
-  const entry: { [P in K]?: JsonValue } = {};
-  if (list.length > 0) entry[key] = [...list];
-  return entry;
-}
-
-function checkOf({ verifier, params, description, waivable }: VerifyDefinition): JsonObject {
-  return {
-    verifier,
-    ...(description === undefined ? {} : { description }),
-    ...(waivable === undefined ? {} : { waivable }),
-    ...params,
-  };
-}
-
-function ruleOf({ source, message }: RuleDefinition): JsonValue {
-  return { rule: source, ...(message === undefined ? {} : { error_message: message }) };
-}
-
-function headOf(inferred: readonly InferredRequirement[]): string[] {
-  const file = inferred[0]?.file ?? "the phase's text";
-  const guesses = inferred.filter(({ certainty }) => certainty === "guess");
-  return [
-    `# Read out of ${file} by "phasegate gate freeze". From now on this file counts, not the text.`,
-    ...guesses.map(({ name, type, line }) => `# Guessed from line ${line}: ${name}, ${type}. Is it meant so?`),
-  ];
 }

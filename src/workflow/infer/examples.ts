@@ -6,8 +6,7 @@
 import type { Code, RootContent } from "mdast";
 import { EvidenceValue, ruleParams, ruleValue, SessionValue } from "../../rules/environment.js";
 import { loadRuleLanguage } from "../../rules/language.js";
-import { parsePython } from "../../rules/python-parser.js";
-import { PythonFault, type PythonNode } from "../../rules/python-tokens.js";
+import { PythonFault, type PythonNode, parsePython } from "../../rules/python.js";
 import type { RuleCompiler } from "../../rules/rule-types.js";
 import { isInvisible, isOfType } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";

@@ -17,8 +17,14 @@ import {
   validatorHint,
 } from "./validators.js";
 
+/** A position, from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
 /** A requirement in the text of a phase. */
-export interface Requirement {
+export interface Requirement extends Place {
   readonly field: FieldDefinition;
   /** Names of validators, or rules. */
   readonly validators: readonly string[];
@@ -29,20 +35,14 @@ export interface Requirement {
   readonly typed: boolean;
   /** True if the text gives the name; otherwise the name is made of the whole claim. */
   readonly named: boolean;
-  /** The line, from 1. */
-  readonly line: number;
-  readonly column: number;
 }
 
 /** A passage that seems to ask for something and can't be read. */
-export interface RequirementFault {
+export interface RequirementFault extends Place {
   readonly severity: "error" | "warning";
   readonly code: DiagnosticCode;
   readonly message: string;
   readonly hint: string;
-  /** The line, from 1. */
-  readonly line: number;
-  readonly column: number;
 }
 
 /** The result of reading one passage. */
@@ -54,16 +54,24 @@ export interface Found {
   readonly faults: readonly RequirementFault[];
 }
 
-/** A position, from 1. */
-export type Place = Pick<Requirement, "line" | "column">;
-
 export function isFault(finding: Finding): finding is RequirementFault {
   return "severity" in finding;
 }
 
+/** Creates what is reported about a passage. */
+export function fault(
+  code: DiagnosticCode,
+  { line, column }: Place,
+  message: string,
+  hint: string,
+  severity: RequirementFault["severity"] = "error",
+): RequirementFault {
+  return { severity, code, message, hint, line, column };
+}
+
 /** Creates the warning for a passage that asks for something and can't be read. */
 export function unclear(place: Place, message: string, hint: string): RequirementFault {
-  return { severity: "warning", code: "REQUIREMENT_UNCLEAR", message, hint, line: place.line, column: place.column };
+  return fault("REQUIREMENT_UNCLEAR", place, message, hint, "warning");
 }
 
 /** The context for reading a part of a text. */
@@ -132,32 +140,31 @@ interface Valued {
 /** Returns the requirement for a value; its type and validators are guesses. */
 export function valued(
   { name, words, optional, description, from }: Valued,
-  place: Place,
+  { line, column }: Place,
   defined: ReadonlySet<string>,
-) {
+): Finding[] {
+  const place = { line, column };
   if (RESERVED.has(name)) return [unclear(place, `no field may be called ${name}`, "Give it another name.")];
   const spoken = words.replaceAll("_", " ");
-  const found = typeFor(spoken, name);
-  const type = found?.type ?? "string";
+  const type = typeFor(spoken, name)?.type ?? "string";
   const named = validatorsNamed(words, defined);
   const prose = proseValidators(named.rest.replaceAll("_", " "), type);
-  const requirement: Requirement = {
-    field: { name, type, required: !optional, ...(description === "" ? {} : { description }) },
-    validators: [...new Set([...named.names, ...prose.validators])],
-    from,
-    certainty: "guess",
-    typed: typeFromWords(spoken, name) !== undefined,
-    named: true,
-    ...place,
-  };
-  const findings: Finding[] = [requirement];
-  for (const said of prose.unknown) {
-    const message = `"${said}" can't be read as a rule for ${name}, which is read as a field of type ${type}`;
-    findings.push(
-      unclear(place, message, "Name its type, as in (integer, at least 3), or write a table with a Validator."),
-    );
-  }
-  return [...findings, ...misspelt(words, name, place, defined)];
+  const hint = "Name its type, as in (integer, at least 3), or write a table with a Validator.";
+  return [
+    {
+      field: { name, type, required: !optional, ...(description === "" ? {} : { description }) },
+      validators: [...new Set([...named.names, ...prose.validators])],
+      from,
+      certainty: "guess",
+      typed: typeFromWords(spoken, name) !== undefined,
+      named: true,
+      ...place,
+    },
+    ...prose.unknown.map((said) =>
+      unclear(place, `"${said}" can't be read as a rule for ${name}, which is read as a field of type ${type}`, hint),
+    ),
+    ...misspelt(words, name, place, defined),
+  ];
 }
 
 /** A type, and whether the words say it directly. */
@@ -168,29 +175,38 @@ export interface FoundType {
 
 /** Returns the type that words mention, or that their comparison implies. */
 export function typeFor(words: string, name: string): FoundType | undefined {
-  const found = typeFromWords(words, name);
-  if (found !== undefined) return found;
   const compared = typeCompared(comparisonsIn(words));
-  return compared === undefined ? undefined : { type: compared, sure: false };
+  return typeFromWords(words, name) ?? (compared && { type: compared, sure: false });
+}
+
+type TypeWords = ReadonlyMap<string, FieldType>;
+
+/** Returns the type of each word. */
+function typeWords(words: Partial<Record<FieldType, string>>): TypeWords {
+  const entries = (Object.keys(words) as FieldType[]).flatMap((type) => {
+    return (words[type] ?? "").split(", ").map((word) => [word, type] as const);
+  });
+  return new Map(entries);
+}
+
+/** Returns the type of a word or its plural. */
+function ofWord(types: TypeWords, word: string): FieldType | undefined {
+  return types.get(word) ?? (word.endsWith("s") ? types.get(word.slice(0, -1)) : undefined);
 }
 
 /** Other words in type columns of tables. */
-const IN_TABLES: readonly (readonly [FieldType, readonly string[]])[] = [
-  ["integer", ["count", "quantity", "whole number", "long", "uint", "natural number"]],
-  ["number", ["double", "decimal", "percent", "percentage", "numeric", "ratio", "real"]],
-  ["string", ["text", "file", "path", "filename", "file path", "filepath", "url", "uri", "link", "date", "datetime"]],
-  ["string", ["timestamp", "markdown", "output", "command", "char", "hash", "sha", "uuid", "email", "word"]],
-  ["boolean", ["flag", "true/false", "yes/no", "true or false", "checkbox", "tick"]],
-  ["list", ["collection", "set", "tuple", "sequence"]],
-  ["object", ["dictionary", "map", "mapping", "record", "json", "json object"]],
-];
-
-const KNOWN: ReadonlyMap<string, FieldType> = new Map(
-  IN_TABLES.flatMap(([type, words]) => words.map((word) => [word, type] as const)),
-);
+const IN_TABLES = typeWords({
+  integer: "count, quantity, whole number, long, uint, natural number",
+  number: "double, decimal, percent, percentage, numeric, ratio, real",
+  string:
+    "text, file, path, filename, file path, filepath, url, uri, link, date, datetime, timestamp, markdown, output, command, char, hash, sha, uuid, email, word",
+  boolean: "flag, true/false, yes/no, true or false, checkbox, tick",
+  list: "collection, set, tuple, sequence",
+  object: "dictionary, map, mapping, record, json, json object",
+});
 
 /** All words that a type column may hold. */
-export const TABLE_TYPES: readonly string[] = [...TYPE_WORDS.keys(), ...KNOWN.keys()];
+export const TABLE_TYPES: readonly string[] = [...TYPE_WORDS.keys(), ...IN_TABLES.keys()];
 
 /** Returns the type that one or two words in a table mean. */
 export function typeNamed(words: string): FoundType | undefined {
@@ -201,28 +217,27 @@ export function typeNamed(words: string): FoundType | undefined {
     return { type: "list", sure: true };
   if (/^(?:dict|map|mapping|object|record|dictionary)\s*(?:[[<(]|of\b)/.test(lower))
     return { type: "object", sure: true };
-  const single = lower.replace(/s$/, "");
-  const type = KNOWN.get(lower) ?? TYPE_WORDS.get(single) ?? KNOWN.get(single);
-  return type === undefined ? undefined : { type, sure: false };
+  const type = IN_TABLES.get(lower) ?? ofWord(TYPE_WORDS, lower) ?? ofWord(IN_TABLES, lower);
+  return type && { type, sure: false };
 }
 
 /** Words in prose that always mean a type. */
-const PLAIN: readonly (readonly [FieldType, readonly string[]])[] = [
-  ["integer", ["integer", "int"]],
-  ["number", ["float", "decimal"]],
-  ["boolean", ["boolean", "bool"]],
-  ["string", ["string", "str"]],
-  ["object", ["dict", "dictionary", "mapping"]],
-  ["list", ["list", "array"]],
-];
+const PLAIN = typeWords({
+  integer: "integer, int",
+  number: "float, decimal",
+  boolean: "boolean, bool",
+  string: "string, str",
+  object: "dict, dictionary, mapping",
+  list: "list, array",
+});
 
 /** Words in prose that suggest a type. */
-const SPOKEN: readonly (readonly [FieldType, readonly string[]])[] = [
-  ["integer", ["count", "number", "quantity"]],
-  ["list", ["list", "array", "collection"]],
-  ["string", ["output", "text", "command"]],
-  ["boolean", ["flag", "boolean", "true/false"]],
-];
+const SPOKEN = typeWords({
+  integer: "count, number, quantity",
+  list: "list, array, collection",
+  string: "output, text, command",
+  boolean: "flag, boolean, true/false",
+});
 
 /**
  * Returns the type that the words about a name mean: one in parentheses or said directly; else the one that the name
@@ -254,19 +269,13 @@ function misspelt(words: string, name: string, place: Place, defined: ReadonlySe
   return bracketed(words).flatMap((part): Finding[] => {
     if (!/^[A-Za-z]\w*$/.test(part) || part === name || typeNamed(part) !== undefined) return [];
     if (isKnownValidator(part, defined)) return [];
-    const type = part.length < 5 ? undefined : nearest(part, TYPE_WORDS.keys());
-    if (type !== undefined && !part.includes("_")) {
-      const hint = `Did you mean ${type}?`;
-      return [
-        {
-          ...unclear(place, `there is no type "${part}", so it is ignored for ${name}`, hint),
-          code: "FIELD_TYPE_UNKNOWN",
-        },
-      ];
+    const ignored = (what: string) => `there is no ${what} "${part}", so it is ignored for ${name}`;
+    if (part.includes("_")) {
+      return [fault("VALIDATOR_UNKNOWN", place, ignored("validator"), validatorHint(part, defined), "warning")];
     }
-    if (!part.includes("_")) return [];
-    const message = `there is no validator "${part}", so it is ignored for ${name}`;
-    return [{ ...unclear(place, message, validatorHint(part, defined)), code: "VALIDATOR_UNKNOWN" }];
+    const type = part.length < 5 ? undefined : nearest(part, TYPE_WORDS.keys());
+    if (type === undefined) return [];
+    return [fault("FIELD_TYPE_UNKNOWN", place, ignored("type"), `Did you mean ${type}?`, "warning")];
   });
 }
 
@@ -279,13 +288,10 @@ function bracketed(text: string): string[] {
 }
 
 /** Returns the type of the first word that means one; `fromEnd` finds the last. */
-function first(text: string, types: typeof PLAIN, fromEnd = false): FoundType | undefined {
-  const words = text.split(/[^a-z/]+/);
-  for (const word of fromEnd ? words.reverse() : words) {
-    const found = types.find(([, signs]) => signs.some((sign) => word === sign || word === `${sign}s`));
-    if (found !== undefined) return { type: found[0], sure: false };
-  }
-  return undefined;
+function first(text: string, types: TypeWords, fromEnd = false): FoundType | undefined {
+  const found = text.split(/[^a-z/]+/).flatMap((word) => ofWord(types, word) ?? []);
+  const type = found.at(fromEnd ? -1 : 0);
+  return type && { type, sure: false };
 }
 
 /** Returns the words of a name: `functionCount` and `function_count` both mention a count. */

@@ -16,7 +16,6 @@ import {
   nameFrom,
   type Place,
   type Reading,
-  type Requirement,
   typeFromWords,
   unclear,
   valued,
@@ -26,7 +25,7 @@ import { isKnownValidator } from "./validators.js";
 /** Returns the requirements in the first paragraph of an item. */
 export function itemFindings(lines: readonly NumberedLine[], reading: Reading): Finding[] {
   const sentences = sentencesOf(lines);
-  const [item] = joined(sentences);
+  const item = joined(sentences);
   if (item === undefined) return longFindings(lines);
   const [, mark, task] = /^(\[[ xX]\](?:\s+|$))(.*)$/s.exec(item.plain) ?? [];
   if (mark !== undefined && task !== undefined && (reading.inGate || reading.asked === "required")) {
@@ -50,18 +49,13 @@ export const ASKING = /\bmust provide\b|\b(?:required|evidence|checkpoint|valida
 export function longFindings(lines: readonly NumberedLine[]): Finding[] {
   const [first] = lines;
   if (first === undefined || !isTooLong(lines) || !lines.some(({ text }) => ASKING.test(text))) return [];
-  return [
-    unclear(
-      first,
-      "this is too long to be read for what it asks",
-      "Break it up: one requirement in each item of a list.",
-    ),
-  ];
+  const hint = "Break it up: one requirement in each item of a list.";
+  return [unclear(first, "this is too long to be read for what it asks", hint)];
 }
 
 /** Returns the sentences of an item as one: later sentences are about the same thing. */
-function joined([first, ...rest]: readonly Sentence[]): Sentence[] {
-  if (first === undefined) return [];
+function joined([first, ...rest]: readonly Sentence[]): Sentence | undefined {
+  if (first === undefined) return undefined;
   let { plain } = first;
   const marks = [...first.marks];
   for (const sentence of rest) {
@@ -69,7 +63,7 @@ function joined([first, ...rest]: readonly Sentence[]): Sentence[] {
     marks.push(...sentence.marks.map((mark) => ({ ...mark, start: mark.start + shift, end: mark.end + shift })));
     plain += ` ${sentence.plain}`;
   }
-  return [{ ...first, plain, marks }];
+  return { ...first, plain, marks };
 }
 
 /** Reads an item with a checkbox. It is a claim, unless it names a value and says more than that it is done. */
@@ -81,21 +75,12 @@ function boxFindings(task: Sentence, reading: Reading): Finding[] {
   if (isValue)
     return namedFindings(task, namesIn(task, "", reading.defined), reading, isOptional(task.plain), "checkbox");
   const description = describe(task.plain.replace(/\s+/g, " "));
-  const name = nameFrom(description) || (description === "" ? "" : "item");
-  if (name === "")
+  if (description === "")
     return [unclear(task, "this checkbox has no claim that can be read", "Write after it what must be true.")];
+  const name = nameFrom(description) || "item";
   const field = { name, type: "boolean", required: !isOptional(task.plain), description } as const;
-  const place = { line: task.line, column: task.column };
-  const claim: Requirement = {
-    field,
-    validators: [],
-    from: "checkbox",
-    certainty: "sure",
-    typed: true,
-    named: false,
-    ...place,
-  };
-  return [claim];
+  const { line, column } = task;
+  return [{ field, validators: [], from: "checkbox", certainty: "sure", typed: true, named: false, line, column }];
 }
 
 /** Labels that give the kind of a text and are not names. */
@@ -142,7 +127,7 @@ export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[
   if (asking === undefined || asking.kind === "not" || asking.introduces) return [];
   const asked = namesIn(partOf(sentence, asking.from, asking.to), leadOf(sentence, asking), reading.defined);
   const findings = namedFindings(sentence, asked, reading, asking.kind === "optional");
-  if (findings.length > 0 || asking.kind === "optional" || hasName(asked)) return findings;
+  if (findings.length > 0 || asking.kind === "optional" || asked.isChoice || asked.names.length > 0) return findings;
   return [unclear(sentence, "this sentence asks for something, but no name of a field can be read in it", MARKED)];
 }
 
@@ -163,25 +148,18 @@ function namedFindings(
   const findings = names.flatMap(({ name, words, optional }) =>
     valued({ name, words, optional: optional || isOptional, description, from }, sentence, defined),
   );
-  const hasField = findings.some((finding) => !isFault(finding));
-  const others = passedOver.map((name) =>
-    unclear(
-      sentence,
-      `${name} is in a place where no name is expected, so it isn't read`,
-      `If it is asked for, write it in a list: \`one\`, \`two\` and \`${name}\`.`,
-    ),
-  );
-  const condition =
-    hasField && !isOptional && isConditional(sentence)
-      ? [
-          unclear(
-            sentence,
-            "this is asked for under a condition, and read as always required",
-            'Say "optional", or write a gate file with a rule in cross_field_validation.',
-          ),
-        ]
-      : [];
-  return [...findings, ...others, ...condition];
+  const others = passedOver.map((name) => {
+    const hint = `If it is asked for, write it in a list: \`one\`, \`two\` and \`${name}\`.`;
+    return unclear(sentence, `${name} is in a place where no name is expected, so it isn't read`, hint);
+  });
+  const isCertain = isOptional || !isConditional(sentence) || findings.every(isFault);
+  if (isCertain) return [...findings, ...others];
+  const hint = 'Say "optional", or write a gate file with a rule in cross_field_validation.';
+  return [
+    ...findings,
+    ...others,
+    unclear(sentence, "this is asked for under a condition, and read as always required", hint),
+  ];
 }
 
 /** A line of a text, with its number from 1. */
@@ -273,10 +251,6 @@ function leadOf({ plain }: Sentence, { from }: Asking): string {
     .replace(/\b(?:must provide|required|optional|evidence|checkpoint)\b.*$/is, "");
 }
 
-function hasName({ names, isChoice }: AskedNames): boolean {
-  return isChoice || names.length > 0;
-}
-
 /** Checks whether a sentence asks under a condition, which a list of fields can't express. */
 function isConditional({ plain }: MarkedText): boolean {
   return /^\W*(?:if|when|unless|in case|where)\b/i.test(plain);
@@ -294,12 +268,9 @@ function splitSentences(lines: readonly NumberedLine[]): Sentence[] {
   const ends: number[] = [];
   for (const { index, 0: sign } of searched.matchAll(/[.!?]["')\]]*(?=\s)|;(?=\s)/g)) {
     const end = index + sign.length;
-    if (
-      sign === ";"
-        ? isOwn(searched.slice(end))
-        : !ABBREVIATION.test(searched.slice(Math.max(0, end - ABBREVIATION_MAX), end)) && starts(searched, end)
-    )
-      ends.push(end);
+    const isEnd = () =>
+      !ABBREVIATION.test(searched.slice(Math.max(0, end - ABBREVIATION_MAX), end)) && starts(searched, end);
+    if (sign === ";" ? isOwn(searched.slice(end)) : isEnd()) ends.push(end);
   }
   return [...ends, whole.plain.length].flatMap((end, index) => {
     const from = index === 0 ? 0 : (ends[index - 1] ?? 0);
@@ -456,9 +427,9 @@ function choose(all: readonly Candidate[], searched: string) {
       }
       continue;
     }
-    if (isFirst && (isNamed || isListed)) chosen.push(candidate);
-    else if (chosen.length > 0 && (isListed || isCalled)) chosen.push(candidate);
-    else if (chosen.length === 0 && isListed && isNamed) chosen.push(candidate);
+    const isTaken =
+      chosen.length > 0 ? isListed || isCalled : (isFirst && isNamed) || (isListed && (isFirst || isNamed));
+    if (isTaken) chosen.push(candidate);
     else if (isNamed && !NEGATED.test(before)) passedOver.push(candidate.name);
   }
   return { chosen, passedOver };
@@ -501,7 +472,8 @@ function described(
     const next = chosen[index + 1];
     const between = plain.slice(end, next?.start ?? plain.length);
     const own = next === undefined ? between : between.slice(0, leadStart(between));
-    const isOptional = /\boptional(?:ly)?\b[\s,]*$/i.test(leadBefore(plain.slice(chosen[index - 1]?.end ?? 0, start)));
+    const before = plain.slice(chosen[index - 1]?.end ?? 0, start);
+    const isOptional = /\boptional(?:ly)?\b[\s,]*$/i.test(before.slice(leadStart(before)));
     return {
       own,
       isRow: next !== undefined && /^[\s,;&+]*$/.test(own.replace(/\b(?:and|or|plus|both)\b/gi, "")),
@@ -519,10 +491,6 @@ function described(
     const optional = parts[index]?.isOptional === true || isOptionalBy(shared, end === index);
     return [{ name: candidate.name, words: words.join(" "), optional }];
   });
-}
-
-function leadBefore(text: string): string {
-  return text.slice(leadStart(text));
 }
 
 /** Returns the rest of a text from the first match of a pattern. */

@@ -9,12 +9,11 @@ import {
   describe,
   type Finding,
   type FoundType,
+  fault,
   isOptional,
   nameFrom,
   type Place,
   type Reading,
-  type Requirement,
-  type RequirementFault,
   TABLE_TYPES,
   typeFor,
   typeNamed,
@@ -35,24 +34,22 @@ interface Table {
 }
 
 /** Returns the requirements of a table; undefined if it is not a table of requirements. */
-export function tableFindings(table: Table, reading: Reading): Finding[] | undefined {
-  const columns = columnsOf(table.header, reading);
+export function tableFindings({ header, line, rows, after }: Table, reading: Reading): Finding[] | undefined {
+  const columns = columnsOf(header, reading);
   if (columns === undefined) return undefined;
   const { type, validator, description } = columns;
   if (type === -1 && validator === -1 && description === -1) {
     const hint = "Write the columns | Evidence | Type | Validator | Description |.";
     const message =
       "this table names evidence, but has no column for its type, validator or description, so it isn't read";
-    return [unclear({ line: table.line, column: 1 }, message, hint)];
+    return [unclear({ line, column: 1 }, message, hint)];
   }
-  const after = table.after.map((line) =>
-    unclear(
-      line,
-      "this line follows a table but has no bar, so it isn't read as a row",
-      "Put a blank line before it, or add bars.",
-    ),
-  );
-  return [...table.rows.flatMap((row) => rowFindings(row, columns, table.header.length, reading)), ...after];
+  const hint = "Put a blank line before it, or add bars.";
+  const message = "this line follows a table but has no bar, so it isn't read as a row";
+  return [
+    ...rows.flatMap((row) => rowFindings(row, columns, header.length, reading)),
+    ...after.map((place) => unclear(place, message, hint)),
+  ];
 }
 
 /** Returns the table in the lines of a paragraph; undefined if there is none. */
@@ -73,56 +70,54 @@ export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
   };
 }
 
-interface Columns {
-  readonly name: number;
-  readonly type: number;
-  readonly validator: number;
-  readonly description: number;
-  readonly required: number;
-  readonly optional: number;
-}
+/** The words in the headers of the columns that may stand beside the names. */
+const COLUMNS = {
+  type: ["type", "types"],
+  validator: ["validator", "validators", "validation", "validations", "rule", "rules", "constraint", "constraints"],
+  description: ["description", "descriptions", "meaning", "details"],
+  required: ["required", "mandatory"],
+  optional: ["optional"],
+};
 
-function columnsOf(header: readonly string[], { inGate, asked }: Reading): Columns | undefined {
+/** A value for each column. */
+type Columns<T> = Readonly<Record<"name" | keyof typeof COLUMNS, T>>;
+
+/** Returns the position of each column, -1 for those that are missing; undefined if the table asks for nothing. */
+function columnsOf(header: readonly string[], { inGate, asked }: Reading): Columns<number> | undefined {
   const names = header.map((cell) => describe(cell).toLowerCase().split(/\W+/));
-  const find = (...words: string[]) => names.findIndex((name) => words.some((word) => name.includes(word)));
-  const evidence = find("evidence");
+  const find = (words: readonly string[]) => names.findIndex((name) => words.some((word) => name.includes(word)));
+  const evidence = find(["evidence"]);
   const isAsked = inGate || asked === "required" || asked === "optional";
   const name =
-    evidence === -1 && isAsked ? find("field", "fields", "name", "requirement", "requirements", "key") : evidence;
+    evidence === -1 && isAsked ? find(["field", "fields", "name", "requirement", "requirements", "key"]) : evidence;
   if (name === -1 || asked === "not") return undefined;
+  return byColumn((column) => (column === "name" ? name : find(COLUMNS[column])));
+}
+
+function byColumn<T>(make: (column: keyof Columns<T>) => T): Columns<T> {
   return {
-    name,
-    type: find("type", "types"),
-    validator: find(
-      "validator",
-      "validators",
-      "validation",
-      "validations",
-      "rule",
-      "rules",
-      "constraint",
-      "constraints",
-    ),
-    description: find("description", "descriptions", "meaning", "details"),
-    required: find("required", "mandatory"),
-    optional: find("optional"),
+    name: make("name"),
+    type: make("type"),
+    validator: make("validator"),
+    description: make("description"),
+    required: make("required"),
+    optional: make("optional"),
   };
 }
 
-function rowFindings(row: NumberedLine, columns: Columns, width: number, reading: Reading): Finding[] {
-  const cells = cellsOf(row.text);
-  const place = { line: row.line, column: row.column };
-  const cell = (index: number) => cells[index] ?? "";
-  const names = namesOf(cell(columns.name));
+function rowFindings({ text, line, column }: NumberedLine, columns: Columns<number>, width: number, reading: Reading) {
+  const cells = cellsOf(text);
+  const place = { line, column };
+  const row = byColumn((name) => cells[columns[name]] ?? "");
   if (cells.slice(width).some((extra) => extra !== "")) {
     const hint = "Write \\| for a bar in a cell.";
     return [fault("REQUIREMENT_UNCLEAR", place, "this row has more cells than the table has columns", hint)];
   }
-  if (names.length === 0) {
-    if (cells.every((one) => one === "")) return [];
+  const names = namesOf(row.name);
+  if (names.length === 0 && cells.some((cell) => cell !== "")) {
     return [unclear(place, "this row has no name", "Write a name into its first cell, such as `function_count`.")];
   }
-  return names.flatMap((name) => rowOf(name, cell, columns, place, reading));
+  return names.flatMap((name) => rowOf(name, row, place, reading));
 }
 
 /** Returns the cells of a row. An escaped bar belongs to its cell. */
@@ -150,53 +145,55 @@ function namesOf(cell: string): string[] {
   return name === "" ? [] : [name];
 }
 
-function fault(code: RequirementFault["code"], place: Place, message: string, hint: string): RequirementFault {
-  return { severity: "error", code, message, hint, ...place };
-}
-
-function rowOf(
-  name: string,
-  cell: (index: number) => string,
-  columns: Columns,
-  place: Place,
-  reading: Reading,
-): Finding[] {
+function rowOf(name: string, row: Columns<string>, place: Place, { asked, defined }: Reading): Finding[] {
   if (RESERVED.has(name))
     return [fault("NAME_RESERVED", place, `no field may be called ${name}`, "Give it another name.")];
-  const given = cell(columns.name);
-  const words = plainText(cell(columns.description));
-  const stated = cellType(cell(columns.type));
-  const found = stated.found ?? typeFor(`${given} ${cell(columns.validator)} ${words}`.replaceAll("_", " "), name);
+  const words = plainText(row.description);
+  const spoken = `${row.name} ${words}`;
+  const stated = cellType(row.type);
+  const found = stated.found ?? typeFor(`${row.name} ${row.validator} ${words}`.replaceAll("_", " "), name);
   const type = found?.type ?? "string";
-  const read = cellValidators(cell(columns.validator), type, reading.defined);
-  const besides = cellValidators(stated.rest, type, reading.defined);
-  const prose = proseValidators(`${given} ${words}`, type);
+  const read = cellValidators(row.validator, type, defined);
+  const besides = cellValidators(stated.rest, type, defined);
+  const prose = proseValidators(spoken, type);
   const written = [...besides.validators, ...read.validators];
-  const optional = yesOrNo(cell(columns.optional));
-  const flag = yesOrNo(cell(columns.required)) ?? (optional === undefined ? undefined : !optional);
-  const requirement: Requirement = {
-    field: {
-      name,
-      type,
-      required:
-        flag ?? read.required ?? stated.required ?? (reading.asked !== "optional" && !isOptional(`${given} ${words}`)),
-      ...(words === "" ? {} : { description: describe(words) }),
+  const isWritten = written.length > 0;
+  const optional = yesOrNo(row.optional);
+  const flag = yesOrNo(row.required) ?? (optional === undefined ? undefined : !optional);
+  const isSure = stated.found?.sure === true && read.sure && (isWritten || prose.validators.length === 0);
+  const findings: Finding[] = [
+    {
+      field: {
+        name,
+        type,
+        required: flag ?? read.required ?? stated.required ?? (asked !== "optional" && !isOptional(spoken)),
+        ...(words === "" ? {} : { description: describe(words) }),
+      },
+      validators: [...new Set(isWritten ? written : prose.validators)],
+      from: "table",
+      certainty: isSure ? "sure" : "guess",
+      typed: found !== undefined,
+      named: true,
+      ...place,
     },
-    validators: [...new Set(written.length > 0 ? written : prose.validators)],
-    from: "table",
-    certainty: isSure(found, stated, read.sure, written, prose.validators) ? "sure" : "guess",
-    typed: found !== undefined,
-    named: true,
-    ...place,
-  };
-  const unknown = [...besides.unknown, ...read.unknown];
-  return [
-    requirement,
-    ...typeFaults(name, stated, place),
-    ...validatorFaults(name, unknown, place, reading),
-    ...proseFaults(name, type, written.length > 0 ? [] : prose.unknown, place),
-    ...flagFaults(name, cell(columns.required), place),
   ];
+  if (stated.unknown !== undefined) {
+    const hint = `Write one of boolean, integer, number, string, object, list or any${orNearest(stated.unknown, TABLE_TYPES)}`;
+    findings.push(fault("FIELD_TYPE_UNKNOWN", place, `${name} has the unknown type "${stated.unknown}"`, hint));
+  }
+  for (const part of [...besides.unknown, ...read.unknown]) {
+    const message = `${name} has the unknown validator "${part}"`;
+    findings.push(fault("VALIDATOR_UNKNOWN", place, message, validatorHint(part, defined)));
+  }
+  for (const said of isWritten ? [] : prose.unknown) {
+    const message = `"${said}" can't be read as a rule for ${name}, which is of type ${type}`;
+    findings.push(unclear(place, message, "Write a rule under Validator."));
+  }
+  if (yesOrNo(row.required) === undefined && /\w/.test(row.required)) {
+    const message = `"${describe(row.required)}" is neither yes nor no: it does not decide if ${name} is required`;
+    findings.push(unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation."));
+  }
+  return findings;
 }
 
 /** A type, and the rest of its cell: `positive integer`, `string (optional)`. */
@@ -248,53 +245,6 @@ function yesOrNo(cell: string): boolean | undefined {
   const word = describe(cell).toLowerCase();
   if (/^(?:yes|true|required|mandatory|always|must|y|x)$/.test(word) || /^[✅✓✔]/u.test(cell)) return true;
   return /^(?:no|false|optional|n)$/.test(word) || /^[❌✗✘]/u.test(cell) ? false : undefined;
-}
-
-function isSure(
-  found: FoundType | undefined,
-  stated: CellType,
-  isWritten: boolean,
-  written: readonly string[],
-  prose: readonly string[],
-) {
-  return stated.found?.sure === true && found?.sure === true && isWritten && (written.length > 0 || prose.length === 0);
-}
-
-function typeFaults(name: string, { unknown }: CellType, place: Place): RequirementFault[] {
-  if (unknown === undefined) return [];
-  return [fault("FIELD_TYPE_UNKNOWN", place, `${name} has the unknown type "${unknown}"`, typeHint(unknown))];
-}
-
-/** Returns the hint for an unknown type. */
-function typeHint(text: string): string {
-  return `Write one of boolean, integer, number, string, object, list or any${orNearest(text, TABLE_TYPES)}`;
-}
-
-function validatorFaults(
-  name: string,
-  unknown: readonly string[],
-  place: Place,
-  { defined }: Reading,
-): RequirementFault[] {
-  return unknown.map((part) =>
-    fault("VALIDATOR_UNKNOWN", place, `${name} has the unknown validator "${part}"`, validatorHint(part, defined)),
-  );
-}
-
-function proseFaults(name: string, type: string, unknown: readonly string[], place: Place): RequirementFault[] {
-  return unknown.map((said) =>
-    unclear(
-      place,
-      `"${said}" can't be read as a rule for ${name}, which is of type ${type}`,
-      "Write a rule under Validator.",
-    ),
-  );
-}
-
-function flagFaults(name: string, cell: string, place: Place): RequirementFault[] {
-  if (yesOrNo(cell) !== undefined || !/\w/.test(cell)) return [];
-  const message = `"${describe(cell)}" is neither yes nor no: it does not decide if ${name} is required`;
-  return [unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation.")];
 }
 
 /** Checks whether a line separates a table's header from its rows: `| --- | :-: |`. */
