@@ -85,7 +85,7 @@ export async function chooseGate(
   const source = seeds.length > 0 ? "document" : "metadata";
   if (isAsking(settings)) return { kind: "fields", ...settings, fields, source };
   warnOpen(number, listed, where);
-  return { kind: "open", ...(settings.allowOverride === true ? { allowOverride: true } : {}) };
+  return { kind: "open", allowOverride: settings.allowOverride };
 }
 
 /** Reports a gate that requires nothing. Where a text of the phase speaks of a gate, that is an error. */
@@ -242,16 +242,8 @@ function documentSeeds(phase: number, { requirements, faults }: DocumentGate, wh
   return requirements.map((requirement) => {
     const { field, validators, from, certainty, line, column } = requirement;
     const place = { file, line, column };
-    report.infer({
-      ...place,
-      phase,
-      name: field.name,
-      type: field.type,
-      required: field.required,
-      validators,
-      from,
-      certainty,
-    });
+    const { name, type, required } = field;
+    report.infer({ ...place, phase, name, type, required, validators, from, certainty });
     return { definition: field, place, validators, params: {}, verify: [] };
   });
 }
@@ -283,10 +275,10 @@ async function readSettings(
   const verify = [...seeds.flatMap((seed) => seed.verify), ...meant, ...asked];
   return {
     strict,
-    ...(allow_override === true ? { allowOverride: true } : {}),
+    allowOverride: allow_override || undefined,
     fields: [...fields],
-    ...(rules.length === 0 ? {} : { rules: [...rules] }),
-    ...(verify.length === 0 ? {} : { verify }),
+    rules: rules.length === 0 ? undefined : [...rules],
+    verify: verify.length === 0 ? undefined : verify,
     ...demands,
   };
 }

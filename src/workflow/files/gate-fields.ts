@@ -34,11 +34,9 @@ export function fieldSeed(name: string, field: WrittenField, spot: Spot, gate: G
     spot.report.warn("VALIDATOR_UNUSED", spot.place("validator_params"), message, "Write validator: and its name.");
   }
   const definition = {
-    ...{ name, type: TYPE_WORDS.get(field.type ?? "any") ?? "any", required },
-    ...(description === undefined ? {} : { description }),
-    ...(example === undefined ? {} : { example }),
-    ...(allow_example === true ? ({ allowExample: true } as const) : {}),
-    ...(waivable === false ? ({ waivable } as const) : {}),
+    ...{ name, type: TYPE_WORDS.get(field.type ?? "any") ?? "any", required, description, example },
+    allowExample: allow_example || undefined,
+    waivable: waivable === false ? waivable : undefined,
   };
   return {
     ...{ definition, validators, params },
@@ -97,9 +95,8 @@ function checkOf(item: WrittenCheck, spot: Spot, gate: GatePlace): VerifyDefinit
   if (typeof item === "string") return { verifier: item.trim(), params: {} };
   const { verifier, description, waivable, ...params } = item;
   const check = {
-    ...{ verifier: verifier.trim(), params: storedObjectSchema.parse(params) },
-    ...(description === undefined ? {} : { description: description.trim() }),
-    ...(waivable === false ? ({ waivable } as const) : {}),
+    ...{ verifier: verifier.trim(), params: storedObjectSchema.parse(params), description: description?.trim() },
+    waivable: waivable === false ? waivable : undefined,
   };
   checkParams(check, spot, gate);
   return check;

@@ -229,8 +229,8 @@ function checked(
   const definition = {
     source: name ?? text.trim(),
     cel: sound.cel,
-    ...(Object.keys(params).length === 0 ? {} : { params }),
-    ...(message === undefined ? {} : { message }),
+    params: Object.keys(params).length === 0 ? undefined : params,
+    message,
   };
   return [{ definition, compiled: sound.compiled, isNamed: false }];
 }

@@ -104,7 +104,7 @@ export function readDynamic(
     templateRevisions: { phase: phase.revision, task: task.revision },
     enforceDependencies: config?.enforce_dependencies ?? false,
     tickCriteria: config?.tick_criteria ?? false,
-    ...(verify.length === 0 ? {} : { verify }),
+    verify: verify.length === 0 ? undefined : verify,
     extra: config && unknownIn(dynamicConfig, config),
   };
 }
@@ -163,7 +163,6 @@ async function readPhase(
   const text = files.text(file);
   const tasks = readTasks(listed, { files, report, folders });
   const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
-  const skipWhen = listed === undefined ? undefined : await readSkip(listed, workflow);
   return {
     number,
     name: entry?.phase_name ?? readTitle(text ?? "") ?? untitled(number, file, report),
@@ -172,14 +171,14 @@ async function readPhase(
     estimatedEffort: labelOf(entry?.estimated_effort),
     keyDeliverables: entry?.key_deliverables,
     validationCriteria: entry?.validation_criteria,
-    ...(entry?.skippable === true ? { skippable: true } : {}),
-    ...(skipWhen === undefined ? {} : { skipWhen }),
+    skippable: entry?.skippable || undefined,
+    skipWhen: listed && (await readSkip(listed, workflow)),
     tasks,
     gate: await chooseGate(number, listed, {
       ...{ files, report, folders, file, texts },
       place: { phase: number, phases: numbers, startPhase, before },
     }),
-    ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
+    textRevision: revision(text),
     extra: entry && unknownIn(phaseEntry, entry),
   };
 }
@@ -274,11 +273,11 @@ interface PlacedTask {
 function foundTask({ number, slug, path }: TaskFile, { files }: PhaseFolders): PlacedTask {
   const text = files.text(path);
   const name = readTitle(text ?? "") ?? (slug || `Task ${number}`);
-  return { task: { number, name, file: path, ...revision(text) }, place: { file: path } };
+  return { task: { number, name, file: path, textRevision: revision(text) }, place: { file: path } };
 }
 
-function revision(text: string | undefined): { textRevision?: string } {
-  return text === undefined ? {} : { textRevision: revisionOf(text) };
+function revision(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : revisionOf(text);
 }
 
 function listedTask(task: TaskEntry, spot: Spot, found: readonly TaskFile[], where: PhaseFolders): PlacedTask[] {
@@ -288,7 +287,8 @@ function listedTask(task: TaskEntry, spot: Spot, found: readonly TaskFile[], whe
   const text = file === undefined ? undefined : where.files.text(file);
   const title = name ?? readTitle(text ?? "") ?? `Task ${number}`;
   const extra = unknownIn(taskEntry, task);
-  return [{ task: { number, name: title, purpose, file, ...revision(text), extra }, place: spot.place("task_number") }];
+  const definition = { number, name: title, purpose, file, textRevision: revision(text), extra };
+  return [{ task: definition, place: spot.place("task_number") }];
 }
 
 function taskFile(
@@ -378,7 +378,7 @@ function readTemplate(
   }
   const text = path === undefined ? undefined : files.text(path);
   if (path !== undefined && text !== undefined) warnUnknown(kind, path, text, report);
-  return { path: path ?? USUAL_TEMPLATES[kind], revision: text === undefined ? undefined : revisionOf(text) };
+  return { path: path ?? USUAL_TEMPLATES[kind], revision: revision(text) };
 }
 
 /** Warns about unknown placeholders, which are left out of the text. */

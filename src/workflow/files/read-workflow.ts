@@ -73,9 +73,9 @@ export async function readWorkflow(
   }
   const diagnostics = report.sorted();
   const found = report.inferred();
-  const inferred = found.length === 0 ? {} : { inferred: found };
-  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics, ...inferred };
-  return { definition: { structure, schemas: new Map() }, diagnostics, ...inferred };
+  const inferred = found.length === 0 ? undefined : found;
+  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics, inferred };
+  return { definition: { structure, schemas: new Map() }, diagnostics, inferred };
 }
 
 async function readStructure(type: string, files: WorkflowFiles, others: readonly string[], report: Report) {
@@ -95,20 +95,15 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const phases = await readPhases(claims, { files, report, startPhase: given, workflow: { optionsSchema, dynamic } });
   checkCounts(claims, phases, spot);
   const texts = textsOf(phases, dynamic, files);
-  checkDocuments(texts, files, others, report);
+  const checkDocuments = missingDocuments([...files.paths, ...others], report);
+  for (const [path, text] of texts) checkDocuments(path, text);
   checkOptionUse(texts, declaredOptions({ optionsSchema, dynamic }), report);
   const startPhase = readStart(spot, given, phases, firstPhase(phases, dynamic));
   const unused = dynamic === undefined ? written.dynamic_config : undefined;
-  const extra = { ...unknown, ...(unused === undefined ? {} : { dynamic_config: unused }) };
+  const extra = unused === undefined ? unknown : { ...unknown, dynamic_config: unused };
   if (hasErrors(report.sorted())) return undefined;
-  const kept = Object.keys(extra).length === 0 ? {} : { extra };
-  const searches = [...texts.values()].some(asksForSearch);
-  const declared = {
-    ...(searches && { searches }),
-    ...(optionsSchema === undefined ? {} : { optionsSchema }),
-    ...(dynamic && { dynamic }),
-  };
-  return sealed({ ...facts, startPhase, phases, ...declared, ...kept }, report);
+  const searches = [...texts.values()].some(asksForSearch) || undefined;
+  return sealed({ ...facts, startPhase, phases, searches, optionsSchema, dynamic, extra }, report);
 }
 
 /** Returns the texts of phases, tasks and templates, by path. */
@@ -124,17 +119,6 @@ function textsOf(
     if (path !== undefined && text !== undefined) texts.set(path, text);
   }
   return texts;
-}
-
-/** Warns about documents that texts name and that don't exist. */
-function checkDocuments(
-  texts: ReadonlyMap<string, string>,
-  files: WorkflowFiles,
-  others: readonly string[],
-  report: Report,
-): void {
-  const check = missingDocuments([...files.paths, ...others], report);
-  for (const [path, text] of texts) check(path, text);
 }
 
 /** Warns about placeholders of options that the workflow does not declare: without a value they stay in the text. */

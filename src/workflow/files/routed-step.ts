@@ -77,9 +77,7 @@ export async function readStep(entry: IndexEntry, path: string, options: StepOpt
     file: path.slice(folder.length + 1),
     ...sections,
     content: text.text.trim(),
-    ...(next === undefined ? {} : { next }),
-    ...(gate === undefined ? {} : { gate }),
-    ...(maxVisits === undefined ? {} : { maxVisits }),
+    ...{ next, gate, maxVisits },
   };
   return { step, path, entry, text, settings };
 }
@@ -126,8 +124,8 @@ async function splitStep(file: string, text: string, report: Report): Promise<Sp
   const settings: StepSettings = {
     place: (key) => spot.place(key),
     next,
-    ...(gate === undefined ? {} : { gate: await readStepGate(gate, spot.at("gate")) }),
-    ...(maxVisits === undefined ? {} : { maxVisits }),
+    gate: gate && (await readStepGate(gate, spot.at("gate"))),
+    maxVisits,
   };
   return { settings, body };
 }

@@ -233,8 +233,9 @@ async function readDefinition(name: string, options: StepOptions): Promise<Found
   if (steps.length === entries.length) checkWays(steps, led, report);
   const [first, ...rest] = steps.map(({ step }) => step);
   if (first === undefined) return undefined;
-  const content = { name, index: index.text.trim(), steps: [first, ...rest] as const };
-  const definition = sealed({ ...content, ...(goal === undefined ? {} : { goal }) });
+  const content = { name, goal, index: index.text.trim(), steps: [first, ...rest] as const };
+  // The revision is a digest of everything that was read.
+  const definition = { ...content, revision: revisionOf(canonicalJson(content)) };
   return { definition, taken: [...led.values()].flatMap(({ taken }) => taken) };
 }
 
@@ -271,11 +272,6 @@ function checkUnlisted(steps: readonly FoundStep[], listed: number, { folder, pa
       "Add it to the list, or move what is only included elsewhere.",
     );
   }
-}
-
-/** Adds the revision, a digest of everything that was read. */
-function sealed(content: Omit<RoutedDefinition, "revision">): RoutedDefinition {
-  return { ...content, revision: revisionOf(canonicalJson(content)) };
 }
 
 function relativeTo<Found extends SourcePosition>(name: string, found: readonly Found[]): Found[] {
