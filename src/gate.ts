@@ -23,4 +23,4 @@ export type {
   SchemaGate,
   VerifyDefinition,
 } from "./workflow/structure.js";
-export type { FieldGateInput, FieldInput, GateDemands, RuleInput } from "./workflow/workflow-input.js";
+export type { FieldGateInput, FieldInput, RuleInput } from "./workflow/workflow-input.js";
