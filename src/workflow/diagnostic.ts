@@ -55,7 +55,7 @@ export interface ParsedSource {
 }
 
 /** Returns a function that turns an offset in a text into line and column, from 1. */
-export function linesOf(file: string, text: string): (offset: number) => SourcePosition {
+export function linesOf(file: string, text: string): (offset: number) => Required<SourcePosition> {
   const starts = [0];
   for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
   return (offset) => {

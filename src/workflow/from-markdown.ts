@@ -188,7 +188,7 @@ export function blocksOf(text: string): readonly RootContent[] | undefined {
 }
 
 /** A paragraph or heading, as written. */
-interface ParagraphSource {
+export interface ParagraphSource {
   readonly source: string;
   /** The line on which it begins, from 1. */
   readonly line: number;

@@ -4,10 +4,12 @@
  * phased/documents.ts, because it depends on the session's phase.
  */
 
+import { linesOf } from "../diagnostic.js";
 import { codeSpans, paragraphsIn, withoutAtEnd } from "../from-markdown.js";
-import { HIDDEN, keptBack, nearest, parseRelativePath, shown } from "../names.js";
+import { HIDDEN, keptBack, nearest, shown } from "../names.js";
 import type { Report } from "../report.js";
-import { definitionsIn, fileOf, linksIn } from "./routed-index.js";
+import { fileOf, linksIn } from "./links.js";
+import { resolvePath } from "./routed-includes.js";
 import { looksLikeGate } from "./workflow-files.js";
 
 /** A path in a text that may be that of a document. */
@@ -36,8 +38,8 @@ const ASKS = /\bMUST[-_ ]READ\b|\bsee(?: also)?:?\s+(?:the\s+)?[`"'(*[]*$/i;
 export function namedPaths(text: string): NamedPath[] {
   return paragraphsIn(text.slice(0, SEARCHED)).flatMap(({ source, line }) => {
     const found = [...linkedFiles(source), ...writtenPaths(source)].sort((one, other) => one.offset - other.offset);
-    const lineAt = linesFrom(source, line);
-    return found.map(({ path, offset, isSure }) => ({ path, isSure, line: lineAt(offset) }));
+    const at = linesOf("", source);
+    return found.map(({ path, offset, isSure }) => ({ path, isSure, line: line + at(offset).line - 1 }));
   });
 }
 
@@ -49,7 +51,7 @@ interface FoundPath {
 
 /** Returns the targets of links to files; other addresses and places in the same text are not files. */
 function linkedFiles(source: string): FoundPath[] {
-  return [...definitionsIn(source), ...linksIn(source)].flatMap(({ target, offset }) => {
+  return linksIn(source).flatMap(({ target, offset }) => {
     const path = fileOf(target);
     if (path === "" || /^[A-Za-z][A-Za-z0-9+.-]*:|^[\\/]|[{}<>*$[\]…]/.test(path)) return [];
     return [{ path, offset, isSure: FILE.test(path.replace(/\s/g, "_")) }];
@@ -86,15 +88,6 @@ function writtenPaths(source: string): FoundPath[] {
   return found;
 }
 
-function linesFrom(source: string, first: number): (offset: number) => number {
-  let line = first;
-  let at = 0;
-  return (offset) => {
-    for (; at < offset; at += 1) if (source.charAt(at) === "\n") line += 1;
-    return line;
-  };
-}
-
 /**
  * Returns the paths in a workflow's folder that a name may mean: relative to the file that names it, then relative to the
  * folder. Names that lead out of the folder mean none.
@@ -114,17 +107,8 @@ export function folderOf(path: string): string {
 
 /** Joins a folder and a name; undefined if that leaves the workflow's folder, or is no path. */
 function joined(folder: string, name: string): string | undefined {
-  const parts = folder === "" ? [] : folder.split("/");
-  for (const part of name.split(/[\\/]+/)) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined) return undefined;
-  }
-  try {
-    return parseRelativePath(parts.join("/"));
-  } catch {
-    return undefined;
-  }
+  const resolved = resolvePath(folder === "" ? "" : `${folder}/`, name.replace(/\\/g, "/").replace(/^\/+/, ""));
+  return "path" in resolved ? resolved.path : undefined;
 }
 
 /** Returns a path as file systems that fold case and Unicode forms compare it. */

@@ -13,7 +13,8 @@
  * - documents.ts: which files of the folder a text names, and which are never shown to agents
  * - gate-differences.ts: warnings when gate file, metadata and text disagree
  * - routed-workflow.ts: reads the folder of a routed workflow
- * - routed-index.ts: goal and steps of an index, and links in a paragraph of Markdown
+ * - routed-index.ts: goal and steps of an index
+ * - links.ts: the links of a paragraph of Markdown
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached

@@ -63,14 +63,11 @@ export async function expandIncludes(file: string, text: string, options: Includ
   return joinPieces(pieces, file);
 }
 
-/** The resolved path, or the reason why it is refused. */
-type ResolvedPath = { readonly path: string } | { readonly reason: string };
-
 /**
  * Resolves a path that a file refers to: relative to the file's folder, `/` as separator. It may use `..`, but not
  * leave the root of all texts. Pure: symbolic links are checked when the file is read.
  */
-export function resolvePath(file: string, path: string): ResolvedPath {
+export function resolvePath(file: string, path: string): { readonly path: string } | { readonly reason: string } {
   if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
   if (path.includes("\\")) return { reason: "it contains '\\'; write '/'" };
   const parts = file.split("/").slice(0, -1);
@@ -88,7 +85,7 @@ export function resolvePath(file: string, path: string): ResolvedPath {
 }
 
 /** Takes the size of a text from the budget. Returns false if the budget is used up. */
-function spend(options: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
+function spend(options: IncludeOptions, place: SourcePosition, text: string): boolean {
   const { budget } = options;
   budget.bytes -= utf8ToBytes(text).length;
   if (budget.bytes >= 0) return true;
@@ -98,12 +95,7 @@ function spend(options: IncludeOptions, place: { file: string; line: number }, t
 }
 
 /** Reports the first text or include over the budget; more reports would say the same. */
-function exhausted(
-  { budget, report }: IncludeOptions,
-  place: { file: string; line: number },
-  message: string,
-  hint: string,
-): void {
+function exhausted({ budget, report }: IncludeOptions, place: SourcePosition, message: string, hint: string): void {
   if (!budget.isTold) report.error("FOLDER_TOO_LARGE", place, message, hint);
   budget.isTold = true;
 }
@@ -162,8 +154,15 @@ async function include(
   const isCircle = chain.includes(path);
   if (isCircle || chain.length > DEPTH_MAX) {
     const here = `${place.file}:${place.line}:${path}`;
-    if (!budget.refused.has(here)) refuseWay(place, named, isCircle ? [...chain, path] : undefined, report);
+    if (budget.refused.has(here)) return;
     budget.refused.add(here);
+    if (isCircle) {
+      const message = `files include one another in a circle: ${[...chain, path].join(" → ")}`;
+      report.error("INCLUDE_CIRCULAR", place, message, "Take one of them out.");
+    } else {
+      const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
+      report.error("INCLUDE_TOO_DEEP", place, `the include ${shown(named)} is nested too deeply`, hint);
+    }
     return;
   }
   const text = await options.read(path);
@@ -180,17 +179,6 @@ async function include(
 function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
   if (!isAllowed(path)) return "it is outside this workflow and the shared folders";
   return keptBack(path);
-}
-
-/** Reports an include that is circular or too deep. */
-function refuseWay(place: SourcePosition, named: string, circle: readonly string[] | undefined, report: Report): void {
-  if (circle === undefined) {
-    const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
-    report.error("INCLUDE_TOO_DEEP", place, `the include ${shown(named)} is nested too deeply`, hint);
-    return;
-  }
-  const message = `files include one another in a circle: ${circle.join(" → ")}`;
-  report.error("INCLUDE_CIRCULAR", place, message, "Take one of them out.");
 }
 
 /** Joins pieces. A line belongs to the file of its first character. */

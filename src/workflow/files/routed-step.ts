@@ -5,6 +5,7 @@
 import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod/mini";
 import type { SourcePosition } from "../../errors.js";
+import type { ParsedSource } from "../diagnostic.js";
 import { anyObject, object, readBy, said, spotIn, WORDS } from "../file-schema.js";
 import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
@@ -67,26 +68,15 @@ export async function readStep(entry: IndexEntry, path: string, options: StepOpt
     report.error("STEP_FILE_MISSING", entry.place, `${shown(entry.target)} can't be read`, "Make it a text file.");
     return undefined;
   }
-  const { settings, body } = await splitStep(path, withoutMark(source), report);
+  const { source: matter, body } = await splitFrontMatter(path, withoutMark(source), report);
+  const settings = await readSettings(path, matter, report);
   const text = await expandIncludes(path, body, options);
   const sections = readSections(text, report);
   if (sections === undefined) return undefined;
   const { next, gate, maxVisits } = settings;
-  const step: RoutedStep = {
-    name: entry.name,
-    file: path.slice(folder.length + 1),
-    ...sections,
-    content: text.text.trim(),
-    ...{ next, gate, maxVisits },
-  };
+  const file = path.slice(folder.length + 1);
+  const step = { name: entry.name, file, ...sections, content: text.text.trim(), next, gate, maxVisits };
   return { step, path, entry, text, settings };
-}
-
-/** A step's text with its front matter separated. */
-interface SplitStep {
-  readonly settings: StepSettings;
-  /** The text with an empty line for each line of the front matter, so that line numbers stay the same. */
-  readonly body: string;
 }
 
 /** The front matter of a step. */
@@ -108,42 +98,28 @@ const frontMatter = object({
   ),
 });
 
-/** Reads the front matter between two `---` at the very beginning of a step. */
-async function splitStep(file: string, text: string, report: Report): Promise<SplitStep> {
-  const { source, body } = await splitFrontMatter(file, text, report);
-  const none = { settings: { place: () => ({ file, line: 1 }) }, body };
-  if (source === undefined || source.value === null) return none;
+async function readSettings(file: string, source: ParsedSource | undefined, report: Report): Promise<StepSettings> {
+  const top = { file, line: 1 };
+  if (source === undefined || source.value === null) return { place: () => top };
   if (!isJsonObject(source.value)) {
     const hint = "Write keys: next, gate, max_visits. For a rule, put an empty line before it.";
-    report.error("VALUE_WRONG", { file, line: 1 }, "the front matter must have keys", hint);
-    return none;
+    report.error("VALUE_WRONG", top, "the front matter must have keys", hint);
+    return { place: () => top };
   }
   const spot = spotIn(source, report);
   refuseMisspelt(source.value, Object.keys(frontMatter.shape), spot);
   const { next, gate, max_visits: maxVisits } = readBy(frontMatter, source.value, spot) ?? {};
-  const settings: StepSettings = {
-    place: (key) => spot.place(key),
-    next,
-    gate: gate && (await readStepGate(gate, spot.at("gate"))),
-    maxVisits,
-  };
-  return { settings, body };
-}
-
-/** The text for the decider and the text for the client. */
-interface StepSections {
-  readonly guidance: string;
-  readonly instructions: string;
+  return { place: spot.place, next, gate: gate && (await readStepGate(gate, spot.at("gate"))), maxVisits };
 }
 
 /**
  * Finds the sections of a step: headings of level 1, in any case, spacing and order, outside of code. Any other heading
  * of level 1 ends a section. Returns undefined and reports an error if one is missing.
  */
-function readSections(step: ExpandedText, report: Report): StepSections | undefined {
+function readSections(step: ExpandedText, report: Report): Pick<RoutedStep, "guidance" | "instructions"> | undefined {
   const headings = headingsOf(step.text);
-  const guidance = sectionOf("guidance", step, headings, report);
-  const instructions = sectionOf("instructions", step, headings, report);
+  const guidance = sectionOf("Orchestrator Guidance", step, headings, report);
+  const instructions = sectionOf("Client Instructions", step, headings, report);
   return guidance === undefined || instructions === undefined ? undefined : { guidance, instructions };
 }
 
@@ -166,19 +142,15 @@ function headingsOf(text: string): Heading[] {
   });
 }
 
-/** The two required sections, by the names of their headings. */
-const REQUIRED = { guidance: "orchestrator guidance", instructions: "client instructions" } as const;
-const TITLES = { guidance: "# Orchestrator Guidance", instructions: "# Client Instructions" } as const;
-
 function sectionOf(
-  section: keyof typeof REQUIRED,
+  section: string,
   step: ExpandedText,
   headings: readonly Heading[],
   report: Report,
 ): string | undefined {
-  const named = headings.filter(({ name }) => name === REQUIRED[section]);
+  const named = headings.filter(({ name }) => name === section.toLowerCase());
   const [heading, second] = named.filter(({ depth }) => depth === 1);
-  const title = `"${TITLES[section]}"`;
+  const title = `"# ${section}"`;
   if (heading === undefined) {
     const other = named[0];
     const hint = other === undefined ? `Write ${title} and the text below it.` : `Write ${title}, with one '#'.`;
@@ -192,11 +164,7 @@ function sectionOf(
   const next = headings.find(({ depth, start }) => depth === 1 && start > heading.start);
   const text = step.text.slice(heading.end, next?.start).trim();
   if (text !== "") return text;
-  report.error(
-    "SECTION_MISSING",
-    step.place(heading.line),
-    `the section ${title} is empty`,
-    "Write its text below it.",
-  );
+  const place = step.place(heading.line);
+  report.error("SECTION_MISSING", place, `the section ${title} is empty`, "Write its text below it.");
   return undefined;
 }
