@@ -39,7 +39,6 @@ export function unreadable(error: unknown, file = "."): Diagnostic & { readonly 
   };
 }
 
-/** Checks whether a list contains an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((diagnostic) => diagnostic.severity === "error");
 }
@@ -168,5 +167,4 @@ export const DIAGNOSTIC_CODES = {
   BUNDLE_ENTRY_MISSING: "none of a bundle's agents is one to begin with",
 } as const;
 
-/** The code of a diagnostic. */
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;

@@ -39,7 +39,6 @@ export function exampleOf({ example, sample, rules, type }: FieldDefinition): Js
   return example ?? sample ?? (rules === undefined ? USUAL_EXAMPLES[type] : undefined);
 }
 
-/** Checks whether a value is of a field's type. */
 export function isOfType(value: JsonValue, type: FieldType): boolean {
   switch (type) {
     case "integer":

@@ -170,7 +170,6 @@ export interface Section {
   readonly heading: string;
   /** The heading with its marks. */
   readonly written: string;
-  /** The line of the heading, from 1. */
   readonly line: number;
   readonly blocks: readonly RootContent[];
 }
@@ -221,7 +220,6 @@ export function lookedAt(text: string): number {
 
 const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
 
-/** Returns the sections of a text, in order. */
 export function sectionsOf(text: string): Section[] {
   const blocks = blocksOf(text.slice(0, LOOKED_AT));
   if (blocks === undefined) return [];

@@ -11,7 +11,6 @@ import { digest } from "./json.js";
 /** A checked session id: `[a-z0-9_-]`, 1 to 128 characters, beginning with a letter or digit. */
 export type SessionId = string & { readonly [sessionIdBrand]: true };
 
-/** Maximum length of a session id, in characters. */
 const SESSION_ID_MAX = 128;
 
 /** Checks whether a value is a valid session id. */
@@ -32,7 +31,6 @@ export function parseSessionId(value: unknown): SessionId {
   });
 }
 
-/** Maximum length of a workflow's name, in characters. */
 const WORKFLOW_MAX = 128;
 
 /** The rule of {@link isWorkflowType}, for hints. */
@@ -119,7 +117,6 @@ export function shown(value: unknown): string {
   return line.length > 80 ? `${line.slice(0, 79).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
 }
 
-/** Maximum length of a path, in characters. */
 const PATH_MAX = 1024;
 /** Maximum length of a name in a path, in bytes of UTF-8, as common file systems have it. */
 const NAME_MAX = 255;

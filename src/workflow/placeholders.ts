@@ -3,7 +3,6 @@
  * every text of a phase or task: the session's target and plan, and its options, in braces.
  */
 
-/** The placeholders of a phase template. */
 export const PHASE_PLACEHOLDERS = [
   "PHASE_NUMBER",
   "PHASE_IN_PLAN",
@@ -15,7 +14,6 @@ export const PHASE_PLACEHOLDERS = [
   "NEXT_PHASE_NUMBER",
 ] as const;
 
-/** The placeholders of a task template. */
 export const TASK_PLACEHOLDERS = [
   "TASK_ID",
   "TASK_NAME",
@@ -39,7 +37,6 @@ export const USUAL_TEMPLATES: Readonly<Record<TemplateKind, string>> = {
   task: "phases/dynamic/task-template.md",
 };
 
-/** The placeholders of each kind of template. */
 export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
   phase: PHASE_PLACEHOLDERS,
   task: TASK_PLACEHOLDERS,
@@ -48,7 +45,6 @@ export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
 /** A placeholder in a template; `offset` is the position of its bracket, in characters. */
 export interface FoundPlaceholder {
   readonly name: string;
-  /** The placeholder with its brackets. */
   readonly whole: string;
   readonly offset: number;
 }
@@ -112,7 +108,6 @@ export function findPlaceholders(template: string): FoundPlaceholder[] {
  */
 export const OPTION_PLACEHOLDER = /(?<!\$\{?)(?:\{\{(options(?:\.[\w-]+)+)\}\}|\{(options(?:\.[\w-]+)+)\})/g;
 
-/** Returns the options that a text names in placeholders. */
 export function findOptions(text: string): Omit<FoundPlaceholder, "whole">[] {
   return [...text.matchAll(OPTION_PLACEHOLDER)].flatMap(({ 2: path, index }) => {
     const name = path?.split(".")[1];

@@ -10,7 +10,6 @@ import { escapeHidden } from "./names.js";
 /** The hint: what to write instead. A function is only called for diagnostics that are kept. */
 export type Hint = string | (() => string);
 
-/** Reports one problem. */
 type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: Hint) => void;
 
 /** A requirement that was read from the text of a phase, for people to review. */
@@ -32,11 +31,9 @@ export interface Report {
   readonly warn: Add;
   /** Reports that a reader has thrown, which is a bug of the reader, as an error of the definition. */
   failed(place: SourcePosition, error: unknown): void;
-  /** Records a requirement that was read from the text of a phase. */
   infer(requirement: InferredRequirement): void;
   /** Returns the diagnostics by file, line and column, then the number of those that were left out. */
   sorted(): Diagnostic[];
-  /** Returns the recorded requirements, in order. */
   inferred(): readonly InferredRequirement[];
   /**
    * Counts rules of the definition, and lets other tasks run if reading has taken a while. Returns false, and reports

@@ -11,9 +11,7 @@ import type { WorkflowDefinition, WorkflowStructure } from "./structure.js";
 
 type SchemaSample = NonNullable<SchemaGate["sample"]>;
 
-/** How deeply examples are nested. */
 const DEPTH_MAX = 4;
-/** The most candidates for one value. */
 const CANDIDATES_MAX = 12;
 /** The most items of a generated list, and characters of a generated text. */
 const ITEMS_MAX = 20;

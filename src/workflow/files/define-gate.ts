@@ -90,12 +90,10 @@ export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
   };
 }
 
-/** Returns true for a gate with named fields. */
 export function isFieldGate(gate: AnyGateInput): gate is FieldGateInput {
   return "fields" in Object(gate);
 }
 
-/** Throws `DEFINITION_INVALID` if there are problems. */
 export function refuseProblems(name: unknown, problems: readonly string[], remedy: string): void {
   if (problems.length === 0) return;
   throw new PhasegateError("DEFINITION_INVALID", `the workflow ${shown(name)} can't be used: ${problems.join("; ")}`, {
@@ -115,7 +113,6 @@ function demandsOf({ verify, approval, reveal }: AnyGateInput): Pick<SchemaGate,
   };
 }
 
-/** A gate that is being read. */
 interface Reading {
   readonly table: Readonly<Record<string, string | RuleInput>>;
   readonly problems: string[];
@@ -179,7 +176,6 @@ function validatorsOf(name: string, { validator = [] }: FieldInput, problems: st
   return texts;
 }
 
-/** Checks a rule's form. */
 function checkRule(given: string | RuleInput, about: string, problems: string[]): boolean {
   if (typeof given !== "string") problems.push(...inputProblems(about, ruleInput, given).unknown);
   const rule: unknown = typeof given === "string" ? given : Object(given).rule;

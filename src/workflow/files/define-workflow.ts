@@ -95,7 +95,6 @@ function phaseProblems(phase: PhaseInput, input: WorkflowInput): string[] {
   ];
 }
 
-/** Returns what is wrong with `since` in the params of a phase's checks. */
 function sinceProblems(about: string, { number: phase, gate }: PhaseInput, { phases, startPhase }: WorkflowInput) {
   const place = { phase, phases: phases.map(({ number }) => number), startPhase };
   return (gate?.verify ?? []).flatMap(({ verifier, params }, at) => {

@@ -16,7 +16,6 @@ import { looksLikeGate } from "./workflow-files.js";
 export interface NamedPath {
   /** The path as written: a link without its fragment, decoded. */
   readonly path: string;
-  /** Its line, from 1. */
   readonly line: number;
   /** True for a link, and for a path that the text asks to read. Other paths may be files of the project. */
   readonly isSure: boolean;

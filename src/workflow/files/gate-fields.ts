@@ -4,7 +4,7 @@
 import type { SourcePosition } from "../../errors.js";
 import { TYPE_WORDS } from "../field-types.js";
 import type { Spot } from "../file-schema.js";
-import { type ApprovalDefinition, type GatePlace, type Reveal, sinceFault } from "../gate-definition.js";
+import { type ApprovalDefinition, type GatePlace, sinceFault } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, storedObjectSchema } from "../json.js";
 import { RESERVED, shown } from "../names.js";
 import type { FieldDefinition, VerifyDefinition } from "../structure.js";
@@ -23,11 +23,10 @@ export interface FieldSeed {
   readonly verify: readonly VerifyDefinition[];
 }
 
-/** Returns a field of `evidence_schema`. */
 export function fieldSeed(name: string, field: WrittenField, spot: Spot, gate: GatePlace): FieldSeed {
   if (isReserved(name)) refuseName(name, spot, spot.place());
-  const { required = true, description, example, allow_example, waivable, validator = [] } = field;
-  const { validator_params: params = {} } = field;
+  const { required = true, description, example, allow_example, waivable } = field;
+  const { validator = [], validator_params: params = {} } = field;
   const validators = [validator].flat();
   if (validators.length === 0 && Object.keys(params).length > 0) {
     const message = "these parameters are ignored: the field names no validator";
@@ -45,12 +44,10 @@ export function fieldSeed(name: string, field: WrittenField, spot: Spot, gate: G
   };
 }
 
-/** Checks whether a name can't be used for a field. */
 export function isReserved(name: string): boolean {
   return name.trim() === "" || RESERVED.has(name);
 }
 
-/** Reports a name that no field can have. */
 export function refuseName(name: string, { report }: Pick<Spot, "report">, place: SourcePosition): void {
   report.error("NAME_RESERVED", place, `no field may be called ${shown(name)}`, "Give it another name.");
 }
@@ -61,15 +58,8 @@ export interface GatePart {
   readonly spot: Spot;
 }
 
-/** Requirements of a gate in addition to evidence. */
-interface Demands {
-  readonly verify: readonly VerifyDefinition[];
-  readonly approval?: ApprovalDefinition;
-  readonly reveal?: Reveal;
-}
-
 /** Returns `verify`, `approval` and `reveal`, from the top of a gate or from its checkpoint. */
-export function demandsOf(parts: readonly GatePart[], gate: GatePlace): Demands {
+export function demandsOf(parts: readonly GatePart[], gate: GatePlace) {
   for (const key of ["approval", "reveal"] as const) {
     const [, second] = parts.filter(({ written }) => (written[key] ?? false) !== false);
     const hint = "Write it once, at the top of the gate or in its checkpoint.";

@@ -98,7 +98,8 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const texts = textsOf(phases, dynamic, files);
   const checkDocuments = missingDocuments([...files.paths, ...others], report);
   for (const [path, text] of texts) checkDocuments(path, text);
-  checkOptionUse(texts, declaredOptions({ optionsSchema, dynamic }), report);
+  const declared = declaredOptions({ optionsSchema, dynamic });
+  if (declared !== undefined) checkOptionUse(texts, declared, report);
   const startPhase = readStart(spot, given, phases, firstPhase(phases, dynamic));
   const unused = dynamic === undefined ? written.dynamic_config : undefined;
   const extra = unused === undefined ? unknown : { ...unknown, dynamic_config: unused };
@@ -107,28 +108,18 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   return sealed({ ...facts, startPhase, phases, searches, optionsSchema, dynamic, extra }, report);
 }
 
-/** Returns the texts of phases, tasks and templates, by path. */
 function textsOf(
   phases: readonly PhaseDefinition[],
   dynamic: DynamicDefinition | undefined,
   files: WorkflowFiles,
 ): ReadonlyMap<string, string> {
   const paths = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
-  const texts = new Map<string, string>();
-  for (const path of [...paths, dynamic?.templates.phase, dynamic?.templates.task]) {
-    const text = path === undefined ? undefined : files.text(path);
-    if (path !== undefined && text !== undefined) texts.set(path, text);
-  }
-  return texts;
+  const all = [...paths, dynamic?.templates.phase, dynamic?.templates.task].filter((path) => path !== undefined);
+  return new Map(all.map((path) => [path, files.text(path) ?? ""]));
 }
 
 /** Warns about placeholders of options that the workflow does not declare: without a value they stay in the text. */
-function checkOptionUse(
-  texts: ReadonlyMap<string, string>,
-  declared: readonly string[] | undefined,
-  report: Report,
-): void {
-  if (declared === undefined) return;
+function checkOptionUse(texts: ReadonlyMap<string, string>, declared: readonly string[], report: Report): void {
   for (const [path, text] of texts) {
     const at = linesOf(path, text);
     for (const { name, offset } of findOptions(text).filter((found) => !declared.includes(found.name))) {

@@ -21,7 +21,6 @@ export interface TakenName extends SourcePosition {
   readonly means: string;
 }
 
-/** What a guidance text names. */
 export interface GuidanceNames {
   /** The names of the steps that it leads to, and `FINISH`. */
   readonly led: ReadonlySet<string>;
@@ -136,7 +135,6 @@ function lineOf(text: string, part: string): number {
   return text.slice(0, Math.max(0, text.indexOf(part))).split("\n").length;
 }
 
-/** A reference to a step in a text. */
 interface NamedStep {
   readonly name: string;
   /** The line in the text, from 0. */

@@ -7,7 +7,6 @@ import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import { keptBack, parseRelativePath, shown } from "../names.js";
 import type { Report } from "../report.js";
 
-/** The remaining budget for the texts of a workflow. */
 interface IncludeBudget {
   bytes: number;
   includes: number;
@@ -22,16 +21,13 @@ const BYTES_MAX = 1024 * 1024;
 /** Maximum number of includes of a workflow. The includes of a file count each time it is included. */
 const INCLUDES_MAX = 1000;
 
-/** Returns the budget of a new workflow. */
 export function newBudget(): IncludeBudget {
   return { bytes: BYTES_MAX, includes: INCLUDES_MAX, isTold: false, refused: new Set() };
 }
 
-/** The options of includes. */
 export interface IncludeOptions {
   /** Returns a text by its path from the root; undefined if there is none. */
   read(path: string): Promise<string | undefined>;
-  /** Checks whether a path may be included. */
   isAllowed(path: string): boolean;
   readonly report: Report;
   /** Shared by all texts of a workflow. */
@@ -126,7 +122,6 @@ async function takePieces(
   take(text.length);
 }
 
-/** Maximum depth of includes. */
 const DEPTH_MAX = 10;
 
 async function include(

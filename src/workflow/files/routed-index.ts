@@ -10,9 +10,7 @@ import type { Report } from "../report.js";
 import { fileOf, linksIn, referenceName, type Targets } from "./links.js";
 import type { ExpandedText } from "./routed-includes.js";
 
-/** A step in the index. */
 export interface IndexEntry {
-  /** The text of its link. */
   readonly name: string;
   /** The target of its link, as written. */
   readonly target: string;
@@ -21,12 +19,10 @@ export interface IndexEntry {
 
 type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
 
-/** Maximum length of an index, in characters. */
 const INDEX_MAX = 256 * 1024;
 /** Maximum number of steps: each is compared with all others, and a decider is told all of them. */
 const STEPS_MAX = 500;
 
-/** Reads the goal and the steps. */
 export function readIndex(
   index: ExpandedText,
   report: Report,

@@ -18,13 +18,11 @@ import { type ExpandedText, expandIncludes, type IncludeOptions, resolvePath } f
 import type { IndexEntry } from "./routed-index.js";
 import { withoutMark } from "./workflow-files.js";
 
-/** The front matter of a step. */
 interface StepSettings extends Pick<RoutedStep, "next" | "gate" | "maxVisits"> {
   /** Returns the position of a key, for later diagnostics. */
   place(key: string): SourcePosition;
 }
 
-/** A step that was read, with what later checks need. */
 export interface FoundStep {
   readonly step: RoutedStep;
   /** The path from the root. */
@@ -34,9 +32,7 @@ export interface FoundStep {
   readonly settings: StepSettings;
 }
 
-/** The context for reading the steps of a workflow. */
 export interface StepOptions extends IncludeOptions {
-  /** The workflow's folder. */
   readonly folder: string;
   /** All paths below the workflow's folder. */
   readonly paths: readonly string[];
@@ -79,7 +75,6 @@ export async function readStep(entry: IndexEntry, path: string, options: StepOpt
   return { step, path, entry, text, settings };
 }
 
-/** The front matter of a step. */
 const frontMatter = object({
   next: z.optional(
     said(z.array(z.string()).check(z.minLength(1)), {
@@ -127,9 +122,7 @@ interface Heading {
   readonly name: string;
   readonly depth: number;
   readonly line: number;
-  /** Offset of the heading. */
   readonly start: number;
-  /** Offset of the text below it. */
   readonly end: number;
 }
 

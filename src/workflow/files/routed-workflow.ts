@@ -156,7 +156,6 @@ function startOf(folder: string): string {
   return plain === "" || plain === "." ? "" : `${plain}/`;
 }
 
-/** Maximum number of paths below a workflow's folder. */
 const PATHS_MAX = 10_000;
 
 /** Returns the paths below a workflow's folder; none, with an error, if the source throws or returns something else. */

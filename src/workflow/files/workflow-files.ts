@@ -10,10 +10,8 @@ import type { Spot } from "../file-schema.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
 import type { Report } from "../report.js";
 
-/** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;
 
-/** The texts of a workflow's folder, by path. */
 export interface WorkflowFiles {
   /** All paths, sorted, including those that could not be read. */
   readonly paths: readonly string[];
@@ -23,7 +21,6 @@ export interface WorkflowFiles {
   text(path: string): string | undefined;
 }
 
-/** A text and its path in the workflow's folder. */
 interface NamedText {
   readonly path: string;
   readonly text: string;
@@ -56,7 +53,6 @@ export function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-/** The names of gate files. */
 export const GATE_FILES = ["gate-definition.yaml", "gate-definition.yml"] as const;
 
 /** Checks whether a path ends in the name of a gate file. */
