@@ -24,10 +24,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${place}: ${severity}: ${message}${hint === undefined ? "" : ` (${hint})`}`;
 }
 
-/**
- * Returns the diagnostic for a definition whose reader has thrown. Of an error from outside phasegate only the name is
- * shown: its message may hold paths and secrets, and agents see diagnostics.
- */
+/** Returns the diagnostic for a reader that has thrown. Foreign messages may hold secrets, so only their name is shown. */
 export function unreadable(error: unknown, file = "."): Diagnostic & { readonly code: "DEFINITION_UNREADABLE" } {
   const name = error instanceof Error ? error.name : typeof error;
   return {

@@ -29,9 +29,7 @@ interface MarkdownOptions {
 
 const PARAGRAPH_MAX = 500;
 
-/**
- * Maximum number of lines, plus one for every `LINE_MIN` characters: each line costs about 0.1 ms, also an empty one.
- */
+/** Maximum number of lines, plus one for every `LINE_MIN` characters: each costs about 0.1 ms, also an empty one. */
 const LINES = 5000;
 const LINE_MIN = 30;
 
@@ -121,10 +119,7 @@ export function headingName(text: string): string {
   return withoutAtEnd(text.replace(/^[^\p{L}\p{N}]+/u, ""), ":").toLowerCase();
 }
 
-/**
- * Removes some characters, and whitespace among them, from the end of a text. Works from the end, since a pattern would
- * try each position.
- */
+/** Removes some characters, and whitespace among them, from the end of a text: a pattern would try each position. */
 export function withoutAtEnd(text: string, characters: string): string {
   let end = text.trimEnd().length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end = text.slice(0, end - 1).trimEnd().length;
@@ -177,10 +172,7 @@ export interface Section {
 /** Inline constructs, which are switched off: their parser takes quadratic time over unclosed marks. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
 
-/**
- * Returns the blocks of a text with their positions; undefined for a text that is too deeply nested or has too many
- * lines.
- */
+/** Returns the blocks of a text; undefined for one that is too deeply nested or has too many lines. */
 export function blocksOf(text: string): readonly RootContent[] | undefined {
   if (!isParsed(text)) return undefined;
   return fromMarkdown(text, { disabled: [...INLINE, "definition"] }).children;
@@ -207,10 +199,7 @@ function paragraphsBelow(node: Nodes, text: string): ParagraphSource[] {
   return [{ source: text.slice(start.offset, end.offset), line: start.line }];
 }
 
-/**
- * Maximum number of characters that are parsed. Facts are near the beginning, and no answer shows an agent more text at
- * once.
- */
+/** Facts are near the beginning, and no answer shows an agent more text at once. */
 const LOOKED_AT = 64 * 1024;
 
 /** Returns how many characters of a text are parsed; 0 for a text that is not parsed at all. */

@@ -49,10 +49,7 @@ export interface FoundPlaceholder {
   readonly offset: number;
 }
 
-/**
- * A placeholder of a template, with its name in the first group, and a default text in the second: `[DEPENDENCIES or
- * "None"]`.
- */
+/** `[NAME or "default"]` in a template: the name is in the first group, the default in the second. */
 export const TEMPLATE_PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)(?: or ([^[\]\n]{1,200}))?\]/;
 
 /**
@@ -87,10 +84,7 @@ export function fillText(text: string, values: TextValues): string {
 
 const IN_TEMPLATES = new RegExp(TEMPLATE_PLACEHOLDER, "g");
 
-/**
- * Checks whether brackets with an unknown name are no placeholder: `[N]` and `[PASS or FAIL]` are common in prose, others
- * are links.
- */
+/** Checks whether brackets are no placeholder: `[N]` and `[PASS or FAIL]` are common in prose, others are links. */
 export function isProse(name: string, instead: string | undefined, after: string | undefined): boolean {
   return name.length === 1 || (instead !== undefined && !name.includes("_")) || after === "(";
 }
@@ -102,10 +96,7 @@ export function findPlaceholders(template: string): FoundPlaceholder[] {
   );
 }
 
-/**
- * Matches the placeholder of an option: `{{options.name}}`, which stands for `{options.name}`, in the first group, else
- * `{options.name}` in the second. `${options.name}` is code.
- */
+/** `{{options.name}}`, a literal, in the first group, else `{options.name}` in the second. `${options.name}` is code. */
 export const OPTION_PLACEHOLDER = /(?<!\$\{?)(?:\{\{(options(?:\.[\w-]+)+)\}\}|\{(options(?:\.[\w-]+)+)\})/g;
 
 export function findOptions(text: string): Omit<FoundPlaceholder, "whole">[] {

@@ -55,10 +55,7 @@ export async function splitFrontMatter(file: string, text: string, report: Repor
   return source === undefined ? { body } : { source, body };
 }
 
-/**
- * Reports front matter keys that are almost one of `keys`, or have no value. Other unknown keys are ignored, but a
- * misspelt gate must not be.
- */
+/** Reports keys of front matter that are almost one of `keys`, or have no value: a misspelt gate must not be ignored. */
 export function refuseMisspelt(entries: JsonObject, keys: readonly string[], spot: Spot): void {
   for (const [key, value] of Object.entries(entries)) {
     const meant = keys.includes(key) ? key : nearest(key, keys);
@@ -71,10 +68,7 @@ export function refuseMisspelt(entries: JsonObject, keys: readonly string[], spo
   }
 }
 
-/**
- * Returns the path to the first part of a value that is not JSON: a number that is not finite, an object that is not
- * plain, or a value nested too deeply, which includes circular ones. Undefined if all of it is JSON.
- */
+/** Returns the path to the first part of a value that is not JSON, or too deep, as a circular one is. */
 export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
   if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
   if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
@@ -101,10 +95,7 @@ function endOfRead(yaml: Yaml, text: string): number | undefined {
   return undefined;
 }
 
-/**
- * Runs the parser. It makes an error for each fault in the text, and their stack traces would take most of the time.
- * Where `Error` is frozen, they are made.
- */
+/** Runs the parser without stack traces: it makes an error for each fault, and they would take most of the time. */
 function withoutStackTraces<T>(parse: () => T): T {
   const limit: unknown = Reflect.get(Error, "stackTraceLimit");
   Reflect.set(Error, "stackTraceLimit", 0);

@@ -87,10 +87,7 @@ function writtenPaths(source: string): FoundPath[] {
   return found;
 }
 
-/**
- * Returns the paths in a workflow's folder that a name may mean: relative to the file that names it, then relative to the
- * folder. Names that lead out of the folder mean none.
- */
+/** Returns the paths that a name may mean: relative to the file that names it, and to the workflow's folder. */
 export function meantPaths(name: string, from: string): string[] {
   const isRelative = /^\.{1,2}[\\/]/.test(name);
   const beside = joined(folderOf(from), name);
@@ -115,10 +112,7 @@ export function foldedPath(path: string): string {
   return path.normalize("NFKC").replace(HIDDEN, "").toLowerCase();
 }
 
-/**
- * Returns why a file of a workflow's folder is never shown to an agent, in any phase; undefined for a file that may be a
- * document.
- */
+/** Returns why a file is never shown to an agent, in any phase; undefined for a file that may be a document. */
 export function keptFromAgents(path: string): string | undefined {
   const folded = foldedPath(path);
   if (folded === "metadata.json") return "it defines the workflow";
@@ -126,10 +120,7 @@ export function keptFromAgents(path: string): string | undefined {
   return keptBack(folded);
 }
 
-/**
- * Returns a check of a text: it warns about documents that the text names and that don't exist. `paths` are those of all
- * files in the workflow's folder.
- */
+/** Returns a check that warns about documents that a text names and that are not among `paths`. */
 export function missingDocuments(paths: readonly string[], report: Report): (file: string, text: string) => void {
   const all = new Set(paths.map((path) => path.normalize()));
   const folders = new Set(paths.map(folderOf));

@@ -86,10 +86,7 @@ export function warnOtherDemands(
   }
 }
 
-/**
- * Warns if the text of a phase requires other named fields than its gate file. Claims are left out: their
- * names are made of whole sentences, and a gate file has shorter ones.
- */
+/** Warns if a text requires other named fields than the gate file. Claims have names made of sentences, and are left out. */
 export function warnOtherText(
   requirements: readonly Requirement[],
   gate: FieldGate,

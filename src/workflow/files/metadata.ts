@@ -285,10 +285,7 @@ function isNumbered(entry: Entry): entry is Listed["entry"] {
   return typeof entry.phase_number !== "string";
 }
 
-/**
- * Compares the phases with the number in the metadata. A missing phase is an error, because its work and its gate would
- * be skipped. An extra phase is run like the others, so it is a warning.
- */
+/** Compares the phases with their stated number. A missing one is an error, because its work would be skipped. */
 export function checkCounts(claims: PhaseClaims, phases: readonly PhaseDefinition[], { report, place }: Spot): void {
   if (phases.length === 0 && claims.counts.length === 0 && claims.dynamic) return;
   if (phases.length === 0) {

@@ -48,10 +48,7 @@ interface TextPiece {
   readonly text: string;
 }
 
-/**
- * Replaces `{{file:path}}` by the file, also in fences and comments, since code is included too. Paths are relative to
- * the file that names them. An include that can't be read is an error with its line, and is removed.
- */
+/** Replaces `{{file:path}}` by the file, also in code. An include that can't be read is an error, and is removed. */
 export async function expandIncludes(file: string, text: string, options: IncludeOptions): Promise<ExpandedText> {
   spend(options, { file, line: 1 }, text);
   const pieces: TextPiece[] = [];
@@ -59,10 +56,7 @@ export async function expandIncludes(file: string, text: string, options: Includ
   return joinPieces(pieces, file);
 }
 
-/**
- * Resolves a path that a file refers to: relative to the file's folder, `/` as separator. It may use `..`, but not
- * leave the root of all texts. Pure: symbolic links are checked when the file is read.
- */
+/** Resolves a path that a file refers to, relative to its folder. Links are checked when the file is read. */
 export function resolvePath(file: string, path: string): { readonly path: string } | { readonly reason: string } {
   if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
   if (path.includes("\\")) return { reason: "it contains '\\'; write '/'" };

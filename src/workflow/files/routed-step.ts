@@ -38,9 +38,7 @@ export interface StepOptions extends IncludeOptions {
   readonly paths: readonly string[];
 }
 
-/**
- * Returns the path that the link of a step leads to. Returns undefined and reports an error if there is no such file.
- */
+/** Returns the path that the link of a step leads to; undefined, with an error, if there is no such file. */
 export function stepPath({ target, place }: IndexEntry, { folder, paths, report }: StepOptions): string | undefined {
   const resolved = resolvePath(`${folder}/index.md`, target);
   const steps = `${folder}/steps/`;
@@ -107,10 +105,7 @@ async function readSettings(file: string, source: ParsedSource | undefined, repo
   return { place: spot.place, next, gate: gate && (await readStepGate(gate, spot.at("gate"))), maxVisits };
 }
 
-/**
- * Finds the sections of a step: headings of level 1, in any case, spacing and order, outside of code. Any other heading
- * of level 1 ends a section. Returns undefined and reports an error if one is missing.
- */
+/** Returns the texts below two headings of level 1, up to the next one; undefined, with an error, if one is missing. */
 function readSections(step: ExpandedText, report: Report): Pick<RoutedStep, "guidance" | "instructions"> | undefined {
   const headings = headingsOf(step.text);
   const guidance = sectionOf("Orchestrator Guidance", step, headings, report);

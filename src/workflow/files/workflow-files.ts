@@ -26,10 +26,7 @@ interface NamedText {
   readonly text: string;
 }
 
-/**
- * Takes the texts and checks each for problems of any file: size, byte order mark, line ends. `unreadable` lists the
- * files without a text.
- */
+/** Takes the texts, and checks their size, byte order mark and line ends. `unreadable` are the files without a text. */
 export function takeFiles(
   files: readonly NamedText[],
   unreadable: readonly Diagnostic[],
@@ -99,10 +96,7 @@ export const TURN_MS = 20;
 
 /** Maximum time that a list waits for one definition, in milliseconds. */
 const READ_MS = 10_000;
-/**
- * Length of a tick, in milliseconds. The wait is counted in ticks, so that time in which one definition blocks the
- * thread is not counted against the others.
- */
+/** The wait is counted in ticks, so that time in which one definition blocks the thread is not counted against others. */
 const TICK_MS = 100;
 
 /**
