@@ -60,10 +60,7 @@ export function jsonWeight(value: object): number {
 /** Limits the texts whose results a function remembers, in characters. */
 const RESULTS_WEIGHT = 4 * 1024 * 1024;
 
-/**
- * Returns a function that remembers the results of `make` by the texts that it was called with. A rejection is
- * not remembered.
- */
+/** Returns a function that remembers what `make` returns for the same texts, unless it rejects. */
 export function remember<Texts extends readonly string[], T>(
   make: (...texts: Texts) => Promise<T>,
 ): (...texts: Texts) => Promise<T> {

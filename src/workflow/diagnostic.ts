@@ -24,10 +24,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${place}: ${severity}: ${message}${hint === undefined ? "" : ` (${hint})`}`;
 }
 
-/**
- * Returns the diagnostic for a definition whose reader has thrown. Of an error from outside phasegate only the name is
- * shown: its message may hold paths and secrets, and agents see diagnostics.
- */
+/** Returns the diagnostic for a reader that has thrown. Foreign messages may hold secrets, so only their name is shown. */
 export function unreadable(error: unknown, file = "."): Diagnostic & { readonly code: "DEFINITION_UNREADABLE" } {
   const name = error instanceof Error ? error.name : typeof error;
   return {
@@ -39,7 +36,6 @@ export function unreadable(error: unknown, file = "."): Diagnostic & { readonly 
   };
 }
 
-/** Checks whether a list contains an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((diagnostic) => diagnostic.severity === "error");
 }
@@ -55,7 +51,7 @@ export interface ParsedSource {
 }
 
 /** Returns a function that turns an offset in a text into line and column, from 1. */
-export function linesOf(file: string, text: string): (offset: number) => SourcePosition {
+export function linesOf(file: string, text: string): (offset: number) => Required<SourcePosition> {
   const starts = [0];
   for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
   return (offset) => {
@@ -168,5 +164,4 @@ export const DIAGNOSTIC_CODES = {
   BUNDLE_ENTRY_MISSING: "none of a bundle's agents is one to begin with",
 } as const;
 
-/** The code of a diagnostic. */
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;

@@ -31,15 +31,11 @@ export const USUAL_EXAMPLES: Readonly<Record<FieldType, JsonValue>> = {
   any: true,
 };
 
-/**
- * Returns an example of a field: the author's, one that passes its rules, or the usual one of its type if it has no rules;
- * undefined if none is known to pass.
- */
+/** Returns the author's example of a field, or one that is known to pass its rules. */
 export function exampleOf({ example, sample, rules, type }: FieldDefinition): JsonValue | undefined {
   return example ?? sample ?? (rules === undefined ? USUAL_EXAMPLES[type] : undefined);
 }
 
-/** Checks whether a value is of a field's type. */
 export function isOfType(value: JsonValue, type: FieldType): boolean {
   switch (type) {
     case "integer":
@@ -57,10 +53,7 @@ export function isOfType(value: JsonValue, type: FieldType): boolean {
   }
 }
 
-/**
- * Checks whether a value of a required field is blank: a text without visible characters, or, in a field of type `any`,
- * a list or object without content.
- */
+/** Checks whether a required value is blank: no visible text or, in a field of type `any`, nothing in a list or object. */
 export function isBlank(value: JsonValue, type: FieldType): boolean {
   if (typeof value === "string") return isInvisible(value);
   return type === "any" && typeof value === "object" && saysNothing(value);

@@ -93,22 +93,18 @@ const OBJECT: Words = () => ({
 
 const LIST: Words = () => ({ expected: "a list of objects", hint: 'Write objects in brackets: [{"key": "value"}].' });
 
-/** The usual words for each type of value. */
 export const WORDS = { TEXT, TEXTS, WHOLE, OBJECT } as const;
 
-/** A text. */
 export const text = said(z.string(), { words: TEXT });
 /** A text with at least one visible character: a blank one counts as missing. */
 export const filled = said(z.string().check(z.regex(/\S/)), { words: TEXT });
 /** A text, or a number that is meant as text: `"version": 2`. */
 export const label = said(z.union([z.string(), z.number()]), { words: TEXT });
-/** A list of texts. */
 export const texts = said(z.array(z.string()), { words: TEXTS });
 export const flag = said(z.boolean(), { words: FLAG });
 /** A whole number, 0 or more. */
 export const whole = said(z.int().check(z.minimum(0)), { words: WHOLE });
 export const anything = z.custom<JsonValue>();
-/** An object with any keys. */
 export const anyObject = z.record(z.string(), anything);
 
 /** An object in which other keys are reported and kept. */
@@ -129,7 +125,6 @@ export function listOf<T extends z.ZodMiniType>(schema: T) {
 /** A name of a field: texts that reach an object's prototype are refused. */
 const FIELD_NAME = { pattern: "\\S", not: { enum: [...RESERVED] } };
 
-/** Names of evidence fields. */
 export const fieldNames = said(z.array(described(z.string(), FIELD_NAME)), { words: TEXTS });
 
 /** An object whose keys are names of evidence fields. */
@@ -176,7 +171,6 @@ export interface Spot {
   /** The position of a key below the place, or of the place itself. */
   place(...keys: KeyPath): SourcePosition;
   at(...keys: KeyPath): Spot;
-  /** Reports a value. */
   wrong(value: unknown, expected: string, hint: Hint): void;
 }
 

@@ -29,9 +29,7 @@ interface MarkdownOptions {
 
 const PARAGRAPH_MAX = 500;
 
-/**
- * Maximum number of lines, plus one for every `LINE_MIN` characters: each line costs about 0.1 ms, also an empty one.
- */
+/** Maximum number of lines, plus one for every `LINE_MIN` characters: each costs about 0.1 ms, also an empty one. */
 const LINES = 5000;
 const LINE_MIN = 30;
 
@@ -121,10 +119,7 @@ export function headingName(text: string): string {
   return withoutAtEnd(text.replace(/^[^\p{L}\p{N}]+/u, ""), ":").toLowerCase();
 }
 
-/**
- * Removes some characters, and whitespace among them, from the end of a text. Works from the end, since a pattern would
- * try each position.
- */
+/** Removes some characters, and whitespace among them, from the end of a text: a pattern would try each position. */
 export function withoutAtEnd(text: string, characters: string): string {
   let end = text.trimEnd().length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end = text.slice(0, end - 1).trimEnd().length;
@@ -170,7 +165,6 @@ export interface Section {
   readonly heading: string;
   /** The heading with its marks. */
   readonly written: string;
-  /** The line of the heading, from 1. */
   readonly line: number;
   readonly blocks: readonly RootContent[];
 }
@@ -178,17 +172,14 @@ export interface Section {
 /** Inline constructs, which are switched off: their parser takes quadratic time over unclosed marks. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
 
-/**
- * Returns the blocks of a text with their positions; undefined for a text that is too deeply nested or has too many
- * lines.
- */
+/** Returns the blocks of a text; undefined for one that is too deeply nested or has too many lines. */
 export function blocksOf(text: string): readonly RootContent[] | undefined {
   if (!isParsed(text)) return undefined;
   return fromMarkdown(text, { disabled: [...INLINE, "definition"] }).children;
 }
 
 /** A paragraph or heading, as written. */
-interface ParagraphSource {
+export interface ParagraphSource {
   readonly source: string;
   /** The line on which it begins, from 1. */
   readonly line: number;
@@ -208,10 +199,7 @@ function paragraphsBelow(node: Nodes, text: string): ParagraphSource[] {
   return [{ source: text.slice(start.offset, end.offset), line: start.line }];
 }
 
-/**
- * Maximum number of characters that are parsed. Facts are near the beginning, and no answer shows an agent more text at
- * once.
- */
+/** Facts are near the beginning, and no answer shows an agent more text at once. */
 const LOOKED_AT = 64 * 1024;
 
 /** Returns how many characters of a text are parsed; 0 for a text that is not parsed at all. */
@@ -221,7 +209,6 @@ export function lookedAt(text: string): number {
 
 const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
 
-/** Returns the sections of a text, in order. */
 export function sectionsOf(text: string): Section[] {
   const blocks = blocksOf(text.slice(0, LOOKED_AT));
   if (blocks === undefined) return [];

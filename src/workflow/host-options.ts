@@ -6,7 +6,6 @@
 import { PhasegateError } from "../errors.js";
 import { firstFew, meantOr, shown } from "./names.js";
 
-/** What an option must be. */
 export interface OptionCheck {
   /** In words, for the error: `a text`. */
   readonly expected: string;
@@ -18,7 +17,6 @@ export interface OptionCheck {
 /** A check for each option of an interface. An option without one does not compile. */
 export type OptionChecks<T> = { readonly [K in keyof T]-?: OptionCheck };
 
-/** Returns a check. */
 export function check(expected: string, accepts: (value: unknown) => boolean): OptionCheck {
   return { expected, accepts };
 }
@@ -30,13 +28,9 @@ export function optionally(of: OptionCheck): OptionCheck {
 
 /** An option that is checked elsewhere. */
 export const anything = check("", () => true);
-/** A text. */
 export const text = check("a text", (value) => typeof value === "string");
-/** A boolean. */
 export const flag = check("true or false", (value) => typeof value === "boolean");
-/** A list of texts. */
 export const texts = check("a list of texts", (value) => Array.isArray(value) && value.every(text.accepts));
-/** A function. */
 export const callable = check("a function", (value) => typeof value === "function");
 /** A number from 1, or `Infinity`. */
 export const fromOne = check("a number of 1 or more", (value) => typeof value === "number" && value >= 1);

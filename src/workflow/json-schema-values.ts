@@ -120,7 +120,6 @@ function isOf(value: JsonValue, type: JsonValue): boolean {
   return type === "integer" ? Number.isInteger(value) : typeof value === type;
 }
 
-/** Checks whether two values are the same JSON. */
 export function isSame(one: JsonValue, other: JsonValue): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -49,7 +49,6 @@ export class JsonFailure extends Error {
   }
 }
 
-/** The result of a scan. */
 interface JsonScan {
   readonly root: JsonPlace;
   readonly duplicates: readonly { readonly key: string; readonly offset: number }[];

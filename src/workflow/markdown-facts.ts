@@ -60,31 +60,19 @@ const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:(.+)$/
 /** Reads the facts of a text. Never throws. */
 export function readMarkdownFacts(text: string): MarkdownFacts {
   const sections = sectionsOf(text);
-  return known({
+  return {
     title: titleOf(sections),
     description: descriptionOf(sections),
     estimatedDuration: labelled(sections, DURATION),
     executionSteps: unlessEmpty(stepsOf(sections)),
     artifactsToProduce: unlessEmpty(outputsOf(sections)),
     validation: unlessEmpty(checksOf(sections)),
-  });
+  };
 }
 
 /** Returns the first heading of a text, without "Phase N:" or "Task N:"; undefined if it has none. */
 export function readTitle(text: string): string | undefined {
   return titleOf(sectionsOf(text));
-}
-
-function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
-  const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
-  return {
-    title,
-    description,
-    estimatedDuration,
-    executionSteps,
-    artifactsToProduce,
-    validation,
-  };
 }
 
 function titleOf(sections: readonly Section[]): string | undefined {
@@ -103,7 +91,9 @@ function descriptionOf(sections: readonly Section[]): string | undefined {
   if (goal !== undefined) return paragraphs(goal).map(proseOf).join("\n\n");
   const purpose = labelled(sections, PURPOSE);
   if (purpose !== undefined) return purpose;
-  const first = sections.flatMap(paragraphs).find((paragraph) => !linesOfParagraph(paragraph).every(isLabel));
+  const first = sections
+    .flatMap(paragraphs)
+    .find((paragraph) => !linesOfParagraph(paragraph).every((line) => LABEL.test(line)));
   return first === undefined ? undefined : proseOf(first);
 }
 
@@ -127,10 +117,6 @@ function labelled(sections: readonly Section[], label: RegExp): string | undefin
 
 /** `**Any label:** and its value`, or a label alone. */
 const LABEL = /^(?:\*\*|__)[^*_]+(?::(?:\*\*|__)|(?:\*\*|__)\s*:)/;
-
-function isLabel(line: string): boolean {
-  return LABEL.test(line);
-}
 
 function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
@@ -163,9 +149,7 @@ function firstProse(blocks: readonly RootContent[]): string {
 }
 
 function detailsOf(blocks: readonly RootContent[]): Pick<ExecutionStep, "command" | "expectedOutput"> {
-  const command = commandOf(blocks);
-  const expectedOutput = expectedOf(blocks);
-  return { command, expectedOutput };
+  return { command: commandOf(blocks), expectedOutput: expectedOf(blocks) };
 }
 
 const SHELLS = new Set(["bash", "sh", "shell", "console"]);

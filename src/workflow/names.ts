@@ -11,7 +11,6 @@ import { digest } from "./json.js";
 /** A checked session id: `[a-z0-9_-]`, 1 to 128 characters, beginning with a letter or digit. */
 export type SessionId = string & { readonly [sessionIdBrand]: true };
 
-/** Maximum length of a session id, in characters. */
 const SESSION_ID_MAX = 128;
 
 /** Checks whether a value is a valid session id. */
@@ -32,7 +31,6 @@ export function parseSessionId(value: unknown): SessionId {
   });
 }
 
-/** Maximum length of a workflow's name, in characters. */
 const WORKFLOW_MAX = 128;
 
 /** The rule of {@link isWorkflowType}, for hints. */
@@ -101,10 +99,7 @@ export function sessionIdPrefix(workflowType: string, target: string): string {
  */
 export const HIDDEN = /(?![\t\n])[\p{C}\p{DI}\u2028\u2029\u2800\u{1d159}\u{16fe4}\u{13441}\u{13442}]/gu;
 
-/**
- * Returns a text with each hidden character written as `\uXXXX`. Tabs and line feeds stay. Characters beyond U+FFFF
- * become two escapes, as in JSON, so that JSON keeps its meaning.
- */
+/** Returns a text with each hidden character, but tabs and line feeds, as `\uXXXX`; beyond U+FFFF as two, as in JSON. */
 export function escapeHidden(text: string): string {
   // Without the flag u the pattern matches UTF-16 units, of which a character may have two.
   return text.replace(HIDDEN, (character) =>
@@ -119,7 +114,6 @@ export function shown(value: unknown): string {
   return line.length > 80 ? `${line.slice(0, 79).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
 }
 
-/** Maximum length of a path, in characters. */
 const PATH_MAX = 1024;
 /** Maximum length of a name in a path, in bytes of UTF-8, as common file systems have it. */
 const NAME_MAX = 255;
@@ -159,10 +153,7 @@ const COMPARED_MAX = 1000;
 /** Maximum number of characters by which a candidate may be longer than the name. */
 const LONGER_MAX = 1000;
 
-/**
- * Returns the candidate that a misspelt name probably means, by Levenshtein distance; undefined if none is near enough: a
- * third of the name's length, or `most`.
- */
+/** Returns the candidate that a misspelt name probably means; `most` limits the letters in which they differ. */
 export function nearest(
   name: string,
   candidates: Iterable<string>,
@@ -235,9 +226,7 @@ function refusal(value: unknown, reason: string, isMistake = false): PhasegateEr
   });
 }
 
-/**
- * Returns a name without case and separators: `srdCreated`, `srd-created` and `SRD_CREATED` are the same to an author.
- */
+/** Returns a name without case and separators: `srdCreated` and `SRD_CREATED` are the same to an author. */
 function normal(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}\p{M}]/gu, "");
 }

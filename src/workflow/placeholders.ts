@@ -3,7 +3,6 @@
  * every text of a phase or task: the session's target and plan, and its options, in braces.
  */
 
-/** The placeholders of a phase template. */
 export const PHASE_PLACEHOLDERS = [
   "PHASE_NUMBER",
   "PHASE_IN_PLAN",
@@ -15,7 +14,6 @@ export const PHASE_PLACEHOLDERS = [
   "NEXT_PHASE_NUMBER",
 ] as const;
 
-/** The placeholders of a task template. */
 export const TASK_PLACEHOLDERS = [
   "TASK_ID",
   "TASK_NAME",
@@ -39,7 +37,6 @@ export const USUAL_TEMPLATES: Readonly<Record<TemplateKind, string>> = {
   task: "phases/dynamic/task-template.md",
 };
 
-/** The placeholders of each kind of template. */
 export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
   phase: PHASE_PLACEHOLDERS,
   task: TASK_PLACEHOLDERS,
@@ -48,15 +45,11 @@ export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
 /** A placeholder in a template; `offset` is the position of its bracket, in characters. */
 export interface FoundPlaceholder {
   readonly name: string;
-  /** The placeholder with its brackets. */
   readonly whole: string;
   readonly offset: number;
 }
 
-/**
- * A placeholder of a template, with its name in the first group, and a default text in the second: `[DEPENDENCIES or
- * "None"]`.
- */
+/** `[NAME or "default"]` in a template: the name is in the first group, the default in the second. */
 export const TEMPLATE_PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)(?: or ([^[\]\n]{1,200}))?\]/;
 
 /**
@@ -91,10 +84,7 @@ export function fillText(text: string, values: TextValues): string {
 
 const IN_TEMPLATES = new RegExp(TEMPLATE_PLACEHOLDER, "g");
 
-/**
- * Checks whether brackets with an unknown name are no placeholder: `[N]` and `[PASS or FAIL]` are common in prose, others
- * are links.
- */
+/** Checks whether brackets are no placeholder: `[N]` and `[PASS or FAIL]` are common in prose, others are links. */
 export function isProse(name: string, instead: string | undefined, after: string | undefined): boolean {
   return name.length === 1 || (instead !== undefined && !name.includes("_")) || after === "(";
 }
@@ -106,13 +96,9 @@ export function findPlaceholders(template: string): FoundPlaceholder[] {
   );
 }
 
-/**
- * Matches the placeholder of an option: `{{options.name}}`, which stands for `{options.name}`, in the first group, else
- * `{options.name}` in the second. `${options.name}` is code.
- */
+/** `{{options.name}}`, a literal, in the first group, else `{options.name}` in the second. `${options.name}` is code. */
 export const OPTION_PLACEHOLDER = /(?<!\$\{?)(?:\{\{(options(?:\.[\w-]+)+)\}\}|\{(options(?:\.[\w-]+)+)\})/g;
 
-/** Returns the options that a text names in placeholders. */
 export function findOptions(text: string): Omit<FoundPlaceholder, "whole">[] {
   return [...text.matchAll(OPTION_PLACEHOLDER)].flatMap(({ 2: path, index }) => {
     const name = path?.split(".")[1];

@@ -10,7 +10,6 @@ import { escapeHidden } from "./names.js";
 /** The hint: what to write instead. A function is only called for diagnostics that are kept. */
 export type Hint = string | (() => string);
 
-/** Reports one problem. */
 type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: Hint) => void;
 
 /** A requirement that was read from the text of a phase, for people to review. */
@@ -32,21 +31,21 @@ export interface Report {
   readonly warn: Add;
   /** Reports that a reader has thrown, which is a bug of the reader, as an error of the definition. */
   failed(place: SourcePosition, error: unknown): void;
-  /** Records a requirement that was read from the text of a phase. */
   infer(requirement: InferredRequirement): void;
   /** Returns the diagnostics by file, line and column, then the number of those that were left out. */
   sorted(): Diagnostic[];
-  /** Returns the recorded requirements, in order. */
   inferred(): readonly InferredRequirement[];
-  /**
-   * Counts rules of the definition, and lets other tasks run if reading has taken a while. Returns false, and reports
-   * an error the first time, if the definition has too many rules.
-   */
+  /** Counts rules, and lets other work run. Returns false, with an error the first time, if there are too many. */
   spendRules(count: number, place: SourcePosition): Promise<boolean>;
 }
 
 /** Maximum number of errors, and of warnings, that are kept: a file can have a fault in each line. */
 const KEPT_MAX = 1000;
+
+/** Maximum number of characters that are repeated of an error's message. */
+const MESSAGE_MAX = 300;
+/** Maximum number of rules in one definition: each is compiled and tried on values. */
+const RULES_MAX = 5000;
 
 /** Creates a report that begins with the given diagnostics. `takeTurns` lets other work run, if it is time. */
 export function createReport(
@@ -68,17 +67,27 @@ export function createReport(
         return;
       }
       leftOut += 1;
-      if (left === undefined || (severity === "error" && left.severity === "warning")) left = more(place, severity);
+      if (left !== undefined && (severity === "warning" || left.severity === "error")) return;
+      const remedy = "Correct the listed problems, then check again.";
+      left = {
+        file: place.file,
+        severity,
+        code: "DIAGNOSTICS_MORE" satisfies DiagnosticCode,
+        message: "",
+        hint: remedy,
+      };
     };
   };
   const error = add("error");
-  const spend = spending(error);
+  let spent = 0;
   return {
     error,
     warn: add("warning"),
     failed(place, thrown) {
       const hint = "Correct or simplify this place. If it looks right, report this with the file.";
-      error("DEFINITION_UNREADABLE", place, `reading this has failed: ${shortened(String(thrown))}`, hint);
+      const text = String(thrown);
+      const said = text.length > MESSAGE_MAX ? `${text.slice(0, MESSAGE_MAX)}…` : text;
+      error("DEFINITION_UNREADABLE", place, `reading this has failed: ${said}`, hint);
     },
     infer: (requirement) => void inferred.push(requirement),
     sorted() {
@@ -87,9 +96,13 @@ export function createReport(
     },
     inferred: () => inferred,
     async spendRules(count, place) {
-      const isWithinLimit = spend(count, place);
+      const message = `the definition has more than ${RULES_MAX} rules and validators`;
+      const hint = "Require less at each gate, or split the workflow.";
+      const isFirst = spent <= RULES_MAX;
+      spent += count;
+      if (isFirst && spent > RULES_MAX) error("DEFINITION_TOO_LARGE", place, message, hint);
       await takeTurns();
-      return isWithinLimit;
+      return spent <= RULES_MAX;
     },
   };
 }
@@ -97,36 +110,6 @@ export function createReport(
 /** Returns a text as one line: line feeds and tabs become spaces, hidden characters become escapes. */
 export function singleLine(text: string): string {
   return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
-}
-
-/** Returns the diagnostic for all that are left out. It is an error if one of them is. */
-function more({ file }: SourcePosition, severity: Diagnostic["severity"]): Diagnostic {
-  const hint = "Correct the listed problems, then check again.";
-  return { file, severity, code: "DIAGNOSTICS_MORE" satisfies DiagnosticCode, message: "", hint };
-}
-
-/** Maximum number of rules in one definition: each is compiled and tried on values. */
-const RULES_MAX = 5000;
-
-function spending(error: Add) {
-  let left = RULES_MAX;
-  let isReported = false;
-  return (count: number, place: SourcePosition): boolean => {
-    left -= count;
-    if (left >= 0) return true;
-    const hint = "Require less at each gate, or split the workflow.";
-    const message = `the definition has more than ${RULES_MAX} rules and validators`;
-    if (!isReported) error("DEFINITION_TOO_LARGE", place, message, hint);
-    isReported = true;
-    return false;
-  };
-}
-
-/** Maximum number of characters that are repeated of an error's message. */
-const MESSAGE_MAX = 300;
-
-function shortened(text: string): string {
-  return text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX)}…`;
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {

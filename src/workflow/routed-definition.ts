@@ -67,15 +67,11 @@ export function plainName(name: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, "");
 }
 
-/**
- * Returns the name that is meant: the same name, or the only one that differs in case, spaces and punctuation alone.
- */
+/** Returns the name that is meant: the same, or the only one that differs in case, spaces and punctuation alone. */
 export function matchName(name: string, names: readonly string[]): string | undefined {
-  const alike = stepsMeant(
-    name,
-    names.map((other) => ({ name: other })),
-  );
-  return alike.length === 1 ? alike[0] : undefined;
+  const steps = names.map((other) => ({ name: other }));
+  const [meant, second] = stepsMeant(name, steps);
+  return second === undefined ? meant : undefined;
 }
 
 /**

@@ -11,9 +11,7 @@ import type { WorkflowDefinition, WorkflowStructure } from "./structure.js";
 
 type SchemaSample = NonNullable<SchemaGate["sample"]>;
 
-/** How deeply examples are nested. */
 const DEPTH_MAX = 4;
-/** The most candidates for one value. */
 const CANDIDATES_MAX = 12;
 /** The most items of a generated list, and characters of a generated text. */
 const ITEMS_MAX = 20;
@@ -128,17 +126,12 @@ function textLike(pattern: string, times: number): string | undefined {
     REPEAT.lastIndex = at;
     const [repeat = "", least] = REPEAT.exec(plain) ?? [];
     at += repeat.length;
-    const count = least === undefined ? countOf(repeat, times) : Number(least);
+    const count = least !== undefined ? Number(least) : repeat === "" ? 1 : repeat === "+" ? times : 0;
     const one = escaped !== undefined ? (ESCAPED[escaped] ?? escaped) : (literal ?? (any === undefined ? "" : "a"));
     text += (set === "" ? one : firstOf(set, negated === "^")).repeat(Math.min(count, TEXT_MAX));
     if (text.length > TEXT_MAX) return undefined;
   }
   return text;
-}
-
-function countOf(repeat: string, times: number): number {
-  if (repeat === "") return 1;
-  return repeat === "+" ? times : 0;
 }
 
 /** Returns a character of a set: the first one, or one that is usually not in it. */
@@ -241,10 +234,7 @@ const ZOD_TYPES: Readonly<Record<string, readonly string[]>> = {
   ...{ default: ["innerType"], prefault: ["innerType"], lazy: ["getter"] },
 };
 
-/**
- * Returns true if a schema, or a part of it, may run a function of its author's. zod leaves these out of its JSON Schema;
- * other libraries give none for such a schema.
- */
+/** Returns true if a schema may run a function of its author's, which zod leaves out of its JSON Schema. */
 function runsCode(schema: unknown, seen = new Set<unknown>()): boolean {
   if (seen.has(schema)) return false;
   seen.add(schema);

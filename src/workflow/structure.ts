@@ -4,7 +4,7 @@
  *
  * What is decided where:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
- * - workflow-input.ts: the input types of `defineWorkflow`
+ * - workflow-input.ts: the input of `defineWorkflow`, and what is said of a wrong one
  * - json-schema.ts, schema-sample.ts: which values a schema accepts as far as its JSON Schema says, and examples for agents
  * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
  * - names.ts: which ids, types and paths from outside are accepted, which characters are escaped, and which

@@ -1,200 +1,304 @@
-/** The input of `defineWorkflow`, and the types that are inferred from it. */
+/** The input of `defineWorkflow`: one schema for each part, which gives its type; and the types inferred from a workflow. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { FieldType } from "./gate-definition.js";
-import type { JsonObject, JsonValue } from "./json.js";
-import type { Reveal, WorkflowDefinition } from "./structure.js";
+import * as z from "zod/mini";
+import { type FieldType, REVEALS } from "./gate-definition.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
+import { orNearest, shown } from "./names.js";
+import type { WorkflowDefinition } from "./structure.js";
 
 /** A text, or a function that returns it on request. */
 export type TextInput = string | (() => string | Promise<string>);
 
-/** A task of a workflow in code. */
-export interface TaskInput {
+/**
+ * Returns a schema of an object with these keys and others that begin with `x-`, for other programs. A misspelt key would
+ * be ignored, and could leave a gate open.
+ */
+export function keysOf<T extends z.core.$ZodLooseShape>(shape: T, what = "an object") {
+  const strange = (key: string) => `has no key ${shown(key)}${orNearest(key, Object.keys(shape))}`;
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys"
+        ? issue.keys
+            .filter((key) => !key.startsWith("x-"))
+            .map(strange)
+            .join("\n")
+        : what,
+  });
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== "";
+const isList = (value: unknown, is: (one: unknown) => boolean): value is readonly string[] =>
+  Array.isArray(value) && value.every(is);
+
+/** A value that is checked elsewhere. */
+export const anyOf = <T>() => z.custom<T>();
+/** A text, which may be blank. */
+export const text = z.string("a text");
+export const texts = z.custom<readonly string[]>(
+  (value) => isList(value, (one) => typeof one === "string"),
+  "a list of texts",
+);
+/** A text that is not blank. */
+const filled = z.custom<string>(isText, "a text");
+const someTexts = z.custom<readonly string[]>((value) => isList(value, isText) && value.length > 0, "a list of texts");
+const flag = z.boolean("true or false");
+const object = z.custom<JsonObject>(isJsonObject, "an object");
+const content = z.custom<TextInput>(
+  (value) => typeof value === "string" || typeof value === "function",
+  "a text, or a function that returns one",
+);
+const standardSchema = z.custom<StandardSchemaV1>(
+  (value) => Object(value)["~standard"] !== undefined,
+  "a Standard Schema",
+);
+const list = <T extends z.ZodMiniType>(of: T) => z.readonly(z.array(of, "a list"));
+
+/** Problems of an input: values of a wrong kind, and keys that are not known. */
+interface InputProblems {
+  readonly wrong: readonly string[];
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Checks an input by its schema. What the compiler does not see, such as JSON, may hold the text `"false"`, which counts
+ * as true. `named` returns the words for an object with an unknown key.
+ */
+export function inputProblems(
+  about: string,
+  schema: z.ZodMiniType,
+  value: unknown,
+  named?: (path: readonly PropertyKey[]) => string | undefined,
+): InputProblems {
+  const issues = z.safeParse(schema, value).error?.issues ?? [];
+  // Only the own keys of a workflow are named with it.
+  const place = (path: readonly PropertyKey[], own: number) =>
+    about.includes(" ") && path.length > own ? dotted(path).slice(1) : `${about}${dotted(path)}`;
+  const wrong = issues.flatMap(({ code, path, message }) => {
+    if (code === "unrecognized_keys") return [];
+    const given = path.reduce<unknown>((inner, key) => Object(inner)[key], value);
+    const isGone = given === undefined && path.length > 0;
+    return [`${place(path, 1)} ${isGone ? "is missing" : `must be ${message}, not ${shown(given)}`}`];
+  });
+  const unknown = issues.flatMap(({ code, path, message }) =>
+    code === "unrecognized_keys" && message !== ""
+      ? message.split("\n").map((fault) => `${named?.(path) ?? place(path, 0)} ${fault}`)
+      : [],
+  );
+  return { wrong, unknown };
+}
+
+/** Returns a path as code has it: `.verify[0].params`. */
+export function dotted(path: readonly PropertyKey[]): string {
+  return path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+}
+
+const taskInput = keysOf({
   /** The number in the phase. Default: its position, from 1. */
-  readonly number?: number;
+  number: z.optional(anyOf<number>()),
   /** The name of the task. */
-  readonly name: string;
+  name: filled,
   /** Why the task is done. */
-  readonly purpose?: string;
+  purpose: z.optional(text),
   /** The instructions for the agent, as Markdown. */
-  readonly content: TextInput;
-}
+  content,
+});
+/** A task of a workflow in code. */
+export type TaskInput = z.infer<typeof taskInput>;
 
-/** A check against reality, in a gate defined in code. */
-export interface VerifyInput {
+const verifyInput = keysOf({
   /** The name of a verifier that the host has registered. */
-  readonly verifier: string;
+  verifier: filled,
   /** Parameters of the verifier. Default: none. */
-  readonly params?: JsonObject;
+  params: z.optional(object),
   /** The evidence field whose value is checked. */
-  readonly field?: string;
+  field: z.optional(filled),
   /** What it checks, for the agent. */
-  readonly description?: string;
+  description: z.optional(filled),
   /** `false` if nobody may waive a check of the gate as a whole. Default: true. */
-  readonly waivable?: boolean;
-}
+  waivable: z.optional(flag),
+});
+/** A check against reality, in a gate defined in code. */
+export type VerifyInput = z.infer<typeof verifyInput>;
 
-/** An approval by a person, in a gate defined in code. */
-export interface ApprovalInput {
+const approvalInput = keysOf({
   /** The question for the person. */
-  readonly prompt: string;
+  prompt: filled,
   /** The names of the approvers who may answer. Default: any approver. */
-  readonly approvers?: readonly string[];
-}
+  approvers: z.optional(someTexts),
+});
+/** An approval by a person, in a gate defined in code. */
+export type ApprovalInput = z.infer<typeof approvalInput>;
 
-/** A rule with the message for evidence that breaks it. */
-export interface RuleInput {
+export const ruleInput = keysOf({
   /** The rule, in CEL. */
-  readonly rule: string;
+  rule: filled,
   /** The message for evidence that breaks it. Default: the rule itself. */
-  readonly errorMessage?: string;
-}
+  errorMessage: z.optional(text),
+});
+/** A rule with the message for evidence that breaks it. */
+export type RuleInput = z.infer<typeof ruleInput>;
 
+const fieldInput = keysOf(
+  {
+    /** The type of the value. Default: `any`. */
+    type: z.optional(anyOf<FieldType>()),
+    /** True if evidence without it is refused; a required boolean must be true. Default: true. */
+    required: z.optional(flag),
+    /** What the field means, for the agent. */
+    description: z.optional(filled),
+    /** A valid value, for the agent. Default: a usual value of the type, which the rules may refuse. */
+    example: z.optional(anyOf<JsonValue>()),
+    /** True if the example may be what the work gives. Default: evidence that equals it is refused as copied. */
+    allowExample: z.optional(flag),
+    /** A validator by its name, a rule over `value`, or a list of them. Default: none. */
+    validator: z.optional(anyOf<string | readonly string[]>()),
+    /** The value of `params` in them. Default: none. */
+    validatorParams: z.optional(object),
+    /** `false` if nobody may waive the field. Default: true. */
+    waivable: z.optional(flag),
+  },
+  'an object, such as { type: "boolean" }',
+);
 /** A field of evidence, in a gate defined in code. */
-export interface FieldInput {
-  /** The type of the value. Default: `any`. */
-  readonly type?: FieldType;
-  /** True if evidence without it is refused; a required boolean must be true. Default: true. */
-  readonly required?: boolean;
-  /** What the field means, for the agent. */
-  readonly description?: string;
-  /** A valid value, for the agent. Default: a usual value of the type, which the rules may refuse. */
-  readonly example?: JsonValue;
-  /** True if the example may be what the work gives. Default: evidence that equals it is refused as copied. */
-  readonly allowExample?: boolean;
-  /** A validator by its name, a rule over `value`, or a list of them. Default: none. */
-  readonly validator?: string | readonly string[];
-  /** The value of `params` in them. Default: none. */
-  readonly validatorParams?: JsonObject;
-  /** `false` if nobody may waive the field. Default: true. */
-  readonly waivable?: boolean;
-}
+export type FieldInput = z.infer<typeof fieldInput>;
 
-/** The part that all gates defined in code can have. */
-export interface GateDemands {
+const demands = {
   /** True if the host may let a session pass without evidence. Default false. */
-  readonly allowOverride?: boolean;
+  allowOverride: z.optional(flag),
   /** Checks against reality, by verifiers that the host has registered. */
-  readonly verify?: readonly VerifyInput[];
+  verify: z.optional(list(verifyInput)),
   /** The approval by a person that the gate needs. */
-  readonly approval?: ApprovalInput;
+  approval: z.optional(approvalInput),
   /** The part of the gate that agents see. Default: all of it. */
-  readonly reveal?: Reveal;
-}
+  reveal: z.optional(z.enum(REVEALS, `one of ${REVEALS.join(", ")}`)),
+};
 
-/** A gate defined in code: a schema for the evidence. */
-export interface GateInput extends GateDemands {
+export const gateInput = keysOf({
+  ...demands,
   /** A schema for the whole evidence object: zod or any other Standard Schema. It may be asynchronous. */
-  readonly evidence: StandardSchemaV1;
+  evidence: standardSchema,
   /** An example of valid evidence, for hosts. */
-  readonly example?: JsonObject;
+  example: z.optional(anyOf<JsonObject>()),
   /** True if the example may be what the work gives. Default: evidence that equals it is refused as copied. */
-  readonly allowExample?: boolean;
-}
+  allowExample: z.optional(flag),
+});
+/** A gate defined in code: a schema for the evidence. */
+export type GateInput = z.infer<typeof gateInput>;
 
-/** A gate in code with named fields and rules, as a gate file has them. */
-export interface FieldGateInput extends GateDemands {
+export const fieldGateInput = keysOf({
+  ...demands,
   /** The fields of the evidence, by name. */
-  readonly fields: Readonly<Record<string, FieldInput>>;
+  fields: z.record(z.string(), fieldInput, "an object with the fields by name"),
   /** Further validators, by name: rules over `value` that fields can name. Default: none. */
-  readonly validators?: Readonly<Record<string, string | RuleInput>>;
+  validators: z.optional(anyOf<Readonly<Record<string, string | RuleInput>>>()),
   /** Rules between fields, over `evidence`. Default: none. */
-  readonly crossFieldValidation?: readonly (string | RuleInput)[];
+  crossFieldValidation: z.optional(anyOf<readonly (string | RuleInput)[]>()),
   /** True if rules block, false if they only warn. Default: true. */
-  readonly strict?: boolean;
-}
+  strict: z.optional(flag),
+});
+/** A gate in code with named fields and rules, as a gate file has them. */
+export type FieldGateInput = z.infer<typeof fieldGateInput>;
 
-/** A phase of a workflow defined in code. */
-export interface PhaseInput {
+const phaseInput = keysOf({
   /** The number of the phase, 0 or more. Numbers must ascend and may have gaps. */
-  readonly number: number;
+  number: anyOf<number>(),
   /** The name of the phase. */
-  readonly name: string;
+  name: text,
   /** Why the phase is done. */
-  readonly purpose?: string;
+  purpose: z.optional(text),
   /** The estimated effort, as text. */
-  readonly estimatedEffort?: string;
+  estimatedEffort: z.optional(text),
   /** The main results of the phase. */
-  readonly keyDeliverables?: readonly string[];
+  keyDeliverables: z.optional(texts),
   /** Criteria that agents are shown; they are not checked. */
-  readonly validationCriteria?: readonly string[];
+  validationCriteria: z.optional(texts),
   /** The instructions for the agent, as Markdown. */
-  readonly content: TextInput;
+  content,
   /** The tasks of the phase, in ascending order of their numbers. */
-  readonly tasks?: readonly TaskInput[];
+  tasks: z.optional(list(taskInput)),
   /** The gate of the phase: a schema, or fields with rules. Without it any evidence object passes. */
-  readonly gate?: GateInput | FieldGateInput;
+  gate: z.optional(anyOf<GateInput | FieldGateInput>()),
   /** True if the host may skip the phase. Default false. */
-  readonly skippable?: boolean;
+  skippable: z.optional(flag),
   /**
    * A rule in CEL over the options of the start, such as `!has(options.docs)`: a session whose options fulfil it skips the
    * phase. One that can't be evaluated, because an option is missing, say, skips nothing. Default: never.
    */
-  readonly skipWhen?: string;
+  skipWhen: z.optional(z.custom<string>(isText, 'a rule over the options, such as "!has(options.docs)"')),
   /** The reason for the log, in words. Default: the rule. */
-  readonly skipCondition?: string;
-}
+  skipCondition: z.optional(text),
+});
+/** A phase of a workflow defined in code. */
+export type PhaseInput = z.infer<typeof phaseInput>;
 
-/** How the phases after those in code are read from a plan, as `dynamic_config` says for a folder. */
-export interface DynamicInput {
+const dynamicInput = keysOf({
   /** The texts of the plan's phases and tasks, with placeholders such as `[PHASE_NAME]`. */
-  readonly templates: { readonly phase: TextInput; readonly task: TextInput };
+  templates: keysOf({ phase: content, task: content }),
   /** The option of a start that names the plan; without it, the target is the plan. Default: `spec_path`. */
-  readonly sourcePathKey?: string;
+  sourcePathKey: z.optional(filled),
   /** The parser of the plan, built-in or the host's own. Default: `spec_tasks_parser`, which recognises dialects. */
-  readonly parser?: string;
+  parser: z.optional(filled),
   /** True if a task can't be read while its dependencies are open. Default: false. */
-  readonly enforceDependencies?: boolean;
+  enforceDependencies: z.optional(flag),
   /** True if acceptance criteria are ticked with their tasks. Default: false. */
-  readonly tickCriteria?: boolean;
+  tickCriteria: z.optional(flag),
   /** Checks at the gate of every phase from the plan. Default: none. */
-  readonly verify?: readonly Pick<VerifyInput, "verifier" | "params">[];
-}
+  verify: z.optional(list(keysOf({ verifier: filled, params: z.optional(object) }))),
+});
+/** How the phases after those in code are read from a plan, as `dynamic_config` says for a folder. */
+export type DynamicInput = z.infer<typeof dynamicInput>;
 
-/** A workflow defined in code. */
-export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
+export const workflowInput = keysOf({
   /** The workflow type: a folder name that every file system accepts, at most 128 characters. */
-  readonly type: string;
+  type: anyOf<string>(),
   /**
    * Identifies this version of the definition. Change it whenever the gates accept something else: running sessions
    * stay on the revision that they were started with.
    */
-  readonly revision: string;
+  revision: text,
   /** The name that people see. */
-  readonly name: string;
+  name: text,
   /** The purpose of the workflow. */
-  readonly description: string;
+  description: text,
   /** The version that people see. Default `1`. */
-  readonly version?: string;
+  version: z.optional(text),
   /** A category, for lists. */
-  readonly category?: string;
+  category: z.optional(text),
   /** The estimated duration, as text. */
-  readonly estimatedDuration?: string;
+  estimatedDuration: z.optional(text),
   /** The programming languages that the workflow is for. */
-  readonly targetLanguages?: readonly string[];
+  targetLanguages: z.optional(texts),
   /** The artifacts that the workflow produces. */
-  readonly artifacts?: readonly string[];
+  artifacts: z.optional(texts),
   /** Requirements that must be met before the workflow starts. */
-  readonly prerequisites?: readonly string[];
+  prerequisites: z.optional(texts),
   /** Tags, for searches. */
-  readonly tags?: readonly string[];
+  tags: z.optional(texts),
   /** `none` if the workflow is not about a file or folder: a start then needs no target. Default: it does. */
-  readonly target?: "none";
+  target: z.optional(z.literal("none", '"none"')),
   /**
    * The options that a session can be started with: zod or any other Standard Schema of an object. Its output, with its
    * defaults, is what rules and placeholders see. Default: any options.
    */
-  readonly options?: StandardSchemaV1;
+  options: z.optional(standardSchema),
   /** The number of the phase that sessions begin with. Default: the first phase. */
-  readonly startPhase?: number;
+  startPhase: z.optional(anyOf<number>()),
   /** Takes further phases from a plan: those of the host's `plans`. Default: none. */
-  readonly dynamic?: DynamicInput;
+  dynamic: z.optional(dynamicInput),
   /** The phases, in ascending order of their numbers; at least one, unless they come from a plan. */
-  readonly phases: Phases;
+  phases: list(phaseInput),
   /**
    * Texts that the phases' texts name, by path: `core/template.md`. One below `phases/2/` can be read from phase 2 on.
    * Default: none.
    */
-  readonly documents?: Readonly<Record<string, TextInput>>;
+  documents: z.optional(z.record(z.string(), content, "an object")),
+});
+
+/** A workflow defined in code. */
+export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly PhaseInput[]>
+  extends Omit<z.infer<typeof workflowInput>, "phases"> {
+  /** The phases, in ascending order of their numbers; at least one, unless they come from a plan. */
+  readonly phases: Phases;
 }
 
 /** Selects a text of a workflow: of a phase, of a task, or a template for those of a plan. */

@@ -2,7 +2,7 @@
  * Reads YAML 1.2 as plain data: no custom tags, no merge keys, no YAML 1.1, and bounded alias expansion. The parser is
  * loaded on first use.
  */
-import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
+import type { Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
 import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import type { Spot } from "./file-schema.js";
@@ -35,7 +35,6 @@ export async function readYaml(file: string, text: string, report: Report): Prom
   return value === undefined ? undefined : { value, place };
 }
 
-/** A text with its front matter separated. */
 interface SplitText {
   /** The front matter; `null` if it is empty, undefined if there is none or it can't be read. */
   readonly source?: ParsedSource;
@@ -56,10 +55,7 @@ export async function splitFrontMatter(file: string, text: string, report: Repor
   return source === undefined ? { body } : { source, body };
 }
 
-/**
- * Reports front matter keys that are almost one of `keys`, or have no value. Other unknown keys are ignored, but a
- * misspelt gate must not be.
- */
+/** Reports keys of front matter that are almost one of `keys`, or have no value: a misspelt gate must not be ignored. */
 export function refuseMisspelt(entries: JsonObject, keys: readonly string[], spot: Spot): void {
   for (const [key, value] of Object.entries(entries)) {
     const meant = keys.includes(key) ? key : nearest(key, keys);
@@ -72,10 +68,7 @@ export function refuseMisspelt(entries: JsonObject, keys: readonly string[], spo
   }
 }
 
-/**
- * Returns the path to the first part of a value that is not JSON: a number that is not finite, an object that is not
- * plain, or a value nested too deeply, which includes circular ones. Undefined if all of it is JSON.
- */
+/** Returns the path to the first part of a value that is not JSON, or too deep, as a circular one is. */
 export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
   if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
   if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
@@ -87,7 +80,6 @@ export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined
   return undefined;
 }
 
-/** The loaded parser. */
 type Yaml = typeof import("yaml");
 
 /** Returns the offset at which a text exceeds the maximum number of tokens; undefined if it doesn't. */
@@ -103,10 +95,7 @@ function endOfRead(yaml: Yaml, text: string): number | undefined {
   return undefined;
 }
 
-/**
- * Runs the parser. It makes an error for each fault in the text, and their stack traces would take most of the time.
- * Where `Error` is frozen, they are made.
- */
+/** Runs the parser without stack traces: it makes an error for each fault, and they would take most of the time. */
 function withoutStackTraces<T>(parse: () => T): T {
   const limit: unknown = Reflect.get(Error, "stackTraceLimit");
   Reflect.set(Error, "stackTraceLimit", 0);
@@ -117,7 +106,6 @@ function withoutStackTraces<T>(parse: () => T): T {
   }
 }
 
-/** A YAML text that is being read. */
 interface YamlReading {
   readonly yaml: Yaml;
   readonly document: Document.Parsed;
@@ -138,7 +126,6 @@ function isSound({ document, text, report, at }: YamlReading): boolean {
   return faults.length === 0 && !is11;
 }
 
-/** The report of an error that the parser found. */
 interface Words {
   readonly code: DiagnosticCode;
   readonly message: string;
@@ -198,8 +185,12 @@ function hasPlainKeys(reading: YamlReading): boolean {
   return plain;
 }
 
+function keyOf(yaml: Yaml, { key }: Pair): string | undefined {
+  return yaml.isScalar(key) ? String(key.value) : undefined;
+}
+
 function keyProblem({ yaml }: YamlReading, pair: Pair, seen: Set<string>) {
-  const key = yaml.isScalar(pair.key) ? String(pair.key.value) : undefined;
+  const key = keyOf(yaml, pair);
   if (key === undefined) {
     const hint = "Write one word before the colon, without '?', brackets or '*'.";
     return { code: "YAML_SYNTAX", message: "a key must be a plain text", hint } as const;
@@ -217,7 +208,6 @@ function keyProblem({ yaml }: YamlReading, pair: Pair, seen: Set<string>) {
   return { code: "KEY_DUPLICATE", message: `the key ${shown(key)} appears twice`, hint } as const;
 }
 
-/** Returns the offset of a node in its text. */
 function startOf(yaml: Yaml, node: unknown): number {
   const range: Range | null | undefined = yaml.isNode(node) ? node.range : undefined;
   return range?.[0] ?? 0;
@@ -244,22 +234,19 @@ function hasSoundAnchors(reading: YamlReading): boolean {
       } else if (!anchors.has(node.source)) {
         sound = false;
         const hint = "Write the value itself, or in double quotes if it is a text that begins with '*'.";
-        reportAlias(reading, node, `no anchor before it is called ${shown(node.source)}`, hint);
+        const message = `no anchor before it is called ${shown(node.source)}`;
+        report.error("YAML_ALIASES", at(startOf(yaml, node)), message, hint);
       }
     },
   });
   return sound;
 }
 
-function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined, message: string, hint: string) {
-  report.error("YAML_ALIASES", at(startOf(yaml, alias)), message, hint);
-}
-
 /** Returns a function that finds the position of a path, or of the nearest value around it. */
 function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
   const indexes = new Map<YAMLMap, Map<string, Pair>>();
   const pairOf = (map: YAMLMap, key: string | number) => {
-    const index = indexes.get(map) ?? new Map(map.items.map((pair) => [keyOf(yaml, pair), pair]));
+    const index = indexes.get(map) ?? new Map(map.items.map((pair) => [keyOf(yaml, pair) ?? "", pair]));
     indexes.set(map, index);
     return index.get(String(key));
   };
@@ -278,45 +265,38 @@ function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
   };
 }
 
-function keyOf(yaml: Yaml, pair: Pair): string {
-  return yaml.isScalar(pair.key) ? String(pair.key.value) : "";
-}
-
-/** Returns the document as plain data. Returns undefined and reports an error if it is more than that. */
-function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonValue | undefined {
-  const value = expanded(reading);
-  if (value === undefined) return undefined;
-  const fault = notJson(value);
-  if (fault === undefined) return storedValueSchema.parse(value);
-  const hint = "Write a finite number, or a flatter value that doesn't contain itself.";
-  reading.report.error("VALUE_NOT_JSON", place(fault), "a value is not finite, or nested too deeply to be JSON", hint);
-  return undefined;
-}
-
 /** Maximum number of values that aliases may expand to, multiplied. */
 const ALIASES_MAX = 100;
 
-/** Returns the document with aliases expanded. Returns undefined and reports an error if there are too many. */
-function expanded(reading: YamlReading): unknown {
+/** Returns the document as plain data. Returns undefined and reports an error if it is more than that. */
+function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonValue | undefined {
+  const { document, report } = reading;
+  let value: unknown;
   try {
-    return reading.document.toJS({ maxAliasCount: ALIASES_MAX });
+    value = document.toJS({ maxAliasCount: ALIASES_MAX });
   } catch {
     // Only the number of aliases can fail here: anchors and depth were checked before.
     const message = `aliases expand to more than ${ALIASES_MAX} values`;
-    reportAlias(reading, firstAlias(reading), message, "Write the values in place of the aliases ('*').");
+    const hint = "Write the values in place of the aliases ('*').";
+    report.error("YAML_ALIASES", firstAlias(reading), message, hint);
     return undefined;
   }
+  const fault = notJson(value);
+  if (fault === undefined) return storedValueSchema.parse(value);
+  const hint = "Write a finite number, or a flatter value that doesn't contain itself.";
+  report.error("VALUE_NOT_JSON", place(fault), "a value is not finite, or nested too deeply to be JSON", hint);
+  return undefined;
 }
 
-function firstAlias({ yaml, document }: YamlReading): Alias | undefined {
-  let first: Alias | undefined;
+function firstAlias({ yaml, document, at }: YamlReading): SourcePosition {
+  let first: SourcePosition | undefined;
   yaml.visit(document, {
     Alias(_, alias) {
-      first = alias;
+      first = at(startOf(yaml, alias));
       return yaml.visit.BREAK;
     },
   });
-  return first;
+  return first ?? at(0);
 }
 
 function isPlain(value: object): boolean {

@@ -5,10 +5,7 @@ import en from "zod/v4/locales/en.js";
 /** The texts of problems that zod finds, in English: `zod/mini` comes without any. Pass it to `parse` and `safeParse`. */
 export const ENGLISH = { error: en().localeError };
 
-/**
- * Returns what is wrong with the alternative that comes closest to a value: the one that is right down to the deepest key.
- * Zod itself says of a value that fits no alternative only that it is invalid.
- */
+/** Returns what is wrong with the alternative that comes closest to a value: right down to the deepest key. */
 export function innermostIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== "invalid_union") return issue;
   const found = issue.errors.flatMap(([first]) => (first === undefined ? [] : [innermostIssue(first)]));

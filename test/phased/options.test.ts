@@ -114,7 +114,7 @@ describe("a workflow in code", () => {
     expect(define({ skipWhen: " " })).toThrow("skipWhen must be a rule over the options");
     expect(define({ skipCondition: "never" })).toThrow("write skipWhen too");
     expect(define({ skip_when: "true" })).toThrow("did you mean skipWhen?");
-    expect(define({}, { options: {} })).toThrow("options is not a Standard Schema");
+    expect(define({}, { options: {} })).toThrow("the workflow.options must be a Standard Schema, not {}");
     const storage = new MemoryStorage();
     const broken = makeEngine({ storage }, [report({ rule: "!has(options.doc)" })]);
     await expect(broken.engine.start({ workflowType: "report", options: { audience: "dev" } })).rejects.toMatchObject({

@@ -57,8 +57,8 @@ describe("defineWorkflow", () => {
     expect(problemsOf({ phases: [] })).toContain("there is no phase");
     // @ts-expect-error: plain JavaScript may leave anything out.
     expect(problemsOf({ revision: undefined, phases: [{ number: 1, name: "One" }] })).toEqual([
-      "revision is missing",
-      "phase 1: content is missing",
+      "the workflow.revision is missing",
+      "phases[0].content is missing",
     ]);
     expect(problemsOf({ phases: [phase(-1)] })).toHaveLength(1);
     expect(problemsOf({})).toEqual([]);
@@ -134,7 +134,10 @@ describe("defineWorkflow", () => {
       [{ gate: { evidence, colour: "red" } }, 'phase 2: gate has no key "colour"'],
       [{ gates: { evidence } }, 'phase 2 has no key "gates"; did you mean gate?'],
       [{ skipable: true }, 'phase 2 has no key "skipable"; did you mean skippable?'],
-      [{ tasks: [{ name: "Dig", contnet: "x" }] }, 'phase 2: tasks[0] has no key "contnet"; did you mean content?'],
+      [
+        { tasks: [{ name: "Dig", content: "", contnet: "x" }] },
+        'phase 2: tasks[0] has no key "contnet"; did you mean content?',
+      ],
       [
         { gate: { evidence, verify: [{ verifier: "command", parms: {} }] } },
         'phase 2: gate.verify[0] has no key "parms"; did you mean params?',
@@ -146,7 +149,7 @@ describe("defineWorkflow", () => {
       );
     }
     expect(() => defineWorkflow(Object.assign(input({ phases: [phase(1)] }), { target: "some" }))).toThrow(
-      'target "some" must be "none"',
+      'the workflow.target must be "none", not "some"',
     );
     expect(() => defineWorkflow(Object.assign(input({ phases: [phase(1)] }), { catgory: "a" }))).toThrow(
       'the workflow has no key "catgory"; did you mean category?',
@@ -279,14 +282,19 @@ describe("defineWorkflow", () => {
   });
 
   it("reports what is wrong with a gate without a schema", () => {
-    for (const evidence of [undefined, null, 1, {}, { n: 1 }]) {
+    for (const [evidence, said] of [
+      [undefined, "is missing"],
+      [null, "must be a Standard Schema, not null"],
+      [1, "must be a Standard Schema, not 1"],
+      [{ n: 1 }, 'must be a Standard Schema, not {"n":1}'],
+    ] as const) {
       // Plain JavaScript is not checked by the compiler.
       const gate = { evidence } as unknown as GateInput;
       expect(() => defineWorkflow(input({ phases: [phase(1), phase(2, { gate })] }))).toThrow(
         expect.objectContaining({
           code: "DEFINITION_INVALID",
           details: expect.objectContaining({
-            diagnostics: ["phase 2: gate.evidence is not a Standard Schema"],
+            diagnostics: [`phase 2: gate.evidence ${said}`],
           }),
         }),
       );

@@ -200,9 +200,10 @@ describe("a workflow in code with a plan", () => {
   });
 
   it("is refused without its templates, with a misspelt key, and without any phase", () => {
-    expect(problemsOf({ phases: [], dynamic: {} })).toEqual([
-      "dynamic.templates.phase must be a text, or a function that returns one",
-      "dynamic.templates.task must be a text, or a function that returns one",
+    expect(problemsOf({ phases: [], dynamic: {} })).toEqual(["dynamic.templates is missing"]);
+    expect(problemsOf({ phases: [], dynamic: { templates: { phase: 5 } } })).toEqual([
+      "dynamic.templates.phase must be a text, or a function that returns one, not 5",
+      "dynamic.templates.task is missing",
     ]);
     expect(problemsOf({ dynamic: { templates: TEMPLATES, parsre: "x" } })).toEqual([
       'dynamic has no key "parsre"; did you mean parser?',

@@ -16,7 +16,7 @@ import type { FieldDefinition, FieldGate, GateDefinition, OpenGate } from "../st
 import { readYaml } from "../yaml.js";
 import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";
 import { demandsOf, type FieldSeed, fieldSeed, type GatePart, isReserved, refuseName } from "./gate-fields.js";
-import { readRules } from "./gate-rules.js";
+import { readRules, verifyOf } from "./gate-rules.js";
 import {
   gateFile as gateFileSchema,
   ignoredCheckpoint,
@@ -29,7 +29,6 @@ import {
 import type { Listed } from "./metadata.js";
 import { GATE_FILES, isGateFile, looksLikeGate, type WorkflowFiles } from "./workflow-files.js";
 
-/** The places where the gate of a phase may be. */
 export interface GateFolders {
   readonly files: WorkflowFiles;
   readonly report: Report;
@@ -45,7 +44,6 @@ export interface GateFolders {
 /** A gate file without requirements. As a gate it is never used: a workflow whose gate file can't be read can't be started. */
 const SHUT: FieldGate = { kind: "fields", strict: true, fields: [], source: "gate-file" };
 
-/** What the metadata says of a phase and its gate. */
 interface Said extends Listed {
   /** The `checkpoint` as it is written: where a gate file counts, it is only compared. */
   readonly given: JsonObject | undefined;
@@ -62,7 +60,6 @@ function saidOf({ entry, spot }: Listed, hasFile: boolean): Said {
   return { entry, spot, given, checkpoint: written && { written, spot: at } };
 }
 
-/** Returns the gate of a phase. */
 export async function chooseGate(
   number: number,
   listed: Listed | undefined,
@@ -85,7 +82,7 @@ export async function chooseGate(
   const source = seeds.length > 0 ? "document" : "metadata";
   if (isAsking(settings)) return { kind: "fields", ...settings, fields, source };
   warnOpen(number, listed, where);
-  return { kind: "open", ...(settings.allowOverride === true ? { allowOverride: true } : {}) };
+  return { kind: "open", allowOverride: settings.allowOverride };
 }
 
 /** Reports a gate that requires nothing. Where a text of the phase speaks of a gate, that is an error. */
@@ -157,17 +154,10 @@ function requiredNames(said: Said | undefined): string[] {
   return [...new Set(names)];
 }
 
-/** Returns the path of the phase's gate file. */
 function gateFile({ files, folders, report }: GateFolders): string | undefined {
   const [first, second] = folders.flatMap((folder) => GATE_FILES.map((name) => `${folder}/${name}`)).filter(files.has);
-  if (second !== undefined) {
-    report.error(
-      "GATE_DUPLICATE",
-      { file: second },
-      `the phase has another gate file: ${first}`,
-      "Delete one of the two.",
-    );
-  }
+  const message = `the phase has another gate file: ${first}`;
+  if (second !== undefined) report.error("GATE_DUPLICATE", { file: second }, message, "Delete one of the two.");
   return first;
 }
 
@@ -179,7 +169,7 @@ async function fileGate(
 ): Promise<GateDefinition> {
   const { files, report } = where;
   const text = files.text(file);
-  const gate = text === undefined ? undefined : await gateOf(file, text, where);
+  const gate = text === undefined ? undefined : await readGate(file, text, report, where.place);
   const asked = gate?.kind === "open" ? SHUT : gate;
   if (said?.checkpoint !== undefined) warnOtherDemands(file, asked, said.given ?? {}, said.checkpoint);
   if (gate === undefined || asked === undefined) return SHUT;
@@ -189,29 +179,8 @@ async function fileGate(
   return gate;
 }
 
-/** Reads a gate file. If the reader throws, that is an error in the file. */
-async function gateOf(
-  file: string,
-  text: string,
-  { report, place }: Pick<GateFolders, "report" | "place">,
-): Promise<FieldGate | OpenGate | undefined> {
-  try {
-    return await readGate(file, text, report, place);
-  } catch (error) {
-    report.failed({ file }, error);
-    return undefined;
-  }
-}
-
-interface Document {
-  /** The phase's text. */
-  readonly file: string;
-  readonly files: WorkflowFiles;
-  readonly report: Report;
-}
-
 /** Returns the requirements in the text of a phase, which may name the validators that its checkpoint defines. */
-function readDocument({ file, files }: Document, said: Said | undefined): Promise<DocumentGate> {
+function readDocument({ file, files }: GateFolders, said: Said | undefined): Promise<DocumentGate> {
   const value = said?.given?.validators;
   return readRequirements(files.text(file) ?? "", new Set(isJsonObject(value) ? Object.keys(value) : []));
 }
@@ -236,32 +205,21 @@ function meantAsGate(folder: string, path: string): string[] {
 }
 
 /** Returns the fields that a text requires. Records each, so that people can review how the text was read. */
-function documentSeeds(phase: number, { requirements, faults }: DocumentGate, where: Document): FieldSeed[] {
+function documentSeeds(phase: number, { requirements, faults }: DocumentGate, where: GateFolders): FieldSeed[] {
   const { file, report } = where;
   reportFaults(faults, where);
   return requirements.map((requirement) => {
     const { field, validators, from, certainty, line, column } = requirement;
     const place = { file, line, column };
-    report.infer({
-      ...place,
-      phase,
-      name: field.name,
-      type: field.type,
-      required: field.required,
-      validators,
-      from,
-      certainty,
-    });
+    const { name, type, required } = field;
+    report.infer({ ...place, phase, name, type, required, validators, from, certainty });
     return { definition: field, place, validators, params: {}, verify: [] };
   });
 }
 
-/** Reports what is wrong in a text. */
-function reportFaults(faults: readonly RequirementFault[], { file, report }: Document): void {
+function reportFaults(faults: readonly RequirementFault[], { file, report }: GateFolders): void {
   for (const { severity, code, message, hint, line, column } of faults) {
-    const place = { file, line, column };
-    if (severity === "error") report.error(code, place, message, hint);
-    else report.warn(code, place, message, hint);
+    report[severity === "error" ? "error" : "warn"](code, { file, line, column }, message, hint);
   }
 }
 
@@ -270,30 +228,32 @@ function anyField(name: string, { spot }: Listed): FieldSeed {
   return { definition, place: spot.place("required_evidence"), validators: [], params: {}, verify: [] };
 }
 
+type GateSettings = Omit<FieldGate, "kind" | "source">;
+
 /** Returns the requirements of a gate as a whole. Keys may be at its top or in its checkpoint. */
 async function readSettings(
   seeds: readonly FieldSeed[],
   { strict = true, allow_override }: Pick<WrittenDemands, "strict" | "allow_override"> = {},
   places: readonly (GatePart | undefined)[],
   { report, place }: Pick<GateFolders, "report" | "place">,
-): Promise<Omit<FieldGate, "kind" | "source">> {
+): Promise<GateSettings> {
   const parts = places.filter((part) => part !== undefined);
   const { verify: asked, ...demands } = demandsOf(parts, place);
-  const { fields, rules, verify: meant } = await readRules(seeds, parts, report, place);
-  const verify = [...seeds.flatMap((seed) => seed.verify), ...meant, ...asked];
+  const { fields, rules } = await readRules(seeds, parts, report, place);
+  const verify = [...seeds.flatMap((seed) => seed.verify), ...seeds.flatMap(verifyOf), ...asked];
   return {
     strict,
-    ...(allow_override === true ? { allowOverride: true } : {}),
-    fields: [...fields],
-    ...(rules.length === 0 ? {} : { rules: [...rules] }),
-    ...(verify.length === 0 ? {} : { verify }),
+    allowOverride: allow_override || undefined,
+    fields,
+    rules: rules.length === 0 ? undefined : rules,
+    verify: verify.length === 0 ? undefined : verify,
     ...demands,
   };
 }
 
 /** Removes examples that the gate would refuse: agents would submit them. */
 async function withSoundExamples(
-  settings: Omit<FieldGate, "kind" | "source">,
+  settings: GateSettings,
   { examples }: DocumentGate,
   where: GateFolders,
 ): Promise<FieldDefinition[]> {
@@ -305,7 +265,7 @@ async function withSoundExamples(
   });
 }
 
-function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | "source">): boolean {
+function isAsking({ fields, rules, verify, approval }: GateSettings): boolean {
   return fields.length > 0 || rules !== undefined || verify !== undefined || approval !== undefined;
 }
 

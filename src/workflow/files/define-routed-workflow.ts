@@ -14,11 +14,12 @@ import {
   sinceFault,
   verifySchema,
 } from "../gate-definition.js";
-import { canonicalJson, isJsonObject, optional, revisionOf, storedObjectSchema } from "../json.js";
+import { canonicalJson, isJsonObject, revisionOf, storedObjectSchema } from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
+import { anyOf, inputProblems, keysOf, text, texts } from "../workflow-input.js";
 import { ENGLISH, innermostIssue } from "../zod-issues.js";
-import { type Keys, refuseProblems, unknownFields, unknownKeys, wrongTypes } from "./define-gate.js";
+import { refuseProblems, unknownFields } from "./define-gate.js";
 
 const rules = z.array(
   z.union([
@@ -100,17 +101,12 @@ export interface RoutedWorkflowInput<Name extends string = string> {
  */
 export function defineRoutedWorkflow<const Name extends string>(input: RoutedWorkflowInput<Name>): RoutedDefinition {
   const remedy = "Correct the listed problems in the call of defineRoutedWorkflow.";
-  refuseProblems(Object(input).name, formProblems(input) ?? problemsOf(input), remedy);
+  refuseProblems(Object(input).name, problemsOf(input), remedy);
   const { name, goal } = input;
   const [first, ...rest] = input.steps;
   const list = input.steps.map((step, index) => `${index + 1}. ${step.name}`).join("\n");
   const index = [`# ${name}`, ...(goal === undefined ? [] : [goal]), list].join("\n\n");
-  const content = {
-    name,
-    goal,
-    index,
-    steps: [stepOf(first), ...rest.map(stepOf)] as const,
-  };
+  const content = { name, goal, index, steps: [stepOf(first), ...rest.map(stepOf)] as const };
   return { ...content, revision: revisionOf(canonicalJson(content)) };
 }
 
@@ -133,30 +129,34 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
   };
 }
 
-const STEP: Keys<RoutedStepInput> = {
-  ...{ name: "string!", guidance: "any", instructions: "any", next: "strings", gate: "any", maxVisits: "any" },
-};
-const WORKFLOW: Keys<RoutedWorkflowInput> = { name: "string!", goal: "string", steps: "list!" };
+const routedInput = keysOf({
+  name: text,
+  goal: z.optional(text),
+  steps: z.array(
+    keysOf({
+      ...{ name: text, guidance: anyOf<unknown>(), instructions: anyOf<unknown>(), next: z.optional(texts) },
+      ...{ gate: z.optional(anyOf<unknown>()), maxVisits: z.optional(anyOf<unknown>()) },
+    }),
+    "a list",
+  ),
+});
 
 function isDefinition(value: unknown): boolean {
   return isJsonObject(value) && typeof value.name === "string" && typeof value.revision === "string";
 }
 
-/** Returns what keeps a literal from being read at all; undefined if nothing does. */
-function formProblems(input: unknown): string[] | undefined {
-  const found = wrongTypes("the workflow", input, WORKFLOW);
-  found.push(...unknownKeys("the workflow", input, WORKFLOW));
-  if (found.length > 0) return found;
-  const { steps }: { steps: unknown[] } = Object(input);
-  if (steps.length === 0) return ["there is no step"];
-  const faults = steps.flatMap((step, at) => wrongTypes(`steps[${at}]`, step, STEP));
-  return faults.length > 0 ? faults : undefined;
-}
-
-function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
-  const problems: string[] = [];
+/** Returns what is wrong with a workflow. Callers in plain JavaScript may pass anything. */
+function problemsOf(input: RoutedWorkflowInput): string[] {
+  // A gate under another name would be an open one.
+  const { wrong, unknown } = inputProblems("the workflow", routedInput, input, ([, at]) =>
+    at === undefined ? undefined : `step ${shown(input.steps[Number(at)]?.name)}`,
+  );
+  if (wrong.length > 0) return [...wrong, ...unknown];
+  const { name, steps } = input;
+  const problems = [...unknown];
+  if (steps[0] === undefined) problems.push("there is no step");
   if (!isWorkflowType(name)) problems.push(`a workflow can't be called ${shown(name)}. ${WORKFLOW_NAME_RULE}`);
-  const names = new Set<string>(steps.map((step) => step.name));
+  const names: ReadonlySet<string> = new Set([FINISH, ...steps.map((step) => step.name)]);
   const before = new Set<string>();
   for (const step of steps) {
     const about = `step ${shown(step.name)}`;
@@ -167,22 +167,10 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     before.add(seen);
     if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
     if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
-    const { gate, problems: wrong = [] } = step.gate === undefined ? {} : readStepGate(step.gate);
-    problems.push(...wrong.map((one) => `${about}: ${one}`));
-    for (const check of gate?.verify ?? []) {
-      const fault = sinceFault(check, NO_PHASES);
-      if (fault !== undefined) problems.push(`${about}: gate.verify: ${fault.message}. ${fault.hint}`);
-    }
-    problems.push(
-      ...unknownFields(gate?.verify ?? [], gate?.fields.map(({ name: field }) => field) ?? []).map(
-        (one) => `${about}: ${one}`,
-      ),
-    );
-    // A gate under another name would be an open one.
-    problems.push(...unknownKeys(about, step, STEP));
+    problems.push(...gateProblems(step.gate).map((one) => `${about}: ${one}`));
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
-      if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which doesn't exist`);
+      if (!names.has(next)) problems.push(`${about} leads to ${shown(next)}, which doesn't exist`);
     if (step.maxVisits !== undefined && !(Number.isInteger(step.maxVisits) && step.maxVisits > 0)) {
       problems.push(`${about}: maxVisits must be a whole number, 1 or more`);
     }
@@ -190,7 +178,17 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
   return problems;
 }
 
-// Callers in plain JavaScript may pass anything.
+function gateProblems(asked: StepGateInput | undefined): string[] {
+  if (asked === undefined) return [];
+  const { gate, problems } = readStepGate(asked);
+  const since = (gate?.verify ?? []).flatMap((check) => sinceFault(check, NO_PHASES) ?? []);
+  return [
+    ...problems,
+    ...since.map(({ message, hint }) => `gate.verify: ${message}. ${hint}`),
+    ...unknownFields(gate?.verify, gate?.fields.map(({ name }) => name) ?? []),
+  ];
+}
+
 function isEmpty(text: unknown): boolean {
   return typeof text !== "string" || text.trim() === "";
 }
@@ -200,8 +198,7 @@ function readStepGate(gate: StepGateInput) {
   const read = stepGateSchema.safeParse(gate, ENGLISH);
   if (read.success) {
     // False is the default, which is not written into a log.
-    const { allowOverride, ...rest } = read.data;
-    return { gate: { ...rest, ...optional("allowOverride", allowOverride || undefined) }, problems: [] };
+    return { gate: { ...read.data, allowOverride: read.data.allowOverride || undefined }, problems: [] };
   }
   const problems = read.error.issues
     .map(innermostIssue)
@@ -212,6 +209,5 @@ function readStepGate(gate: StepGateInput) {
 function stepOf({ gate: asked, ...step }: RoutedStepInput): RoutedStep {
   const { guidance, instructions } = step;
   const content = `# Orchestrator Guidance\n\n${guidance.trim()}\n\n# Client Instructions\n\n${instructions.trim()}`;
-  const { gate } = asked === undefined ? {} : readStepGate(asked);
-  return { ...step, ...(gate === undefined ? {} : { gate }), content };
+  return { ...step, gate: asked && readStepGate(asked).gate, content };
 }

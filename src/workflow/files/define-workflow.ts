@@ -4,30 +4,24 @@
  * of rules is loaded then.
  */
 import { sinceFault } from "../gate-definition.js";
-import { optional, revisionOf } from "../json.js";
+import { revisionOf } from "../json.js";
 import { jsonSchemaOf } from "../json-schema.js";
 import { isPlainPath, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { USUAL_TEMPLATES } from "../placeholders.js";
 import type { DynamicDefinition, PhaseDefinition, TaskDefinition, WorkflowStructure } from "../structure.js";
 import {
   type DynamicInput,
+  dotted,
+  inputProblems,
   type PhaseInput,
   readInput,
   type TaskInput,
   type TextInput,
   type Workflow,
   type WorkflowInput,
+  workflowInput,
 } from "../workflow-input.js";
-import {
-  buildGate,
-  gateProblems,
-  isFieldGate,
-  type Keys,
-  optionalList,
-  refuseProblems,
-  unknownKeys,
-  wrongTypes,
-} from "./define-gate.js";
+import { buildGate, gateProblems, isFieldGate, refuseProblems } from "./define-gate.js";
 
 /**
  * Defines a workflow in code whose phases, or the last of them, come from a plan. `completePhase` of its sessions takes any
@@ -47,7 +41,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
 export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   input: WorkflowInput<Phases>,
 ): Workflow<Phases> {
-  refuseProblems(Object(input).type, formProblems(input) ?? problemsOf(input), "Correct the listed problems.");
+  refuseProblems(Object(input).type, problemsOf(input), "Correct the listed problems.");
   const schemas = new Map(
     input.phases.flatMap(({ number, gate }) =>
       gate === undefined || isFieldGate(gate) ? [] : [[number, gate.evidence] as const],
@@ -61,92 +55,46 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   };
 }
 
-const WORKFLOW: Keys<WorkflowInput> = {
-  ...{ type: "any", name: "string", description: "string", revision: "string", version: "string", category: "string" },
-  ...{ estimatedDuration: "string", targetLanguages: "strings", artifacts: "strings", prerequisites: "strings" },
-  ...{ tags: "strings", target: "any", options: "any", startPhase: "any", dynamic: "any", documents: "object" },
-  phases: "list!",
-};
-const PHASE: Keys<PhaseInput> = {
-  ...{ number: "any", name: "string", purpose: "string", estimatedEffort: "string", keyDeliverables: "strings" },
-  ...{ validationCriteria: "strings", skipWhen: "any", skipCondition: "string", gate: "any" },
-  ...{ skippable: "flag", tasks: "list", content: "content" },
-};
-const TASK: Keys<TaskInput> = { number: "any", name: "text!", purpose: "string", content: "content" };
-const DYNAMIC: Keys<DynamicInput> = {
-  ...{ templates: "any", enforceDependencies: "flag", tickCriteria: "flag", parser: "text", sourcePathKey: "text" },
-  verify: "list",
-};
-
-/** Returns what keeps a literal from being read at all, or from being stored; undefined if nothing does. */
-function formProblems(input: unknown): string[] | undefined {
-  const found = wrongTypes("the workflow", input, WORKFLOW);
-  if (found.length > 0) return found;
-  const { phases, documents = {} }: { phases: unknown[]; documents?: object } = Object(input);
-  const texts = Object.fromEntries(Object.keys(documents).map((path) => [path, "content"] as const));
-  const faults = phases.flatMap((phase, at) => {
-    const wrong = wrongTypes(`phases[${at}]`, phase, PHASE);
-    const tasks: unknown = Object(phase).tasks;
-    if (!Array.isArray(tasks) || wrong.length > 0) return wrong;
-    return tasks.flatMap((task, place) => wrongTypes(`phases[${at}].tasks[${place}]`, task, TASK));
-  });
-  const all = [...faults, ...wrongTypes("documents", documents, texts)];
-  return all.length > 0 ? all : undefined;
-}
-
+/** Returns what is wrong with a workflow. Callers in plain JavaScript may pass anything. */
 function problemsOf(input: WorkflowInput): string[] {
-  const problems: string[] = [];
-  if (!isWorkflowType(input.type))
-    problems.push(`${shown(input.type)} can't be a workflow's type. ${WORKFLOW_NAME_RULE}`);
-  if (input.revision === "") problems.push("revision is empty");
-  problems.push(...missing("", input, ["revision", "name", "description"]));
-  problems.push(...unknownKeys("the workflow", input, WORKFLOW));
-  if (input.phases.length === 0 && input.dynamic === undefined) problems.push("there is no phase");
-  problems.push(...dynamicProblems(input.dynamic));
-  problems.push(
+  const { wrong, unknown } = inputProblems("the workflow", workflowInput, input, ([key, at, ...rest]) => {
+    if (key !== "phases" || at === undefined) return undefined;
+    return `phase ${input.phases[Number(at)]?.number}${dotted(rest).replace(".", ": ")}`;
+  });
+  if (wrong.length > 0) return [...wrong, ...unknown];
+  const { type, revision, phases, startPhase, dynamic, documents = {} } = input;
+  const numbers = phases.map(({ number }) => number);
+  return [
+    ...(isWorkflowType(type) ? [] : [`${shown(type)} can't be a workflow's type. ${WORKFLOW_NAME_RULE}`]),
+    ...(revision === "" ? ["revision is empty"] : []),
+    ...unknown,
+    ...(phases.length === 0 && dynamic === undefined ? ["there is no phase"] : []),
+    ...ascending(numbers, "phase"),
+    ...phases.flatMap((phase) => phaseProblems(phase, input)),
+    ...Object.keys(documents)
+      .filter((path) => !isPlainPath(path))
+      .map((path) => `documents: ${shown(path)} is not a path such as 'core/template.md'`),
+    ...(startPhase === undefined || numbers.includes(startPhase)
+      ? []
+      : [`startPhase ${startPhase} is not a phase of the workflow`]),
+  ];
+}
+
+function phaseProblems(phase: PhaseInput, input: WorkflowInput): string[] {
+  const { number, gate, skipWhen, skipCondition, tasks = [] } = phase;
+  const about = `phase ${number}`;
+  const faults = gateProblems(gate).map((problem) => `${about}: ${problem}`);
+  const isIdle = skipCondition !== undefined && skipWhen === undefined;
+  return [
+    ...(faults.length > 0 ? faults : sinceProblems(about, phase, input)),
+    ...(isIdle ? [`${about}: skipCondition only says in words what skipWhen checks; write skipWhen too`] : []),
     ...ascending(
-      input.phases.map(({ number }) => number),
-      "phase",
+      tasks.map((task, index) => task.number ?? index + 1),
+      `${about}: task`,
     ),
-  );
-  for (const phase of input.phases) {
-    const about = `phase ${phase.number}`;
-    const faults = gateProblems(phase.gate).map((problem) => `${about}: ${problem}`);
-    problems.push(
-      ...missing(`${about}: `, phase, ["name", "content"]),
-      ...unknownKeys(about, phase, PHASE),
-      ...(faults.length > 0 ? faults : sinceProblems(about, phase, input)),
-      ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, TASK)),
-    );
-    const { skipWhen, skipCondition } = phase;
-    if (skipWhen !== undefined && (typeof skipWhen !== "string" || skipWhen.trim() === "")) {
-      problems.push(`${about}: skipWhen must be a rule over the options, such as "!has(options.docs)"`);
-    }
-    if (skipCondition !== undefined && skipWhen === undefined) {
-      problems.push(`${about}: skipCondition only says in words what skipWhen checks; write skipWhen too`);
-    }
-    const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
-    problems.push(...ascending(numbers, `phase ${phase.number}: task`));
-  }
-  if (input.target !== undefined && input.target !== "none")
-    problems.push(`target ${shown(input.target)} must be "none"`);
-  if (input.options !== undefined && Object(input.options)["~standard"] === undefined)
-    problems.push("options is not a Standard Schema");
-  const wrong = Object.keys(input.documents ?? {}).filter((path) => !isPlainPath(path));
-  problems.push(...wrong.map((path) => `documents: ${shown(path)} is not a path such as 'core/template.md'`));
-  const start = input.startPhase;
-  if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
-    problems.push(`startPhase ${start} is not a phase of the workflow`);
-  }
-  return problems;
+  ];
 }
 
-/** Names the keys that types require and plain JavaScript may leave out: a session's log would be spoilt without them. */
-function missing<T extends object>(about: string, value: T, keys: readonly (keyof T & string)[]): string[] {
-  return keys.filter((key) => value[key] === undefined).map((key) => `${about}${key} is missing`);
-}
-
-/** Returns what is wrong with `since` in the params of a phase's checks. */
 function sinceProblems(about: string, { number: phase, gate }: PhaseInput, { phases, startPhase }: WorkflowInput) {
   const place = { phase, phases: phases.map(({ number }) => number), startPhase };
   return (gate?.verify ?? []).flatMap(({ verifier, params }, at) => {
@@ -163,98 +111,58 @@ function ascending(numbers: readonly number[], what: string): string[] {
   });
 }
 
-/** Callers in plain JavaScript may pass anything. */
-function dynamicProblems(dynamic: DynamicInput | undefined): string[] {
-  if (dynamic === undefined) return [];
-  const templates: unknown = Object(dynamic).templates;
-  const texts = (["phase", "task"] as const).filter((kind) => {
-    const text: unknown = Object(templates)[kind];
-    return typeof text !== "string" && typeof text !== "function";
-  });
-  const { verify }: { readonly verify?: unknown } = Object(dynamic);
-  const checks: unknown[] = Array.isArray(verify) ? verify : [];
-  return [
-    ...unknownKeys("dynamic", dynamic, DYNAMIC),
-    ...wrongTypes("dynamic", dynamic, DYNAMIC),
-    ...checks.flatMap((check, at) =>
-      wrongTypes(`dynamic.verify[${at}]`, check, { verifier: "text!", params: "object" }),
-    ),
-    ...unknownKeys("dynamic.templates", templates, { phase: "any", task: "any" }),
-    ...texts.map((kind) => `dynamic.templates.${kind} must be a text, or a function that returns one`),
-  ];
-}
-
 function buildStructure(input: WorkflowInput): WorkflowStructure {
-  const { type, revision, name, description, version = "1", phases, startPhase, options, dynamic, ...rest } = input;
+  const { version = "1", phases, startPhase, options, dynamic } = input;
+  const { type, revision, name, description, category, estimatedDuration, target } = input;
   return {
-    type,
-    version,
-    revision,
-    name,
-    description,
-    category: rest.category,
-    estimatedDuration: rest.estimatedDuration,
-    ...optionalList("targetLanguages", rest.targetLanguages),
-    ...optionalList("artifacts", rest.artifacts),
-    ...optionalList("prerequisites", rest.prerequisites),
-    ...optionalList("tags", rest.tags),
-    ...optional("target", rest.target),
-    ...optional("optionsSchema", options && jsonSchemaOf(options)),
+    ...{ type, version, revision, name, description, category, estimatedDuration, target },
+    targetLanguages: copied(input.targetLanguages),
+    artifacts: copied(input.artifacts),
+    prerequisites: copied(input.prerequisites),
+    tags: copied(input.tags),
+    optionsSchema: options && jsonSchemaOf(options),
     // The first phase of a plan has the number that the plan gives it.
     startPhase: startPhase ?? phases[0]?.number ?? 1,
     phases: phases.map(buildPhase),
-    ...optional("dynamic", dynamic && buildDynamic(dynamic)),
+    dynamic: dynamic && buildDynamic(dynamic),
   };
 }
 
+const copied = (texts: readonly string[] | undefined) => texts && [...texts];
+
 /** Defaults, as for a folder. */
-function buildDynamic(dynamic: DynamicInput): DynamicDefinition {
-  const { phase, task } = dynamic.templates;
-  const revisions = { phase: revision(phase), task: revision(task) };
+function buildDynamic({ templates, verify, ...dynamic }: DynamicInput): DynamicDefinition {
   return {
     parser: dynamic.parser ?? "spec_tasks_parser",
     sourcePathKey: dynamic.sourcePathKey ?? "spec_path",
     templates: { ...USUAL_TEMPLATES },
-    templateRevisions: revisions,
+    templateRevisions: { phase: revisionIf(templates.phase), task: revisionIf(templates.task) },
     enforceDependencies: dynamic.enforceDependencies ?? false,
     tickCriteria: dynamic.tickCriteria ?? false,
-    ...(dynamic.verify === undefined
-      ? {}
-      : { verify: dynamic.verify.map(({ verifier, params = {} }) => ({ verifier, params: { ...params } })) }),
+    verify: verify?.map(({ verifier, params }) => ({ verifier, params: { ...params } })),
   };
 }
 
 function buildPhase(phase: PhaseInput): PhaseDefinition {
+  const { number, name, purpose, estimatedEffort, skipWhen: cel, skipCondition, tasks = [] } = phase;
   return {
-    number: phase.number,
-    name: phase.name,
-    purpose: phase.purpose,
-    estimatedEffort: phase.estimatedEffort,
-    ...optionalList("keyDeliverables", phase.keyDeliverables),
-    ...optionalList("validationCriteria", phase.validationCriteria),
-    ...optional("skippable", phase.skippable || undefined),
-    ...optional("skipWhen", skipOf(phase)),
-    tasks: (phase.tasks ?? []).map(buildTask),
+    ...{ number, name, purpose, estimatedEffort },
+    keyDeliverables: copied(phase.keyDeliverables),
+    validationCriteria: copied(phase.validationCriteria),
+    skippable: phase.skippable || undefined,
+    skipWhen: cel === undefined ? undefined : { cel, reason: skipCondition ?? `skipWhen holds: ${cel}` },
+    tasks: tasks.map(buildTask),
     gate: buildGate(phase.gate),
-    ...optional("textRevision", revision(phase.content)),
+    textRevision: revisionIf(phase.content),
   };
 }
 
-function skipOf({ skipWhen: cel, skipCondition }: PhaseInput): PhaseDefinition["skipWhen"] {
-  return cel === undefined ? undefined : { cel, reason: skipCondition ?? `skipWhen holds: ${cel}` };
-}
-
-function buildTask(task: TaskInput, index: number): TaskDefinition {
-  return {
-    number: task.number ?? index + 1,
-    name: task.name,
-    purpose: task.purpose,
-    textRevision: revision(task.content),
-  };
+function buildTask({ number, name, purpose, content }: TaskInput, index: number): TaskDefinition {
+  return { number: number ?? index + 1, name, purpose, textRevision: revisionIf(content) };
 }
 
 /** A function's text is only read on request, so it has no revision. */
-function revision(content: TextInput): string | undefined {
+function revisionIf(content: TextInput): string | undefined {
   return typeof content === "string" ? revisionOf(content) : undefined;
 }
 

@@ -4,17 +4,18 @@
  * phased/documents.ts, because it depends on the session's phase.
  */
 
+import { linesOf } from "../diagnostic.js";
 import { codeSpans, paragraphsIn, withoutAtEnd } from "../from-markdown.js";
-import { HIDDEN, keptBack, nearest, parseRelativePath, shown } from "../names.js";
+import { HIDDEN, keptBack, nearest, shown } from "../names.js";
 import type { Report } from "../report.js";
-import { definitionsIn, fileOf, linksIn } from "./routed-index.js";
+import { fileOf, linksIn } from "./links.js";
+import { resolvePath } from "./routed-includes.js";
 import { looksLikeGate } from "./workflow-files.js";
 
 /** A path in a text that may be that of a document. */
 export interface NamedPath {
   /** The path as written: a link without its fragment, decoded. */
   readonly path: string;
-  /** Its line, from 1. */
   readonly line: number;
   /** True for a link, and for a path that the text asks to read. Other paths may be files of the project. */
   readonly isSure: boolean;
@@ -36,8 +37,8 @@ const ASKS = /\bMUST[-_ ]READ\b|\bsee(?: also)?:?\s+(?:the\s+)?[`"'(*[]*$/i;
 export function namedPaths(text: string): NamedPath[] {
   return paragraphsIn(text.slice(0, SEARCHED)).flatMap(({ source, line }) => {
     const found = [...linkedFiles(source), ...writtenPaths(source)].sort((one, other) => one.offset - other.offset);
-    const lineAt = linesFrom(source, line);
-    return found.map(({ path, offset, isSure }) => ({ path, isSure, line: lineAt(offset) }));
+    const at = linesOf("", source);
+    return found.map(({ path, offset, isSure }) => ({ path, isSure, line: line + at(offset).line - 1 }));
   });
 }
 
@@ -49,7 +50,7 @@ interface FoundPath {
 
 /** Returns the targets of links to files; other addresses and places in the same text are not files. */
 function linkedFiles(source: string): FoundPath[] {
-  return [...definitionsIn(source), ...linksIn(source)].flatMap(({ target, offset }) => {
+  return linksIn(source).flatMap(({ target, offset }) => {
     const path = fileOf(target);
     if (path === "" || /^[A-Za-z][A-Za-z0-9+.-]*:|^[\\/]|[{}<>*$[\]…]/.test(path)) return [];
     return [{ path, offset, isSure: FILE.test(path.replace(/\s/g, "_")) }];
@@ -86,19 +87,7 @@ function writtenPaths(source: string): FoundPath[] {
   return found;
 }
 
-function linesFrom(source: string, first: number): (offset: number) => number {
-  let line = first;
-  let at = 0;
-  return (offset) => {
-    for (; at < offset; at += 1) if (source.charAt(at) === "\n") line += 1;
-    return line;
-  };
-}
-
-/**
- * Returns the paths in a workflow's folder that a name may mean: relative to the file that names it, then relative to the
- * folder. Names that lead out of the folder mean none.
- */
+/** Returns the paths that a name may mean: relative to the file that names it, and to the workflow's folder. */
 export function meantPaths(name: string, from: string): string[] {
   const isRelative = /^\.{1,2}[\\/]/.test(name);
   const beside = joined(folderOf(from), name);
@@ -114,17 +103,8 @@ export function folderOf(path: string): string {
 
 /** Joins a folder and a name; undefined if that leaves the workflow's folder, or is no path. */
 function joined(folder: string, name: string): string | undefined {
-  const parts = folder === "" ? [] : folder.split("/");
-  for (const part of name.split(/[\\/]+/)) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined) return undefined;
-  }
-  try {
-    return parseRelativePath(parts.join("/"));
-  } catch {
-    return undefined;
-  }
+  const resolved = resolvePath(folder === "" ? "" : `${folder}/`, name.replace(/\\/g, "/").replace(/^\/+/, ""));
+  return "path" in resolved ? resolved.path : undefined;
 }
 
 /** Returns a path as file systems that fold case and Unicode forms compare it. */
@@ -132,10 +112,7 @@ export function foldedPath(path: string): string {
   return path.normalize("NFKC").replace(HIDDEN, "").toLowerCase();
 }
 
-/**
- * Returns why a file of a workflow's folder is never shown to an agent, in any phase; undefined for a file that may be a
- * document.
- */
+/** Returns why a file is never shown to an agent, in any phase; undefined for a file that may be a document. */
 export function keptFromAgents(path: string): string | undefined {
   const folded = foldedPath(path);
   if (folded === "metadata.json") return "it defines the workflow";
@@ -143,10 +120,7 @@ export function keptFromAgents(path: string): string | undefined {
   return keptBack(folded);
 }
 
-/**
- * Returns a check of a text: it warns about documents that the text names and that don't exist. `paths` are those of all
- * files in the workflow's folder.
- */
+/** Returns a check that warns about documents that a text names and that are not among `paths`. */
 export function missingDocuments(paths: readonly string[], report: Report): (file: string, text: string) => void {
   const all = new Set(paths.map((path) => path.normalize()));
   const folders = new Set(paths.map(folderOf));

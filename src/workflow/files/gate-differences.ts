@@ -11,7 +11,6 @@ import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
 import type { GatePart } from "./gate-fields.js";
 
-/** The gate that counts. */
 interface Counting {
   /** The words for messages: "the gate file". */
   readonly what: string;
@@ -20,11 +19,7 @@ interface Counting {
 }
 
 /** Warns if the names in the metadata's `required_evidence` are not the fields that count. */
-export function warnOtherNames(
-  names: readonly string[],
-  { what, file, fields }: Counting,
-  { report, place }: Spot,
-): void {
+export function warnOtherNames(names: readonly string[], { what, file, fields }: Counting, spot: Spot): void {
   if (names.length === 0) return;
   const asked = new Set(fields.map(({ name }) => name));
   const named = new Set(names);
@@ -39,7 +34,7 @@ export function warnOtherNames(
   if (parts.length === 0) return;
   const subject = what.replace(/^the /, "");
   const message = `${subject} and metadata ask for different evidence, and ${what} counts: ${parts.join("; ")}`;
-  report.warn("GATE_DIFFERS", place("phase_number"), message, `Make "required_evidence" match ${file}.`);
+  spot.report.warn("GATE_DIFFERS", spot.place("phase_number"), message, `Make "required_evidence" match ${file}.`);
 }
 
 interface Difference {
@@ -58,13 +53,10 @@ const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Di
   cross_field_validation: (value, { rules = [] }) => otherRules("the metadata has rules between fields", value, rules),
   verify: otherChecks,
   approval: otherApproval,
-  reveal: (value, { reveal = "fields" }) =>
-    value === reveal
-      ? undefined
-      : {
-          text: `the metadata shows agents ${shown(value)} of the gate, the gate file ${shown(reveal)}`,
-          isMissing: false,
-        },
+  reveal: (value, { reveal = "fields" }) => {
+    const text = `the metadata shows agents ${shown(value)} of the gate, the gate file ${shown(reveal)}`;
+    return value === reveal ? undefined : { text, isMissing: false };
+  },
 };
 
 /** Warns about requirements of the metadata's checkpoint that differ from the gate file, and so are ignored. */
@@ -89,19 +81,12 @@ export function warnOtherDemands(
     const stated = written[key];
     if (stated === undefined || value === undefined || stated === value) continue;
     const message = `${shown(key)} is ignored here: it is ${stated} in the metadata and ${value} in the gate file`;
-    report.warn(
-      "GATE_DIFFERS",
-      place(key),
-      message,
-      `Write ${key}: ${stated} below checkpoint: in ${file}, or remove it.`,
-    );
+    const hint = `Write ${key}: ${stated} below checkpoint: in ${file}, or remove it.`;
+    report.warn("GATE_DIFFERS", place(key), message, hint);
   }
 }
 
-/**
- * Warns if the text of a phase requires other named fields than its gate file. Claims are left out: their
- * names are made of whole sentences, and a gate file has shorter ones.
- */
+/** Warns if a text requires other named fields than the gate file. Claims have names made of sentences, and are left out. */
 export function warnOtherText(
   requirements: readonly Requirement[],
   gate: FieldGate,
@@ -120,12 +105,7 @@ export function warnOtherText(
 /** Returns the difference between rules. Rules with the same text are the same, under any name. */
 function otherRules(what: string, value: JsonValue, rules: NonNullable<FieldGate["rules"]>): Difference | undefined {
   const known = new Set(rules.flatMap(({ source, cel }) => [source.trim(), cel]));
-  const written =
-    isJsonObject(value) && typeof value.rule !== "string"
-      ? Object.values(value)
-      : Array.isArray(value)
-        ? value
-        : [value];
+  const written = isJsonObject(value) && typeof value.rule !== "string" ? Object.values(value) : [value].flat();
   const texts = written.map((item) => (isJsonObject(item) ? String(item.rule) : String(item)).trim());
   const others = texts.filter((text) => !known.has(text));
   if (others.length === 0) return undefined;
@@ -134,9 +114,7 @@ function otherRules(what: string, value: JsonValue, rules: NonNullable<FieldGate
 
 function otherChecks(value: JsonValue, { verify = [] }: FieldGate): Difference | undefined {
   const known = new Set(verify.map(({ verifier, params }) => canonicalJson({ ...params, verifier })));
-  const written = (Array.isArray(value) ? value : [value]).map((item) =>
-    isJsonObject(item) ? item : { verifier: item },
-  );
+  const written = [value].flat().map((item) => (isJsonObject(item) ? item : { verifier: item }));
   const others = written.filter(({ description: _, waivable: __, ...asked }) => !known.has(canonicalJson(asked)));
   if (others.length === 0) return undefined;
   const names = others.map(({ verifier }) => shown(verifier)).join(", ");
@@ -150,18 +128,14 @@ function otherApproval(value: JsonValue, { approval }: FieldGate): Difference | 
     return { text: `the metadata requires an approval, ${question}, and the gate file none`, isMissing: true };
   }
   if (stated.prompt !== approval.prompt) {
-    return {
-      text: `the metadata asks approvers ${question}, the gate file asks ${shown(approval.prompt)}`,
-      isMissing: false,
-    };
+    const text = `the metadata asks approvers ${question}, the gate file asks ${shown(approval.prompt)}`;
+    return { text, isMissing: false };
   }
   if (canonicalJson(stated.approvers ?? []) === canonicalJson(approval.approvers ?? [])) return undefined;
   const who = (approvers: JsonValue | readonly string[] | undefined) =>
     Array.isArray(approvers) && approvers.length > 0 ? approvers.join(", ") : "any approver";
-  return {
-    text: `the approvers are ${who(stated.approvers)} in the metadata and ${who(approval.approvers)} in the gate file`,
-    isMissing: false,
-  };
+  const text = `the approvers are ${who(stated.approvers)} in the metadata and ${who(approval.approvers)} in the gate file`;
+  return { text, isMissing: false };
 }
 
 function isNothing(value: JsonValue): boolean {

@@ -4,7 +4,7 @@
 import type { SourcePosition } from "../../errors.js";
 import { TYPE_WORDS } from "../field-types.js";
 import type { Spot } from "../file-schema.js";
-import { type ApprovalDefinition, type GatePlace, type Reveal, sinceFault } from "../gate-definition.js";
+import { type ApprovalDefinition, type GatePlace, sinceFault } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, storedObjectSchema } from "../json.js";
 import { RESERVED, shown } from "../names.js";
 import type { FieldDefinition, VerifyDefinition } from "../structure.js";
@@ -23,22 +23,19 @@ export interface FieldSeed {
   readonly verify: readonly VerifyDefinition[];
 }
 
-/** Returns a field of `evidence_schema`. */
 export function fieldSeed(name: string, field: WrittenField, spot: Spot, gate: GatePlace): FieldSeed {
   if (isReserved(name)) refuseName(name, spot, spot.place());
-  const { required = true, description, example, allow_example, waivable, validator = [] } = field;
-  const { validator_params: params = {} } = field;
+  const { required = true, description, example, allow_example, waivable } = field;
+  const { validator = [], validator_params: params = {} } = field;
   const validators = [validator].flat();
   if (validators.length === 0 && Object.keys(params).length > 0) {
     const message = "these parameters are ignored: the field names no validator";
     spot.report.warn("VALIDATOR_UNUSED", spot.place("validator_params"), message, "Write validator: and its name.");
   }
   const definition = {
-    ...{ name, type: TYPE_WORDS.get(field.type ?? "any") ?? "any", required },
-    ...(description === undefined ? {} : { description }),
-    ...(example === undefined ? {} : { example }),
-    ...(allow_example === true ? ({ allowExample: true } as const) : {}),
-    ...(waivable === false ? ({ waivable } as const) : {}),
+    ...{ name, type: TYPE_WORDS.get(field.type ?? "any") ?? "any", required, description, example },
+    allowExample: allow_example || undefined,
+    waivable: waivable === false ? waivable : undefined,
   };
   return {
     ...{ definition, validators, params },
@@ -47,12 +44,10 @@ export function fieldSeed(name: string, field: WrittenField, spot: Spot, gate: G
   };
 }
 
-/** Checks whether a name can't be used for a field. */
 export function isReserved(name: string): boolean {
   return name.trim() === "" || RESERVED.has(name);
 }
 
-/** Reports a name that no field can have. */
 export function refuseName(name: string, { report }: Pick<Spot, "report">, place: SourcePosition): void {
   report.error("NAME_RESERVED", place, `no field may be called ${shown(name)}`, "Give it another name.");
 }
@@ -63,15 +58,8 @@ export interface GatePart {
   readonly spot: Spot;
 }
 
-/** Requirements of a gate in addition to evidence. */
-interface Demands {
-  readonly verify: readonly VerifyDefinition[];
-  readonly approval?: ApprovalDefinition;
-  readonly reveal?: Reveal;
-}
-
 /** Returns `verify`, `approval` and `reveal`, from the top of a gate or from its checkpoint. */
-export function demandsOf(parts: readonly GatePart[], gate: GatePlace): Demands {
+export function demandsOf(parts: readonly GatePart[], gate: GatePlace) {
   for (const key of ["approval", "reveal"] as const) {
     const [, second] = parts.filter(({ written }) => (written[key] ?? false) !== false);
     const hint = "Write it once, at the top of the gate or in its checkpoint.";
@@ -97,9 +85,8 @@ function checkOf(item: WrittenCheck, spot: Spot, gate: GatePlace): VerifyDefinit
   if (typeof item === "string") return { verifier: item.trim(), params: {} };
   const { verifier, description, waivable, ...params } = item;
   const check = {
-    ...{ verifier: verifier.trim(), params: storedObjectSchema.parse(params) },
-    ...(description === undefined ? {} : { description: description.trim() }),
-    ...(waivable === false ? ({ waivable } as const) : {}),
+    ...{ verifier: verifier.trim(), params: storedObjectSchema.parse(params), description: description?.trim() },
+    waivable: waivable === false ? waivable : undefined,
   };
   checkParams(check, spot, gate);
   return check;

@@ -21,18 +21,16 @@ import {
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import type { GatePlace } from "../gate-definition.js";
 import type { JsonObject, JsonValue } from "../json.js";
+import { isSame } from "../json-schema-values.js";
 import { meantOr, shown } from "../names.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
 import type { FieldSeed, GatePart } from "./gate-fields.js";
 import type { WrittenRule } from "./gate-schema.js";
 
-/** The result of reading rules. */
 interface ReadRules {
-  readonly fields: readonly FieldDefinition[];
-  readonly rules: readonly RuleDefinition[];
-  /** The checks by verifiers that some validators are replaced by. */
-  readonly verify: readonly VerifyDefinition[];
+  readonly fields: FieldDefinition[];
+  readonly rules: RuleDefinition[];
 }
 
 /** Reads and checks all rules of a gate. `parts` are the top of the gate and its checkpoint. */
@@ -46,17 +44,10 @@ export async function readRules(
   const cross = parts.flatMap(crossRules);
   const bare = seeds.map(({ definition }) => definition);
   const isPlain = seeds.every(({ validators }) => validators.every((name) => VERIFYING_VALIDATORS.has(name)));
-  const verify = seeds.flatMap(verifyOf);
   for (const seed of seeds) refuseUnverifiable(seed, report);
   if (isPlain && table.size === 0 && cross.length === 0) {
-    return {
-      fields: await chooseExamples(
-        seeds.map((seed) => withRules(seed)),
-        report,
-      ),
-      rules: [],
-      verify,
-    };
+    const plain = seeds.map((seed) => withRules(seed, []));
+    return { fields: await chooseExamples(plain, report), rules: [] };
   }
   const compiler = (await loadRuleLanguage()).forFields(bare, earlierPhases(place));
   const reading = { compiler, fields: bare, table, report };
@@ -71,14 +62,12 @@ export async function readRules(
     if (!(await report.spendRules(1, rule.place))) break;
     rules.push(...checked(rule, {}, "evidence", reading).map(({ definition }) => definition));
   }
-  return { fields: await chooseExamples(ruled, report), rules, verify };
+  return { fields: await chooseExamples(ruled, report), rules };
 }
 
-/** A rule as written in a file. */
 interface Rule {
   readonly text: string;
   readonly place: SourcePosition;
-  /** The message for evidence that breaks the rule. */
   readonly message?: string;
 }
 
@@ -113,7 +102,8 @@ function crossRules({ written: { cross_field_validation: rules }, spot }: GatePa
   return isNothing ? [] : [ruleOf(rules, at.place())];
 }
 
-function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
+/** Returns the checks by verifiers that some validators stand for. */
+export function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
   const named = validators.filter((name) => VERIFYING_VALIDATORS.has(name));
   return named.map((verifier) => ({ verifier, params, field: definition.name }));
 }
@@ -131,7 +121,6 @@ function refuseUnverifiable(
   }
 }
 
-/** The context for reading the rules of one gate. */
 interface Reading {
   readonly compiler: RuleCompiler;
   readonly fields: readonly RuleField[];
@@ -140,17 +129,15 @@ interface Reading {
 }
 
 /** Checks every validator that the gate defines, used or not. Returns the names of those that are valid. */
-async function checkTable(
-  seeds: readonly FieldSeed[],
-  { table, report, ...reading }: Reading,
-): Promise<ReadonlySet<string>> {
+async function checkTable(seeds: readonly FieldSeed[], reading: Reading): Promise<ReadonlySet<string>> {
+  const { table, report } = reading;
   const used = new Set(seeds.flatMap(({ validators }) => validators));
   const sound = new Set<string>();
   for (const [name, rule] of table) {
     if (!(await report.spendRules(1, rule.place))) break;
     // Types and parameters are known only at the fields that use the validator.
     const subject: RuleSubject = { value: "any", params: "any" };
-    if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
+    if (compiled(rule, subject, reading) !== undefined) sound.add(name);
     if (used.has(name)) continue;
     const hint = `Write validator: ${name} at the field that it is for, or remove it.`;
     report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}, so it never runs`, hint);
@@ -167,7 +154,6 @@ function compiled({ text, place }: Rule, subject: RuleSubject | "evidence", { co
   return read.ok && result.ok ? { cel: read.cel, compiled: result } : undefined;
 }
 
-/** A rule in its pinned and in its compiled form. */
 interface CheckedRule {
   readonly definition: RuleDefinition;
   readonly compiled: CompiledRule;
@@ -175,7 +161,7 @@ interface CheckedRule {
   readonly isNamed: boolean;
 }
 
-function withRules(seed: FieldSeed, rules: readonly CheckedRule[] = []): RuledField {
+function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
   const { definition, params } = seed;
   return {
     seed,
@@ -186,13 +172,10 @@ function withRules(seed: FieldSeed, rules: readonly CheckedRule[] = []): RuledFi
   };
 }
 
-/** Returns the valid rules of a field. */
-function fieldRules(
-  { definition, place, validators, params }: FieldSeed,
-  sound: ReadonlySet<string>,
-  reading: Reading,
-) {
-  const subject = { value: definition.type, params };
+function fieldRules(seed: FieldSeed, sound: ReadonlySet<string>, reading: Reading): CheckedRule[] {
+  const { definition, place, validators, params } = seed;
+  const { type } = definition;
+  const subject = { value: type, params };
   return validators.flatMap((text): CheckedRule[] => {
     const defined = reading.table.get(text);
     if (defined !== undefined) {
@@ -200,16 +183,14 @@ function fieldRules(
       return sound.has(text) ? checked({ ...defined, place }, params, subject, reading, text) : [];
     }
     if (VERIFYING_VALIDATORS.has(text)) return [];
-    const named = namedValidator(text, definition.type) ?? comparisonValidator(text, definition.type);
+    const named = namedValidator(text, type) ?? comparisonValidator(text, type);
     if (named === undefined && isValidatorName(text)) return unknownValidator(text, place, reading);
     if (named === undefined) return checked({ text, place }, params, subject, reading);
     if (named.cel !== undefined) {
-      return checked({ text: named.cel, place }, params, subject, reading, text).map((rule) => ({
-        ...rule,
-        isNamed: true,
-      }));
+      const [rule] = checked({ text: named.cel, place }, params, subject, reading, text);
+      return rule === undefined ? [] : [{ ...rule, isNamed: true }];
     }
-    const message = `the validator ${shown(text)} doesn't go with a field of type ${definition.type}`;
+    const message = `the validator ${shown(text)} doesn't go with a field of type ${type}`;
     reading.report.error("RULE_INVALID", place, message, "Give the field another type, or write a rule.");
     return [];
   });
@@ -229,8 +210,8 @@ function checked(
   const definition = {
     source: name ?? text.trim(),
     cel: sound.cel,
-    ...(Object.keys(params).length === 0 ? {} : { params }),
-    ...(message === undefined ? {} : { message }),
+    params: Object.keys(params).length === 0 ? undefined : params,
+    message,
   };
   return [{ definition, compiled: sound.compiled, isNamed: false }];
 }
@@ -246,7 +227,6 @@ function unknownValidator(name: string, place: SourcePosition, { table, report, 
   return [];
 }
 
-/** A field with its rules. */
 interface RuledField {
   readonly seed: FieldSeed;
   readonly definition: FieldDefinition;
@@ -298,7 +278,9 @@ function chooseAlone(field: RuledField, budget: { left: number }, report: Report
     report.warn("EXAMPLE_WRONG", seed.examplePlace, message, `Write one that passes${instead}.`);
   }
   if (sample === undefined && own.length > 0 && budget.left > 0) tellNone(field, own, report);
-  return sample === undefined || (bare.rules === undefined && isUsual(field, sample)) ? bare : { ...bare, sample };
+  // The usual example of a type is shown anyway.
+  const isUsual = bare.rules === undefined && sample !== undefined && isSame(sample, USUAL_EXAMPLES[bare.type]);
+  return sample === undefined || isUsual ? bare : { ...bare, sample };
 }
 
 function firstTaken(
@@ -334,17 +316,10 @@ function tellNone({ definition, seed, isPlain }: RuledField, rules: readonly Tri
     const must = type === "boolean" && required ? ", which must be true since it is required," : "";
     const message = `no value of ${shown(name)}${must} can pass ${asked}`;
     const hint = required ? "Change the rule, or write required: false." : "Change the rule, or leave the field out.";
-    if (required) report.error("RULE_INVALID", seed.place, message, hint);
-    else report.warn("RULE_INVALID", seed.place, message, hint);
-    return;
+    return report[required ? "error" : "warn"]("RULE_INVALID", seed.place, message, hint);
   }
   const message = `no example of ${shown(name)} was found that passes ${asked}: agents are shown none`;
   report.warn("EXAMPLE_MISSING", seed.place, message, "Write example: and a value that passes.");
-}
-
-/** Checks whether an example is the usual one of its type, which is shown anyway. */
-function isUsual({ definition: { type } }: RuledField, sample: JsonValue): boolean {
-  return JSON.stringify(sample) === JSON.stringify(USUAL_EXAMPLES[type]);
 }
 
 /** Returns the evidence that rules over several fields are tried with: the required fields. */

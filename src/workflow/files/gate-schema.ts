@@ -231,7 +231,6 @@ const gateShape = {
   ),
 };
 
-/** The gate of a step, in its front matter. */
 export const stepGate = gateObject({ ...gateShape, ...demands });
 
 const gateKey = {
@@ -247,15 +246,12 @@ const gateKey = {
   ),
 };
 
-/** gate-definition.yaml. */
 export const gateFile = gateObject({ ...schemaKey, ...gateShape, ...gateKey, ...demands });
 
 /** gate-definition.yaml of a phase that is meant to require nothing. */
 export const noGate = gateObject({ ...schemaKey, ...gateKey });
 
-/** A gate as it is written. */
 export type WrittenGate = Read<z.infer<typeof stepGate>>;
-/** A field as it is written. */
 export type WrittenField = Read<z.infer<typeof field>>;
 /** What is written in a gate besides its fields. */
 export type WrittenDemands = Read<z.infer<typeof metadataCheckpoint>>;

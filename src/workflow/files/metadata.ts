@@ -134,7 +134,6 @@ const optionsSchema = described(
 const count = z.int().check(z.minimum(1));
 const COUNT_HINT = "Write how many folders there are below phases/, as a number without quotes";
 
-/** metadata.json. */
 export const metadataFile = object({
   ...schemaKey,
   workflow_type: required(filled, "The name of the workflow's folder."),
@@ -177,7 +176,6 @@ export const metadataFile = object({
   dynamic_config: later(dynamicConfig, "How the plan is found, and how its phases and tasks are shown."),
 });
 
-/** metadata.json as it is written. */
 export interface Metadata {
   readonly written: Read<z.infer<typeof metadataFile>>;
   /** Keys that the schema doesn't know, kept. */
@@ -200,7 +198,6 @@ export function readMetadata(value: JsonValue, spot: Spot): Metadata | undefined
   return { written, unknown: unknownIn(schema, written), spot };
 }
 
-/** An entry of a phase, and its place. */
 export interface Listed {
   readonly entry: Read<z.infer<typeof phaseEntry>>;
   readonly spot: Spot;
@@ -212,17 +209,14 @@ export interface PhaseClaims {
   readonly counts: readonly (readonly [key: "phases" | "total_phases", count: number])[];
   /** The entries of phases with their own numbers, if phases are listed. */
   readonly list: readonly Listed[] | undefined;
-  /** True if phases come from a plan. */
   readonly dynamic: boolean;
 }
 
-/** The description of a workflow in metadata.json. */
 type WorkflowFacts = Omit<
   WorkflowStructure,
   "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "optionsSchema" | "extra"
 >;
 
-/** Returns what describes the workflow. */
 export function factsOf({ written, spot }: Metadata, type: string, given: JsonValue | undefined): WorkflowFacts {
   checkType(written.workflow_type, given, type, spot);
   return {
@@ -240,7 +234,6 @@ export function factsOf({ written, spot }: Metadata, type: string, given: JsonVa
   };
 }
 
-/** Returns a text or number as text. */
 export function labelOf(label: string | number | undefined): string | undefined {
   return label === undefined ? undefined : String(label);
 }
@@ -259,9 +252,11 @@ export async function readOptionsSchema({ written, spot }: Metadata): Promise<Js
 export function phaseClaims({ written, spot }: Metadata, given: JsonObject): PhaseClaims {
   const { report } = spot;
   const { phases, total_phases: total, dynamic_phases: flagged } = written;
-  const entries = (Array.isArray(phases) ? phases : []).flatMap((entry, index) =>
-    entry === undefined ? [] : [{ entry, spot: spot.at("phases", index) }],
-  );
+  const entries = [phases]
+    .flat()
+    .flatMap((entry, index) =>
+      entry === undefined || typeof entry === "number" ? [] : [{ entry, spot: spot.at("phases", index) }],
+    );
   const list = entries.flatMap(({ entry, spot }) => (isNumbered(entry) ? [{ entry, spot }] : []));
   const ofPlan = entries.find(({ entry }) => !isNumbered(entry));
   const dynamic = flagged === true || total === "dynamic" || ofPlan !== undefined;
@@ -290,10 +285,7 @@ function isNumbered(entry: Entry): entry is Listed["entry"] {
   return typeof entry.phase_number !== "string";
 }
 
-/**
- * Compares the phases with the number in the metadata. A missing phase is an error, because its work and its gate would
- * be skipped. An extra phase is run like the others, so it is a warning.
- */
+/** Compares the phases with their stated number. A missing one is an error, because its work would be skipped. */
 export function checkCounts(claims: PhaseClaims, phases: readonly PhaseDefinition[], { report, place }: Spot): void {
   if (phases.length === 0 && claims.counts.length === 0 && claims.dynamic) return;
   if (phases.length === 0) {
@@ -324,7 +316,6 @@ function checkType(type: string | undefined, given: JsonValue | undefined, folde
   report.error("WORKFLOW_TYPE_DIFFERS", place("workflow_type"), message, `Write ${write}, or rename the folder.`);
 }
 
-/** Maximum number of phases that a hint lists. */
 const LISTED_MAX = 20;
 
 function numbersOf(phases: readonly PhaseDefinition[]): string {

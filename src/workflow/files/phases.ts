@@ -26,16 +26,15 @@ import {
 } from "./metadata.js";
 import { checkedPath, GATE_FILES, isInLikelyPhase, type WorkflowFiles } from "./workflow-files.js";
 
-/** The files of a workflow, and its report. */
 interface Reading {
   readonly files: WorkflowFiles;
   readonly report: Report;
-  /** The phase that sessions begin with, as the metadata has it. */
-  readonly startPhase?: number | undefined;
 }
 
-/** The same, with the options that rules can use. */
 interface PhaseReading extends Reading {
+  /** The phase that sessions begin with, as the metadata has it. */
+  readonly startPhase?: number;
+  /** The options that rules can use. */
   readonly workflow: Omit<SkippingWorkflow, "phases">;
 }
 
@@ -43,7 +42,8 @@ interface PhaseReading extends Reading {
 export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Promise<PhaseDefinition[]> {
   const folders = phaseFolders(reading.files);
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
-  warnUnlisted(seeds, folders, claims, reading.report);
+  // An entry that can't be read may be that of a folder.
+  if (claims.list?.length === seeds.length) warnUnlisted(seeds, folders, reading.report);
   const phases: PhaseDefinition[] = [];
   const numbers = seeds.map(({ number }) => number).sort((a, b) => a - b);
   for (const seed of seeds.sort((a, b) => a.number - b.number)) {
@@ -60,21 +60,11 @@ export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Pr
   return phases;
 }
 
-/** The sources and settings for templates. */
-interface TemplateReading {
-  readonly files: WorkflowFiles;
-  readonly report: Report;
-}
-
-/** Defaults for what the metadata doesn't say. */
-const PARSER = "spec_tasks_parser";
-const SOURCE_PATH_KEY = "spec_path";
-
 /** Reads how the phases of a plan are found and rendered; undefined if the workflow has none. */
 export function readDynamic(
   { written, spot }: Metadata,
   { dynamic }: PhaseClaims,
-  reading: TemplateReading,
+  reading: Reading,
 ): DynamicDefinition | undefined {
   const { dynamic_config: given, dynamic_phases: flagged } = written;
   const { report } = reading;
@@ -98,13 +88,13 @@ export function readDynamic(
   const verify = checksOf(config?.verify, at.at("verify"), { phase: 1, phases: [1] });
   for (const folder of new Set([folderOf(phase.path), folderOf(task.path)])) refuseGate(folder, reading);
   return {
-    parser: config?.parser ?? config?.source_type ?? PARSER,
-    sourcePathKey: config?.source_path_key ?? SOURCE_PATH_KEY,
+    parser: config?.parser ?? config?.source_type ?? "spec_tasks_parser",
+    sourcePathKey: config?.source_path_key ?? "spec_path",
     templates: { phase: phase.path, task: task.path },
     templateRevisions: { phase: phase.revision, task: task.revision },
     enforceDependencies: config?.enforce_dependencies ?? false,
     tickCriteria: config?.tick_criteria ?? false,
-    ...(verify.length === 0 ? {} : { verify }),
+    verify: verify.length === 0 ? undefined : verify,
     extra: config && unknownIn(dynamicConfig, config),
   };
 }
@@ -116,7 +106,6 @@ export function firstPhase(phases: readonly PhaseDefinition[], dynamic: DynamicD
 
 type PhaseFolders = Pick<GateFolders, "files" | "report" | "folders">;
 
-/** The folder of a phase. */
 const NUMBERED = /^phases\/(0|[1-9]\d{0,8})\//;
 
 /** Returns the numbers N of all folders `phases/N` that hold a file. */
@@ -125,10 +114,8 @@ function phaseFolders({ paths }: WorkflowFiles): number[] {
   return [...new Set(numbers)].map(Number).sort((a, b) => a - b);
 }
 
-/** A phase whose files are not read yet. */
 interface PhaseSeed {
   readonly number: number;
-  /** Its entry in the metadata. */
   readonly listed?: Listed;
 }
 
@@ -137,13 +124,7 @@ function seedOf(listed: Listed): PhaseSeed[] {
   return number === undefined ? [] : [{ number, listed }];
 }
 
-function warnUnlisted(
-  seeds: readonly PhaseSeed[],
-  folders: readonly number[],
-  claims: PhaseClaims,
-  report: Report,
-): void {
-  if (claims.list === undefined || seeds.length < claims.list.length) return;
+function warnUnlisted(seeds: readonly PhaseSeed[], folders: readonly number[], report: Report): void {
   for (const number of folders.filter((folder) => !seeds.some((seed) => seed.number === folder))) {
     const hint = 'Add it to "phases" in metadata.json, or delete the folder.';
     const message = `no phase of the metadata has phases/${number}, so it is ignored`;
@@ -156,14 +137,13 @@ async function readPhase(
   { files, report, workflow, startPhase }: PhaseReading,
   { numbers, before }: { readonly numbers: readonly number[]; readonly before: readonly PhaseDefinition[] },
 ): Promise<PhaseDefinition> {
-  const { entry } = listed ?? {};
+  const entry = listed?.entry;
   const file = phaseFile(number, listed, { files, report });
   const own = `phases/${number}`;
   const folders = [...new Set([own, folderOf(file) || own])];
   const text = files.text(file);
   const tasks = readTasks(listed, { files, report, folders });
   const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
-  const skipWhen = listed === undefined ? undefined : await readSkip(listed, workflow);
   return {
     number,
     name: entry?.phase_name ?? readTitle(text ?? "") ?? untitled(number, file, report),
@@ -172,14 +152,14 @@ async function readPhase(
     estimatedEffort: labelOf(entry?.estimated_effort),
     keyDeliverables: entry?.key_deliverables,
     validationCriteria: entry?.validation_criteria,
-    ...(entry?.skippable === true ? { skippable: true } : {}),
-    ...(skipWhen === undefined ? {} : { skipWhen }),
+    skippable: entry?.skippable || undefined,
+    skipWhen: listed && (await readSkip(listed, workflow)),
     tasks,
     gate: await chooseGate(number, listed, {
       ...{ files, report, folders, file, texts },
       place: { phase: number, phases: numbers, startPhase, before },
     }),
-    ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
+    textRevision: revision(text),
     extra: entry && unknownIn(phaseEntry, entry),
   };
 }
@@ -231,7 +211,6 @@ function reportTwice(seeds: readonly PhaseSeed[], report: Report): void {
   }
 }
 
-/** Returns the tasks of a phase in ascending order. */
 function readTasks(phase: Listed | undefined, where: PhaseFolders): TaskDefinition[] {
   const found = taskFiles(where);
   const listed = phase?.entry.tasks;
@@ -246,7 +225,6 @@ function readTasks(phase: Listed | undefined, where: PhaseFolders): TaskDefiniti
   return tasks.map(({ task }) => task).sort((a, b) => a.number - b.number);
 }
 
-/** A task as the metadata lists it. */
 type TaskEntry = NonNullable<NonNullable<Listed["entry"]["tasks"]>[number]>;
 
 interface TaskFile {
@@ -265,7 +243,6 @@ function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
   });
 }
 
-/** A task and the position of its number. */
 interface PlacedTask {
   readonly task: TaskDefinition;
   readonly place: SourcePosition;
@@ -274,11 +251,11 @@ interface PlacedTask {
 function foundTask({ number, slug, path }: TaskFile, { files }: PhaseFolders): PlacedTask {
   const text = files.text(path);
   const name = readTitle(text ?? "") ?? (slug || `Task ${number}`);
-  return { task: { number, name, file: path, ...revision(text) }, place: { file: path } };
+  return { task: { number, name, file: path, textRevision: revision(text) }, place: { file: path } };
 }
 
-function revision(text: string | undefined): { textRevision?: string } {
-  return text === undefined ? {} : { textRevision: revisionOf(text) };
+function revision(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : revisionOf(text);
 }
 
 function listedTask(task: TaskEntry, spot: Spot, found: readonly TaskFile[], where: PhaseFolders): PlacedTask[] {
@@ -288,7 +265,8 @@ function listedTask(task: TaskEntry, spot: Spot, found: readonly TaskFile[], whe
   const text = file === undefined ? undefined : where.files.text(file);
   const title = name ?? readTitle(text ?? "") ?? `Task ${number}`;
   const extra = unknownIn(taskEntry, task);
-  return [{ task: { number, name: title, purpose, file, ...revision(text), extra }, place: spot.place("task_number") }];
+  const definition = { number, name: title, purpose, file, textRevision: revision(text), extra };
+  return [{ task: definition, place: spot.place("task_number") }];
 }
 
 function taskFile(
@@ -342,12 +320,8 @@ function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }:
   const above = places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has);
   for (const file of [...above, ...files.paths.filter((path) => isInLikelyPhase(path) && !isOfPhase(path, phases))]) {
     const hint = `Move it into the folder of its phase, such as phases/${phases[0]?.number ?? 1}/.`;
-    report.error(
-      "GATE_FILE_MISNAMED",
-      { file },
-      "this gate file is not in the folder of a phase, so it isn't read",
-      hint,
-    );
+    const message = "this gate file is not in the folder of a phase, so it isn't read";
+    report.error("GATE_FILE_MISNAMED", { file }, message, hint);
   }
 }
 
@@ -368,7 +342,7 @@ function readTemplate(
   given: string | undefined,
   spot: Spot,
   place: SourcePosition | undefined,
-  { files, report }: TemplateReading,
+  { files, report }: Reading,
 ): { readonly path: string; readonly revision: string | undefined } {
   const [path] = given === undefined ? [USUAL_TEMPLATES[kind]] : checkedPath(given, spot);
   if (path !== undefined && !files.has(path)) {
@@ -378,10 +352,9 @@ function readTemplate(
   }
   const text = path === undefined ? undefined : files.text(path);
   if (path !== undefined && text !== undefined) warnUnknown(kind, path, text, report);
-  return { path: path ?? USUAL_TEMPLATES[kind], revision: text === undefined ? undefined : revisionOf(text) };
+  return { path: path ?? USUAL_TEMPLATES[kind], revision: revision(text) };
 }
 
-/** Warns about unknown placeholders, which are left out of the text. */
 function warnUnknown(kind: TemplateKind, file: string, text: string, report: Report): void {
   const known = PLACEHOLDERS[kind];
   const at = linesOf(file, text);
@@ -394,7 +367,7 @@ function warnUnknown(kind: TemplateKind, file: string, text: string, report: Rep
 }
 
 /** Reports gate files next to the templates: they would not be used for the phases of the plan. */
-function refuseGate(folder: string, { files, report }: TemplateReading): void {
+function refuseGate(folder: string, { files, report }: Reading): void {
   // A gate file in `phases/N` belongs to a phase; one above was already reported.
   if (/^(?:phases\/\d+|phases|)$/.test(folder)) return;
   for (const file of GATE_FILES.map((name) => `${folder}/${name}`).filter(files.has)) {

@@ -13,7 +13,8 @@
  * - documents.ts: which files of the folder a text names, and which are never shown to agents
  * - gate-differences.ts: warnings when gate file, metadata and text disagree
  * - routed-workflow.ts: reads the folder of a routed workflow
- * - routed-index.ts: goal and steps of an index, and links in a paragraph of Markdown
+ * - routed-index.ts: goal and steps of an index
+ * - links.ts: the links of a paragraph of Markdown
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached
@@ -73,9 +74,9 @@ export async function readWorkflow(
   }
   const diagnostics = report.sorted();
   const found = report.inferred();
-  const inferred = found.length === 0 ? {} : { inferred: found };
-  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics, ...inferred };
-  return { definition: { structure, schemas: new Map() }, diagnostics, ...inferred };
+  const inferred = found.length === 0 ? undefined : found;
+  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics, inferred };
+  return { definition: { structure, schemas: new Map() }, diagnostics, inferred };
 }
 
 async function readStructure(type: string, files: WorkflowFiles, others: readonly string[], report: Report) {
@@ -95,55 +96,30 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const phases = await readPhases(claims, { files, report, startPhase: given, workflow: { optionsSchema, dynamic } });
   checkCounts(claims, phases, spot);
   const texts = textsOf(phases, dynamic, files);
-  checkDocuments(texts, files, others, report);
-  checkOptionUse(texts, declaredOptions({ optionsSchema, dynamic }), report);
+  const checkDocuments = missingDocuments([...files.paths, ...others], report);
+  for (const [path, text] of texts) checkDocuments(path, text);
+  const declared = declaredOptions({ optionsSchema, dynamic });
+  if (declared !== undefined) checkOptionUse(texts, declared, report);
   const startPhase = readStart(spot, given, phases, firstPhase(phases, dynamic));
   const unused = dynamic === undefined ? written.dynamic_config : undefined;
-  const extra = { ...unknown, ...(unused === undefined ? {} : { dynamic_config: unused }) };
+  const extra = unused === undefined ? unknown : { ...unknown, dynamic_config: unused };
   if (hasErrors(report.sorted())) return undefined;
-  const kept = Object.keys(extra).length === 0 ? {} : { extra };
-  const searches = [...texts.values()].some(asksForSearch);
-  const declared = {
-    ...(searches && { searches }),
-    ...(optionsSchema === undefined ? {} : { optionsSchema }),
-    ...(dynamic && { dynamic }),
-  };
-  return sealed({ ...facts, startPhase, phases, ...declared, ...kept }, report);
+  const searches = [...texts.values()].some(asksForSearch) || undefined;
+  return sealed({ ...facts, startPhase, phases, searches, optionsSchema, dynamic, extra }, report);
 }
 
-/** Returns the texts of phases, tasks and templates, by path. */
 function textsOf(
   phases: readonly PhaseDefinition[],
   dynamic: DynamicDefinition | undefined,
   files: WorkflowFiles,
 ): ReadonlyMap<string, string> {
   const paths = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
-  const texts = new Map<string, string>();
-  for (const path of [...paths, dynamic?.templates.phase, dynamic?.templates.task]) {
-    const text = path === undefined ? undefined : files.text(path);
-    if (path !== undefined && text !== undefined) texts.set(path, text);
-  }
-  return texts;
-}
-
-/** Warns about documents that texts name and that don't exist. */
-function checkDocuments(
-  texts: ReadonlyMap<string, string>,
-  files: WorkflowFiles,
-  others: readonly string[],
-  report: Report,
-): void {
-  const check = missingDocuments([...files.paths, ...others], report);
-  for (const [path, text] of texts) check(path, text);
+  const all = [...paths, dynamic?.templates.phase, dynamic?.templates.task].filter((path) => path !== undefined);
+  return new Map(all.map((path) => [path, files.text(path) ?? ""]));
 }
 
 /** Warns about placeholders of options that the workflow does not declare: without a value they stay in the text. */
-function checkOptionUse(
-  texts: ReadonlyMap<string, string>,
-  declared: readonly string[] | undefined,
-  report: Report,
-): void {
-  if (declared === undefined) return;
+function checkOptionUse(texts: ReadonlyMap<string, string>, declared: readonly string[], report: Report): void {
   for (const [path, text] of texts) {
     const at = linesOf(path, text);
     for (const { name, offset } of findOptions(text).filter((found) => !declared.includes(found.name))) {

@@ -3,12 +3,14 @@
  * no other step leads to, and workflows that never end.
  */
 import type { SourcePosition } from "../../errors.js";
-import { paragraphsIn } from "../from-markdown.js";
+import { linesOf } from "../diagnostic.js";
+import { type ParagraphSource, paragraphsIn } from "../from-markdown.js";
 import { meantOr, nearest, shown } from "../names.js";
 import type { Report } from "../report.js";
-import { FINISH, plainName, stepNameFault, stepsMeant, visibleName } from "../routed-definition.js";
+import { FINISH, plainName, type RoutedStep, stepNameFault, stepsMeant, visibleName } from "../routed-definition.js";
+import { fileOf, linksIn } from "./links.js";
 import { resolvePath } from "./routed-includes.js";
-import { definitionsIn, fileOf, type IndexEntry, linksIn } from "./routed-index.js";
+import type { IndexEntry } from "./routed-index.js";
 import type { FoundStep, StepOptions } from "./routed-step.js";
 
 /** A name in a guidance text that could mean the end of the work as well as a step. */
@@ -19,7 +21,6 @@ export interface TakenName extends SourcePosition {
   readonly means: string;
 }
 
-/** What a guidance text names. */
 export interface GuidanceNames {
   /** The names of the steps that it leads to, and `FINISH`. */
   readonly led: ReadonlySet<string>;
@@ -49,12 +50,18 @@ export function checkReferences(
   return { led, taken };
 }
 
-/** The names in the guidance of each step, from `checkReferences`. */
-type Led = ReadonlyMap<FoundStep, GuidanceNames>;
+/** The steps, and `FINISH`, that may follow each step. */
+type Ways = ReadonlyMap<FoundStep, ReadonlySet<string>>;
 
-/** Reports steps that no other step leads to, and workflows that never end. */
-export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
-  const ways = new Map(steps.map((found, index) => [found, waysFrom(found, steps[index + 1], led)]));
+/** Reports steps that no other step leads to, and workflows that never end. `led` is from `checkReferences`. */
+export function checkWays(
+  steps: readonly FoundStep[],
+  led: ReadonlyMap<FoundStep, GuidanceNames>,
+  report: Report,
+): void {
+  const ways: Ways = new Map(
+    steps.map((found, index) => [found, waysFrom(found.step, steps[index + 1], led.get(found))]),
+  );
   checkUnnamed(steps, ways, report);
   checkEnd(steps, ways, report);
 }
@@ -68,8 +75,13 @@ export function checkNames(entries: readonly IndexEntry[], report: Report): void
     if (fault !== undefined) report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, fault);
     const seen = visibleName(name);
     const other = before.get(seen);
-    if (other === undefined) before.set(seen, entry);
-    else reportDuplicate(entry, other, report);
+    if (other === undefined) {
+      before.set(seen, entry);
+      continue;
+    }
+    const where = other.place.line === undefined ? "" : ` (line ${other.place.line})`;
+    const hint = "List each step once: a workflow may return to it any number of times.";
+    report.error("STEP_DUPLICATE", place, `the step ${shown(name)} appears twice${where}`, hint);
   }
 }
 
@@ -94,7 +106,7 @@ function checkLinks(
   { paths, folder, report }: Pick<StepOptions, "paths" | "folder" | "report">,
 ): void {
   if (text.text.length > LINKS_MAX) return;
-  for (const { target, line } of fileLinks(text.text)) {
+  for (const { target, line } of paragraphsIn(text.text).flatMap(fileLinks)) {
     const { file = path } = text.place(line);
     const resolved = resolvePath(file, target);
     if ("path" in resolved && paths.includes(resolved.path)) continue;
@@ -108,26 +120,13 @@ function checkLinks(
   }
 }
 
-interface FileLink {
-  readonly target: string;
-  readonly line: number;
-}
-
-/** Returns the relative links to Markdown files in order, except those in code. */
-function fileLinks(text: string): FileLink[] {
-  return paragraphsIn(text).flatMap(({ source, line }) => linksOf(source, line));
-}
-
-function linksOf(source: string, first: number): FileLink[] {
-  let line = first;
-  let offset = 0;
-  const defined = definitionsIn(source);
-  const found = [...defined, ...linksIn(source)].sort((a, b) => a.offset - b.offset);
-  return found.flatMap((link) => {
-    for (; offset < link.offset; offset += 1) if (source.charAt(offset) === "\n") line += 1;
-    const target = fileOf(link.target);
+/** Returns the relative links to Markdown files in a paragraph. */
+function fileLinks({ source, line }: ParagraphSource): { readonly target: string; readonly line: number }[] {
+  const at = linesOf("", source);
+  return linksIn(source).flatMap(({ target: url, offset }) => {
+    const target = fileOf(url);
     const isFile = /\.md$/i.test(target) && !/^[A-Za-z][A-Za-z0-9+.-]*:|^\//.test(target);
-    return isFile ? [{ target, line }] : [];
+    return isFile ? [{ target, line: line + at(offset).line - 1 }] : [];
   });
 }
 
@@ -136,7 +135,6 @@ function lineOf(text: string, part: string): number {
   return text.slice(0, Math.max(0, text.indexOf(part))).split("\n").length;
 }
 
-/** A reference to a step in a text. */
 interface NamedStep {
   readonly name: string;
   /** The line in the text, from 0. */
@@ -235,11 +233,10 @@ function checkName(
 }
 
 /** Returns the steps that may follow: `next`, else those that the guidance names, else the next one in the list. */
-function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): ReadonlySet<string> {
-  const { step } = found;
+function waysFrom(step: RoutedStep, after: FoundStep | undefined, found?: GuidanceNames): ReadonlySet<string> {
   if (step.next !== undefined) return new Set(step.next);
-  const named = new Set(led.get(found)?.led);
-  if (namesTheEnd(step.guidance)) named.add(FINISH);
+  const named = new Set(found?.led);
+  if (ENDS.test(step.guidance)) named.add(FINISH);
   // Without any reference, the order of the list counts.
   if (named.size === 0) named.add(after?.step.name ?? FINISH);
   return named;
@@ -248,12 +245,7 @@ function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): Rea
 const ENDS =
   /\bfinish(?:ed|es)?\b|\bterminal\b|\bfinal step\b|\bcomplet(?:e|ed|es|ion)\b|\bend of the workflow\b|\bends? the workflow\b/i;
 
-/** Checks whether a guidance text mentions the end of the workflow. */
-function namesTheEnd(guidance: string): boolean {
-  return ENDS.test(guidance);
-}
-
-function checkUnnamed(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, ReadonlySet<string>>, report: Report) {
+function checkUnnamed(steps: readonly FoundStep[], ways: Ways, report: Report): void {
   const named = new Set([...ways].flatMap(([from, to]) => [...to].filter((name) => name !== from.step.name)));
   for (const { step, entry } of steps.slice(1)) {
     if (named.has(step.name)) continue;
@@ -262,7 +254,7 @@ function checkUnnamed(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, 
   }
 }
 
-function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, ReadonlySet<string>>, report: Report) {
+function checkEnd(steps: readonly FoundStep[], ways: Ways, report: Report): void {
   const [first] = steps;
   if (first === undefined) return;
   const byName = new Map(steps.map((found) => [found.step.name, found]));
@@ -281,10 +273,4 @@ function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, Read
   const isSure = [...reached].every(({ step }) => step.next !== undefined);
   if (isSure) report.error("WORKFLOW_ENDLESS", first.settings.place("next"), message, hint);
   else report.warn("WORKFLOW_ENDLESS", first.entry.place, message, hint);
-}
-
-function reportDuplicate({ name, place }: IndexEntry, other: IndexEntry, report: Report): void {
-  const where = other.place.line === undefined ? "" : ` (line ${other.place.line})`;
-  const hint = "List each step once: a workflow may return to it any number of times.";
-  report.error("STEP_DUPLICATE", place, `the step ${shown(name)} appears twice${where}`, hint);
 }

@@ -7,7 +7,6 @@ import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import { keptBack, parseRelativePath, shown } from "../names.js";
 import type { Report } from "../report.js";
 
-/** The remaining budget for the texts of a workflow. */
 interface IncludeBudget {
   bytes: number;
   includes: number;
@@ -22,16 +21,13 @@ const BYTES_MAX = 1024 * 1024;
 /** Maximum number of includes of a workflow. The includes of a file count each time it is included. */
 const INCLUDES_MAX = 1000;
 
-/** Returns the budget of a new workflow. */
 export function newBudget(): IncludeBudget {
   return { bytes: BYTES_MAX, includes: INCLUDES_MAX, isTold: false, refused: new Set() };
 }
 
-/** The options of includes. */
 export interface IncludeOptions {
   /** Returns a text by its path from the root; undefined if there is none. */
   read(path: string): Promise<string | undefined>;
-  /** Checks whether a path may be included. */
   isAllowed(path: string): boolean;
   readonly report: Report;
   /** Shared by all texts of a workflow. */
@@ -52,10 +48,7 @@ interface TextPiece {
   readonly text: string;
 }
 
-/**
- * Replaces `{{file:path}}` by the file, also in fences and comments, since code is included too. Paths are relative to
- * the file that names them. An include that can't be read is an error with its line, and is removed.
- */
+/** Replaces `{{file:path}}` by the file, also in code. An include that can't be read is an error, and is removed. */
 export async function expandIncludes(file: string, text: string, options: IncludeOptions): Promise<ExpandedText> {
   spend(options, { file, line: 1 }, text);
   const pieces: TextPiece[] = [];
@@ -63,14 +56,8 @@ export async function expandIncludes(file: string, text: string, options: Includ
   return joinPieces(pieces, file);
 }
 
-/** The resolved path, or the reason why it is refused. */
-type ResolvedPath = { readonly path: string } | { readonly reason: string };
-
-/**
- * Resolves a path that a file refers to: relative to the file's folder, `/` as separator. It may use `..`, but not
- * leave the root of all texts. Pure: symbolic links are checked when the file is read.
- */
-export function resolvePath(file: string, path: string): ResolvedPath {
+/** Resolves a path that a file refers to, relative to its folder. Links are checked when the file is read. */
+export function resolvePath(file: string, path: string): { readonly path: string } | { readonly reason: string } {
   if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
   if (path.includes("\\")) return { reason: "it contains '\\'; write '/'" };
   const parts = file.split("/").slice(0, -1);
@@ -88,7 +75,7 @@ export function resolvePath(file: string, path: string): ResolvedPath {
 }
 
 /** Takes the size of a text from the budget. Returns false if the budget is used up. */
-function spend(options: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
+function spend(options: IncludeOptions, place: SourcePosition, text: string): boolean {
   const { budget } = options;
   budget.bytes -= utf8ToBytes(text).length;
   if (budget.bytes >= 0) return true;
@@ -98,12 +85,7 @@ function spend(options: IncludeOptions, place: { file: string; line: number }, t
 }
 
 /** Reports the first text or include over the budget; more reports would say the same. */
-function exhausted(
-  { budget, report }: IncludeOptions,
-  place: { file: string; line: number },
-  message: string,
-  hint: string,
-): void {
+function exhausted({ budget, report }: IncludeOptions, place: SourcePosition, message: string, hint: string): void {
   if (!budget.isTold) report.error("FOLDER_TOO_LARGE", place, message, hint);
   budget.isTold = true;
 }
@@ -134,7 +116,6 @@ async function takePieces(
   take(text.length);
 }
 
-/** Maximum depth of includes. */
 const DEPTH_MAX = 10;
 
 async function include(
@@ -162,8 +143,15 @@ async function include(
   const isCircle = chain.includes(path);
   if (isCircle || chain.length > DEPTH_MAX) {
     const here = `${place.file}:${place.line}:${path}`;
-    if (!budget.refused.has(here)) refuseWay(place, named, isCircle ? [...chain, path] : undefined, report);
+    if (budget.refused.has(here)) return;
     budget.refused.add(here);
+    if (isCircle) {
+      const message = `files include one another in a circle: ${[...chain, path].join(" → ")}`;
+      report.error("INCLUDE_CIRCULAR", place, message, "Take one of them out.");
+    } else {
+      const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
+      report.error("INCLUDE_TOO_DEEP", place, `the include ${shown(named)} is nested too deeply`, hint);
+    }
     return;
   }
   const text = await options.read(path);
@@ -180,17 +168,6 @@ async function include(
 function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
   if (!isAllowed(path)) return "it is outside this workflow and the shared folders";
   return keptBack(path);
-}
-
-/** Reports an include that is circular or too deep. */
-function refuseWay(place: SourcePosition, named: string, circle: readonly string[] | undefined, report: Report): void {
-  if (circle === undefined) {
-    const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
-    report.error("INCLUDE_TOO_DEEP", place, `the include ${shown(named)} is nested too deeply`, hint);
-    return;
-  }
-  const message = `files include one another in a circle: ${circle.join(" → ")}`;
-  report.error("INCLUDE_CIRCULAR", place, message, "Take one of them out.");
 }
 
 /** Joins pieces. A line belongs to the file of its first character. */

@@ -5,6 +5,7 @@
 import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod/mini";
 import type { SourcePosition } from "../../errors.js";
+import type { ParsedSource } from "../diagnostic.js";
 import { anyObject, object, readBy, said, spotIn, WORDS } from "../file-schema.js";
 import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
@@ -17,13 +18,11 @@ import { type ExpandedText, expandIncludes, type IncludeOptions, resolvePath } f
 import type { IndexEntry } from "./routed-index.js";
 import { withoutMark } from "./workflow-files.js";
 
-/** The front matter of a step. */
 interface StepSettings extends Pick<RoutedStep, "next" | "gate" | "maxVisits"> {
   /** Returns the position of a key, for later diagnostics. */
   place(key: string): SourcePosition;
 }
 
-/** A step that was read, with what later checks need. */
 export interface FoundStep {
   readonly step: RoutedStep;
   /** The path from the root. */
@@ -33,17 +32,13 @@ export interface FoundStep {
   readonly settings: StepSettings;
 }
 
-/** The context for reading the steps of a workflow. */
 export interface StepOptions extends IncludeOptions {
-  /** The workflow's folder. */
   readonly folder: string;
   /** All paths below the workflow's folder. */
   readonly paths: readonly string[];
 }
 
-/**
- * Returns the path that the link of a step leads to. Returns undefined and reports an error if there is no such file.
- */
+/** Returns the path that the link of a step leads to; undefined, with an error, if there is no such file. */
 export function stepPath({ target, place }: IndexEntry, { folder, paths, report }: StepOptions): string | undefined {
   const resolved = resolvePath(`${folder}/index.md`, target);
   const steps = `${folder}/steps/`;
@@ -67,31 +62,17 @@ export async function readStep(entry: IndexEntry, path: string, options: StepOpt
     report.error("STEP_FILE_MISSING", entry.place, `${shown(entry.target)} can't be read`, "Make it a text file.");
     return undefined;
   }
-  const { settings, body } = await splitStep(path, withoutMark(source), report);
+  const { source: matter, body } = await splitFrontMatter(path, withoutMark(source), report);
+  const settings = await readSettings(path, matter, report);
   const text = await expandIncludes(path, body, options);
   const sections = readSections(text, report);
   if (sections === undefined) return undefined;
   const { next, gate, maxVisits } = settings;
-  const step: RoutedStep = {
-    name: entry.name,
-    file: path.slice(folder.length + 1),
-    ...sections,
-    content: text.text.trim(),
-    ...(next === undefined ? {} : { next }),
-    ...(gate === undefined ? {} : { gate }),
-    ...(maxVisits === undefined ? {} : { maxVisits }),
-  };
+  const file = path.slice(folder.length + 1);
+  const step = { name: entry.name, file, ...sections, content: text.text.trim(), next, gate, maxVisits };
   return { step, path, entry, text, settings };
 }
 
-/** A step's text with its front matter separated. */
-interface SplitStep {
-  readonly settings: StepSettings;
-  /** The text with an empty line for each line of the front matter, so that line numbers stay the same. */
-  readonly body: string;
-}
-
-/** The front matter of a step. */
 const frontMatter = object({
   next: z.optional(
     said(z.array(z.string()).check(z.minLength(1)), {
@@ -110,42 +91,25 @@ const frontMatter = object({
   ),
 });
 
-/** Reads the front matter between two `---` at the very beginning of a step. */
-async function splitStep(file: string, text: string, report: Report): Promise<SplitStep> {
-  const { source, body } = await splitFrontMatter(file, text, report);
-  const none = { settings: { place: () => ({ file, line: 1 }) }, body };
-  if (source === undefined || source.value === null) return none;
+async function readSettings(file: string, source: ParsedSource | undefined, report: Report): Promise<StepSettings> {
+  const top = { file, line: 1 };
+  if (source === undefined || source.value === null) return { place: () => top };
   if (!isJsonObject(source.value)) {
     const hint = "Write keys: next, gate, max_visits. For a rule, put an empty line before it.";
-    report.error("VALUE_WRONG", { file, line: 1 }, "the front matter must have keys", hint);
-    return none;
+    report.error("VALUE_WRONG", top, "the front matter must have keys", hint);
+    return { place: () => top };
   }
   const spot = spotIn(source, report);
   refuseMisspelt(source.value, Object.keys(frontMatter.shape), spot);
   const { next, gate, max_visits: maxVisits } = readBy(frontMatter, source.value, spot) ?? {};
-  const settings: StepSettings = {
-    place: (key) => spot.place(key),
-    next,
-    ...(gate === undefined ? {} : { gate: await readStepGate(gate, spot.at("gate")) }),
-    ...(maxVisits === undefined ? {} : { maxVisits }),
-  };
-  return { settings, body };
+  return { place: spot.place, next, gate: gate && (await readStepGate(gate, spot.at("gate"))), maxVisits };
 }
 
-/** The text for the decider and the text for the client. */
-interface StepSections {
-  readonly guidance: string;
-  readonly instructions: string;
-}
-
-/**
- * Finds the sections of a step: headings of level 1, in any case, spacing and order, outside of code. Any other heading
- * of level 1 ends a section. Returns undefined and reports an error if one is missing.
- */
-function readSections(step: ExpandedText, report: Report): StepSections | undefined {
+/** Returns the texts below two headings of level 1, up to the next one; undefined, with an error, if one is missing. */
+function readSections(step: ExpandedText, report: Report): Pick<RoutedStep, "guidance" | "instructions"> | undefined {
   const headings = headingsOf(step.text);
-  const guidance = sectionOf("guidance", step, headings, report);
-  const instructions = sectionOf("instructions", step, headings, report);
+  const guidance = sectionOf("Orchestrator Guidance", step, headings, report);
+  const instructions = sectionOf("Client Instructions", step, headings, report);
   return guidance === undefined || instructions === undefined ? undefined : { guidance, instructions };
 }
 
@@ -153,9 +117,7 @@ interface Heading {
   readonly name: string;
   readonly depth: number;
   readonly line: number;
-  /** Offset of the heading. */
   readonly start: number;
-  /** Offset of the text below it. */
   readonly end: number;
 }
 
@@ -168,19 +130,15 @@ function headingsOf(text: string): Heading[] {
   });
 }
 
-/** The two required sections, by the names of their headings. */
-const REQUIRED = { guidance: "orchestrator guidance", instructions: "client instructions" } as const;
-const TITLES = { guidance: "# Orchestrator Guidance", instructions: "# Client Instructions" } as const;
-
 function sectionOf(
-  section: keyof typeof REQUIRED,
+  section: string,
   step: ExpandedText,
   headings: readonly Heading[],
   report: Report,
 ): string | undefined {
-  const named = headings.filter(({ name }) => name === REQUIRED[section]);
+  const named = headings.filter(({ name }) => name === section.toLowerCase());
   const [heading, second] = named.filter(({ depth }) => depth === 1);
-  const title = `"${TITLES[section]}"`;
+  const title = `"# ${section}"`;
   if (heading === undefined) {
     const other = named[0];
     const hint = other === undefined ? `Write ${title} and the text below it.` : `Write ${title}, with one '#'.`;
@@ -194,11 +152,7 @@ function sectionOf(
   const next = headings.find(({ depth, start }) => depth === 1 && start > heading.start);
   const text = step.text.slice(heading.end, next?.start).trim();
   if (text !== "") return text;
-  report.error(
-    "SECTION_MISSING",
-    step.place(heading.line),
-    `the section ${title} is empty`,
-    "Write its text below it.",
-  );
+  const place = step.place(heading.line);
+  report.error("SECTION_MISSING", place, `the section ${title} is empty`, "Write its text below it.");
   return undefined;
 }

@@ -36,16 +36,23 @@ export async function readRoutedWorkflow(
   includeRoots: readonly string[] = [],
 ): Promise<ReadRoutedWorkflow> {
   const report = createReport([], turns(systemClock, TURN_MS));
-  const file = `${name}/index.md`;
+  let found: FoundDefinition | undefined;
   try {
-    const found = await readBounded(name, source, includeRoots, report);
-    const diagnostics = relativeTo(name, report.sorted());
-    if (found === undefined || hasErrors(diagnostics)) return { diagnostics, taken: [] };
-    return { definition: found.definition, diagnostics, taken: relativeTo(name, found.taken) };
+    const roots = [name, ...includeRoots].map(startOf);
+    found = await readDefinition(name, {
+      folder: name,
+      paths: await listPaths(name, source, report),
+      read: (path) => readText(path, source, report),
+      isAllowed: (path) => roots.some((root) => path.startsWith(root)),
+      report,
+      budget: newBudget(),
+    });
   } catch (error) {
-    report.failed({ file }, error);
-    return { diagnostics: relativeTo(name, report.sorted()), taken: [] };
+    report.failed({ file: `${name}/index.md` }, error);
   }
+  const diagnostics = relativeTo(name, report.sorted());
+  if (found === undefined || hasErrors(diagnostics)) return { diagnostics, taken: [] };
+  return { definition: found.definition, diagnostics, taken: relativeTo(name, found.taken) };
 }
 
 /** The folders of routed workflows. */
@@ -85,7 +92,11 @@ export class RoutedFolders implements RoutedSource {
   async list(): Promise<readonly RoutedListing[]> {
     const names = new Set((await this.#source.list("")).flatMap(folderOf));
     for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
-    return this.#timed.all([...names].sort(), async (name) => listingOf(name, await this.read(name)));
+    return this.#timed.all([...names].sort(), async (name) => {
+      const { definition, diagnostics } = await this.read(name);
+      if (definition === undefined) return { status: "broken", name, diagnostics };
+      return { status: "ready", name, definition, diagnostics };
+    });
   }
 
   /**
@@ -139,32 +150,12 @@ export class RoutedFolders implements RoutedSource {
   }
 }
 
-async function readBounded(
-  name: string,
-  source: TextSource,
-  includeRoots: readonly string[],
-  report: Report,
-): Promise<FoundDefinition | undefined> {
-  const roots = [name, ...includeRoots].map(startOf);
-  const paths = await listPaths(name, source, report);
-  const options: StepOptions = {
-    folder: name,
-    paths,
-    read: (path) => readText(path, source, report),
-    isAllowed: (path) => roots.some((root) => path.startsWith(root)),
-    report,
-    budget: newBudget(),
-  };
-  return readDefinition(name, options);
-}
-
 /** Returns what the paths below a folder begin with. `shared/` and `./shared` are the same folder as `shared`. */
 function startOf(folder: string): string {
   const plain = folder.replace(/^(?:\.\/+)+|(?<=[^/])\/+$/g, "");
   return plain === "" || plain === "." ? "" : `${plain}/`;
 }
 
-/** Maximum number of paths below a workflow's folder. */
 const PATHS_MAX = 10_000;
 
 /** Returns the paths below a workflow's folder; none, with an error, if the source throws or returns something else. */
@@ -223,18 +214,20 @@ async function readDefinition(name: string, options: StepOptions): Promise<Found
   }
   checkNames(entries, report);
   const steps = await readSteps(entries, options);
-  checkUnlisted(steps, entries.length, options);
+  // A step that could not be read may be the one that leads to the others.
+  const isWhole = steps.length === entries.length;
+  if (isWhole) checkUnlisted(steps, options);
   const led = new Map<FoundStep, GuidanceNames>();
   for (const found of steps) {
     await report.spendRules(0, found.entry.place);
     led.set(found, checkReferences(found, steps, options));
   }
-  // A step that could not be read may be the one that leads to the others.
-  if (steps.length === entries.length) checkWays(steps, led, report);
+  if (isWhole) checkWays(steps, led, report);
   const [first, ...rest] = steps.map(({ step }) => step);
   if (first === undefined) return undefined;
-  const content = { name, index: index.text.trim(), steps: [first, ...rest] as const };
-  const definition = sealed({ ...content, ...(goal === undefined ? {} : { goal }) });
+  const content = { name, goal, index: index.text.trim(), steps: [first, ...rest] as const };
+  // The revision is a digest of everything that was read.
+  const definition = { ...content, revision: revisionOf(canonicalJson(content)) };
   return { definition, taken: [...led.values()].flatMap(({ taken }) => taken) };
 }
 
@@ -242,57 +235,40 @@ async function readSteps(entries: readonly IndexEntry[], options: StepOptions): 
   const steps: FoundStep[] = [];
   const before = new Map<string, string>();
   for (const entry of entries) {
+    const { name, place } = entry;
     const path = stepPath(entry, options);
     if (path === undefined) continue;
     const other = before.get(path);
-    if (other !== undefined && other !== entry.name) reportSameFile(entry, other, options.report);
-    before.set(path, entry.name);
+    if (other !== undefined && other !== name) {
+      const message = `the steps ${shown(other)} and ${shown(name)} have the same file`;
+      const hint = "Give each step a file of its own, and include what they share.";
+      options.report.warn("STEP_DUPLICATE", place, message, hint);
+    }
+    before.set(path, name);
     const found = await readStep(entry, path, options);
     if (found !== undefined) steps.push(found);
   }
   return steps;
 }
 
-function reportSameFile({ name, place }: IndexEntry, other: string, report: Report): void {
-  const message = `the steps ${shown(other)} and ${shown(name)} have the same file`;
-  report.warn("STEP_DUPLICATE", place, message, "Give each step a file of its own, and include what they share.");
-}
-
-function checkUnlisted(steps: readonly FoundStep[], listed: number, { folder, paths, report }: StepOptions): void {
-  if (steps.length !== listed) return;
+function checkUnlisted(steps: readonly FoundStep[], { folder, paths, report }: StepOptions): void {
   const used = new Set(steps.map(({ path }) => path));
   for (const path of paths) {
     if (!path.startsWith(`${folder}/steps/`) || !path.endsWith(".md") || used.has(path)) continue;
     const message = `${path.slice(folder.length + 1)} is not a step: the index doesn't link to it`;
-    report.warn(
-      "STEP_UNLISTED",
-      { file: path },
-      message,
-      "Add it to the list, or move what is only included elsewhere.",
-    );
+    const hint = "Add it to the list, or move what is only included elsewhere.";
+    report.warn("STEP_UNLISTED", { file: path }, message, hint);
   }
 }
 
-/** Adds the revision, a digest of everything that was read. */
-function sealed(content: Omit<RoutedDefinition, "revision">): RoutedDefinition {
-  return { ...content, revision: revisionOf(canonicalJson(content)) };
-}
-
+/** Returns places with file names relative to the workflow's folder. */
 function relativeTo<Found extends SourcePosition>(name: string, found: readonly Found[]): Found[] {
-  return found.map((one) => ({ ...one, file: relative(one.file, name) }));
-}
-
-function relative(file: string, folder: string): string {
-  return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : `../${file}`;
+  const relative = (file: string) => (file.startsWith(`${name}/`) ? file.slice(name.length + 1) : `../${file}`);
+  return found.map((one) => ({ ...one, file: relative(one.file) }));
 }
 
 /** Returns the workflow folder that a path belongs to, in a list of one. */
 function folderOf(path: string): string[] {
   const [name, second, third] = path.split("/");
   return name !== undefined && (second === "index.md" || (second === "steps" && third !== undefined)) ? [name] : [];
-}
-
-function listingOf(name: string, { definition, diagnostics }: ReadRoutedWorkflow): RoutedListing {
-  if (definition === undefined || hasErrors(diagnostics)) return { status: "broken", name, diagnostics };
-  return { status: "ready", name, definition, diagnostics };
 }

@@ -10,10 +10,8 @@ import type { Spot } from "../file-schema.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
 import type { Report } from "../report.js";
 
-/** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;
 
-/** The texts of a workflow's folder, by path. */
 export interface WorkflowFiles {
   /** All paths, sorted, including those that could not be read. */
   readonly paths: readonly string[];
@@ -23,16 +21,12 @@ export interface WorkflowFiles {
   text(path: string): string | undefined;
 }
 
-/** A text and its path in the workflow's folder. */
 interface NamedText {
   readonly path: string;
   readonly text: string;
 }
 
-/**
- * Takes the texts and checks each for problems of any file: size, byte order mark, line ends. `unreadable` lists the
- * files without a text.
- */
+/** Takes the texts, and checks their size, byte order mark and line ends. `unreadable` are the files without a text. */
 export function takeFiles(
   files: readonly NamedText[],
   unreadable: readonly Diagnostic[],
@@ -56,7 +50,6 @@ export function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-/** The names of gate files. */
 export const GATE_FILES = ["gate-definition.yaml", "gate-definition.yml"] as const;
 
 /** Checks whether a path ends in the name of a gate file. */
@@ -103,10 +96,7 @@ export const TURN_MS = 20;
 
 /** Maximum time that a list waits for one definition, in milliseconds. */
 const READ_MS = 10_000;
-/**
- * Length of a tick, in milliseconds. The wait is counted in ticks, so that time in which one definition blocks the
- * thread is not counted against the others.
- */
+/** The wait is counted in ticks, so that time in which one definition blocks the thread is not counted against others. */
 const TICK_MS = 100;
 
 /**
