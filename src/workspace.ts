@@ -31,9 +31,8 @@ export {
 } from "./workspace/options.js";
 export type { WorkflowSummary } from "./workspace/preload/find.js";
 export type { MissingFile, PreloadedFile, PreloadRole } from "./workspace/preload/loading.js";
-export type { PreloadedSteps, PreloadedWorkflow } from "./workspace/preload/preload-workflow.js";
+export type { PreloadedSteps, WorkflowPreloaded } from "./workspace/preload/preload-workflow.js";
 export type { Location, VariableValue, WorkspaceFolders } from "./workspace/roots/paths.js";
-export type { SessionFigures } from "./workspace/session/keeper.js";
 export {
   RECORDED_SESSIONS,
   type RecordedCommit,
@@ -44,13 +43,12 @@ export {
   type WorkspaceAct,
 } from "./workspace/session/machine.js";
 export type { Manifest, ManifestOutput } from "./workspace/session/manifest.js";
-export type { GivenStep, StepRefusal } from "./workspace/steps/next-step.js";
+export type { SessionFigures } from "./workspace/session/sessions.js";
+export type { GivenStep, StepAnswered, StepGate } from "./workspace/steps/next-step.js";
 export type {
   OutputSaved,
   SessionCompleted,
   SessionOpened,
-  StepAnswered,
-  WorkflowPreloaded,
 } from "./workspace/tools/sessions.js";
 export type {
   FileRead,

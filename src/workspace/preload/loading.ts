@@ -33,11 +33,7 @@ export function boundedSource(source: FileSource): FileSource {
     return text;
   };
   return {
-    known: source.known,
-    folders: source.folders,
-    resolve: (path, from) => source.resolve(path, from),
-    expand: (text) => source.expand(text),
-    nearest: (location) => source.nearest(location),
+    ...source,
     read: (location) => onceFor(texts, location, read),
     list: (location) => onceFor(folders, location, (folder) => source.list(folder)),
   };
