@@ -131,7 +131,7 @@ export async function unlessGone<T>(step: () => T | Promise<T>): Promise<T | und
 }
 
 /** Runs a step with an open file below a real root. */
-export async function withFile<T>(
+async function withFile<T>(
   root: string,
   path: string,
   resolve: Resolve,

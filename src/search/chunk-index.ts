@@ -29,8 +29,6 @@ export class ChunkIndex {
   private readonly words: TextIndex;
   private readonly vectors = new Map<string, Float32Array>();
   private readonly records = new Map<string, FileRecord>();
-  /** The keys of the files in order; undefined after a change. */
-  private order: readonly string[] | undefined;
 
   constructor(orama: OramaModule, kept?: KeptIndex) {
     this.words = new TextIndex(orama);
@@ -63,7 +61,6 @@ export class ChunkIndex {
     }
     for (const [index, vector] of (vectors ?? []).entries()) this.vectors.set(idOf(key, index), vector);
     this.records.set(key, record);
-    this.order = undefined;
   }
 
   /** Updates the signature of a file whose text is unchanged. */
@@ -79,7 +76,6 @@ export class ChunkIndex {
       this.vectors.delete(idOf(key, index));
     }
     this.records.delete(key);
-    this.order = undefined;
   }
 
   /** Returns the text and the vector of a chunk. */
@@ -141,12 +137,13 @@ export class ChunkIndex {
 
   /** Returns the ids of all chunks that match the filters, by file and line. */
   private ids(filters: Filters): string[] {
-    this.order ??= [...this.records.keys()].sort();
-    return this.order.flatMap((key) =>
-      [...(this.records.get(key)?.chunks.entries() ?? [])]
-        .filter(([, chunk]) => matchesFilters(chunk, filters))
-        .map(([index]) => idOf(key, index)),
-    );
+    return [...this.records.keys()]
+      .sort()
+      .flatMap((key) =>
+        [...(this.records.get(key)?.chunks.entries() ?? [])]
+          .filter(([, chunk]) => matchesFilters(chunk, filters))
+          .map(([index]) => idOf(key, index)),
+      );
   }
 
   private chunk(id: string, score: number): PlacedChunk[] {
@@ -212,7 +209,9 @@ export async function embedTexts(
   const vectors: Float32Array[] = [];
   for (let from = 0; from < texts.length; from += BATCH) {
     const batch = texts.slice(from, from + BATCH);
-    const given = await called(embed, batch);
+    const given: unknown = await (async () => embed(batch))().catch((error: unknown) => {
+      throw failed("it threw an error", error);
+    });
     if (!Array.isArray(given) || !given.every(isVector)) throw failed("it returned something else than vectors");
     if (given.length !== batch.length) throw failed(`it returned ${given.length} vectors for ${batch.length} texts`);
     vectors.push(...given.map(normalized));
@@ -228,14 +227,6 @@ export async function embedTexts(
 function isVector(value: unknown): value is readonly number[] {
   if (Array.isArray(value)) return value.every((number) => typeof number === "number");
   return value instanceof Float32Array || value instanceof Float64Array;
-}
-
-async function called(embed: Embed, texts: readonly string[]): Promise<unknown> {
-  try {
-    return await embed(texts);
-  } catch (error) {
-    throw failed("it threw an error", error);
-  }
 }
 
 function failed(reason: string, cause?: unknown) {

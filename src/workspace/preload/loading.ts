@@ -111,10 +111,11 @@ export interface MissingFile {
   readonly nearest: readonly string[];
 }
 
-type Wanted = Pick<PreloadedFile, "role" | "workflow">;
+/** The file of a workflow that is wanted: its role, and the workflow if that is another one. */
+export type Wanted = Pick<PreloadedFile, "role" | "workflow">;
 
 /** Why a file can't be loaded; it has a location if its path has been resolved. */
-export interface Unread {
+interface Unread {
   readonly location?: Location | undefined;
   readonly error: unknown;
 }
