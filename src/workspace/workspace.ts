@@ -112,31 +112,28 @@ export interface WorkspaceConnection extends WorkspaceFunctions {
   readonly tools: readonly ToolListing[];
 }
 
-/** The request of a tool. */
-type Request<T extends { readonly input: z.ZodObject }> = z.input<T["input"]>;
-
 /** The tools as functions. None of them rejects: errors come back as `{ success: false, error, code, remedy }`. */
 export interface WorkspaceFunctions {
   /**
    * Loads all files of a workflow. A skill with steps gives only the current step. `workflow`: its name, or the path of its
    * folder; `cursor`: from the page before; `reload`: returns files again that were returned before.
    */
-  preloadWorkflow(request: Request<typeof preloadWorkflowTool>): Promise<WorkflowPreloaded | ToolFailure>;
+  preloadWorkflow(request: z.input<typeof preloadWorkflowTool.input>): Promise<WorkflowPreloaded | ToolFailure>;
   /**
    * Returns the next step of a skill if the gate of the current step is passed. `workflow`: as it was preloaded; `evidence`:
    * what the gate asks for; `step`: which one, if there are several to choose from.
    */
-  nextStep(request: Request<typeof nextStepTool>): Promise<StepAnswered | ToolFailure>;
+  nextStep(request: z.input<typeof nextStepTool.input>): Promise<StepAnswered | ToolFailure>;
   /** Reads a text file, or a part of it: `limit` bytes from the byte `offset` on. */
-  readFile(request: Request<typeof readFileTool>): Promise<FileRead | ToolFailure>;
+  readFile(request: z.input<typeof readFileTool.input>): Promise<FileRead | ToolFailure>;
   /** Lists a folder; by default the root of the bundle. `after`: the last name of the page before. */
-  listFiles(request?: Request<typeof listFilesTool>): Promise<FilesListed | ToolFailure>;
+  listFiles(request?: z.input<typeof listFilesTool.input>): Promise<FilesListed | ToolFailure>;
   /** Creates a session, or continues one with `reopen`. `session_id`: a UUID or YYYY-MM-DD-HHMMSS. */
-  createSession(request?: Request<typeof createSessionTool>): Promise<SessionOpened | ToolFailure>;
+  createSession(request?: z.input<typeof createSessionTool.input>): Promise<SessionOpened | ToolFailure>;
   /** Saves a whole file in a session of this connection. `path`: `<session_id>/report.md`. */
-  saveOutput(request: Request<typeof saveOutputTool>): Promise<OutputSaved | ToolFailure>;
+  saveOutput(request: z.input<typeof saveOutputTool.input>): Promise<OutputSaved | ToolFailure>;
   /** Ends a session; by default the last one of this connection, as completed. */
-  completeSession(request?: Request<typeof completeSessionTool>): Promise<SessionCompleted | ToolFailure>;
+  completeSession(request?: z.input<typeof completeSessionTool.input>): Promise<SessionCompleted | ToolFailure>;
   /** Calls a tool by its name, such as `read_file`. */
   call(name: string, input: unknown): Promise<ToolResult>;
 }
