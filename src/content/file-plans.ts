@@ -1,6 +1,7 @@
 /** FilePlans and FileTexts: plans of a project, and the texts of routed workflows, in folders. */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { PlanSource, PlanText, TextSource } from "../ports/content-provider.js";
+import { utf8 } from "../sandbox/read.js";
 import { sha256 } from "../sandbox/replace.js";
 import { isFolder, openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
@@ -44,8 +45,11 @@ export class FilePlans implements PlanSource {
     const sandbox = await openSandbox(this.root, { refuse: secretIn });
     const file = await locate(sandbox, path);
     if (file === undefined) return undefined;
-    const bytes = await this.bytes(sandbox, file);
-    return bytes === undefined ? undefined : { path: file, text: textOf(file, bytes), hash: sha256(bytes) };
+    const read = await this.guarded(file, () => sandbox.readBytes(file, { maxBytes: this.maxBytes }));
+    if (read === undefined) return undefined;
+    const text = utf8(read.bytes);
+    if (text === undefined) throw notAPlan(file, "it is not UTF-8 text", "Save the file as UTF-8.");
+    return { path: file, text, hash: sha256(read.bytes) };
   }
 
   /**
@@ -64,10 +68,6 @@ export class FilePlans implements PlanSource {
     if (file === undefined) return false;
     const replaced = this.guarded(file, () => sandbox.replace(file, { text, hash, maxBytes: this.maxBytes }));
     return (await replaced) ?? false;
-  }
-
-  private bytes(sandbox: Sandbox, file: string): Promise<Uint8Array | undefined> {
-    return this.guarded(file, async () => (await sandbox.readBytes(file, { maxBytes: this.maxBytes })).bytes);
   }
 
   /** Returns undefined for a file that was removed since it was found. */
@@ -90,14 +90,6 @@ async function locate(sandbox: Sandbox, path: string): Promise<string | undefine
   await sandbox.check(file);
   if ((await sandbox.signature(inFolder)) !== undefined) return inFolder;
   return (await isFolder(sandbox, file)) ? undefined : file;
-}
-
-function textOf(file: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw notAPlan(file, "it is not UTF-8 text", "Save the file as UTF-8.");
-  }
 }
 
 /** The options of {@link FileTexts}. */

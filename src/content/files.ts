@@ -40,12 +40,17 @@ export interface FileContentOptions {
  * Roots that do not exist (yet) are skipped, unless none exists.
  */
 export class FileContent implements ContentProvider {
-  private readonly roots: WorkflowRoots;
+  private readonly roots: readonly string[];
+  private readonly sandboxes = new Map<string, Sandbox>();
+  private readonly folders = new WeakMap<Sandbox, Map<string, WorkflowFolder>>();
+  private readonly reads = new TimedReads<WorkflowListing>((type, diagnostic) =>
+    listingOf(type, { diagnostics: [{ ...diagnostic, file: METADATA_FILE }] }),
+  );
 
   /** Does not read anything yet. */
   constructor(options: FileContentOptions) {
     checkOptions("new FileContent", options, { roots: texts });
-    this.roots = new WorkflowRoots(options.roots);
+    this.roots = [...options.roots];
   }
 
   /**
@@ -56,7 +61,12 @@ export class FileContent implements ContentProvider {
    * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
    */
   async list(): Promise<readonly WorkflowListing[]> {
-    return (await this.roots.all()).map(({ type, read }) => listingOf(type, read));
+    const places = await this.places();
+    const types = [...new Set(places.flatMap(({ names }) => [...names]))].sort();
+    return this.reads.all(types, async (type) => {
+      const found = await this.findIn(places, type, readWhole);
+      return found && listingOf(type, found.read);
+    });
   }
 
   /**
@@ -122,14 +132,57 @@ export class FileContent implements ContentProvider {
     return { folder, file: fileOf(read.definition.structure, part) };
   }
 
-  private async find(type: string, reading?: Reading): Promise<FoundFolder | undefined> {
-    return isWorkflowType(type) ? this.roots.find(type, reading) : undefined;
+  private async find(type: string, reading: Reading = readWhole): Promise<FoundFolder | undefined> {
+    return isWorkflowType(type) ? this.findIn(await this.places(type), type, reading) : undefined;
+  }
+
+  /** Finds a workflow in the first root that has it, and adds a warning if a later root has it, too. */
+  private async findIn(places: readonly Place[], type: string, reading: Reading): Promise<FoundFolder | undefined> {
+    let first: FoundFolder | undefined;
+    for (const { sandbox, names } of places) {
+      const folder = names.has(type) ? this.folderIn(sandbox, type) : undefined;
+      const read = folder && (await reading(folder));
+      if (folder === undefined || read === undefined) continue;
+      if (first !== undefined) return { ...first, read: withWarning(first.read) };
+      first = { folder, read };
+    }
+    return first;
+  }
+
+  private folderIn(sandbox: Sandbox, type: string): WorkflowFolder {
+    const folders = this.folders.get(sandbox) ?? new Map<string, WorkflowFolder>();
+    const folder = folders.get(type) ?? new WorkflowFolder(sandbox, type);
+    this.folders.set(sandbox, folders.set(type, folder));
+    return folder;
+  }
+
+  /** Opens all existing roots, and again those whose paths now lead elsewhere. Throws `FILE_NOT_FOUND` if none exists. */
+  private async places(wanted?: string): Promise<readonly Place[]> {
+    const opened: Sandbox[] = [];
+    for (const root of this.roots) {
+      const known = this.sandboxes.get(root);
+      const isCurrent = known !== undefined && (await known.isCurrent());
+      const sandbox = isCurrent ? known : await openIfThere(root, { refuse: secretIn });
+      if (sandbox === undefined) this.sandboxes.delete(root);
+      else {
+        this.sandboxes.set(root, sandbox);
+        opened.push(sandbox);
+      }
+    }
+    if (opened.length === 0) {
+      throw new PhasegateError("FILE_NOT_FOUND", "none of the folders for workflows exists", {
+        remedy: "Give FileContent at least one existing root that contains a folder for each workflow.",
+        details: { file: "." },
+      });
+    }
+    return Promise.all(
+      opened.map(async (sandbox) => ({ sandbox, names: new Set(await workflowNames(sandbox, wanted)) })),
+    );
   }
 }
 
 /** A workflow in a root. */
 interface FoundFolder {
-  readonly type: string;
   readonly folder: WorkflowFolder;
   readonly read: ReadWorkflow;
 }
@@ -144,87 +197,6 @@ const readWhole: Reading = (folder) => folder.read();
 interface Place {
   readonly sandbox: Sandbox;
   readonly names: ReadonlySet<string>;
-}
-
-/** The workflows in several roots. */
-class WorkflowRoots {
-  private readonly roots: readonly string[];
-  private readonly sandboxes = new Map<string, Sandbox>();
-  private readonly reads = new TimedReads<Pick<FoundFolder, "type" | "read">>((type, diagnostic) => ({
-    type,
-    read: { diagnostics: [{ ...diagnostic, file: METADATA_FILE }] },
-  }));
-  private readonly folders = new WeakMap<Sandbox, Map<string, WorkflowFolder>>();
-
-  constructor(roots: readonly string[]) {
-    this.roots = [...roots];
-  }
-
-  /** Reads all workflows, sorted by type. */
-  async all(): Promise<readonly Pick<FoundFolder, "type" | "read">[]> {
-    const places = await this.places();
-    const types = [...new Set(places.flatMap(({ names }) => [...names]))].sort();
-    return this.reads.all(types, async (type) => {
-      const found = await this.findIn(places, type, readWhole);
-      return found === undefined ? undefined : { type, read: found.read };
-    });
-  }
-
-  /** Finds the workflow of a type; undefined if there is none. */
-  async find(type: string, reading: Reading = readWhole): Promise<FoundFolder | undefined> {
-    return this.findIn(await this.places(type), type, reading);
-  }
-
-  /** Finds a workflow in the first root that has it, and adds a warning if a later root has it, too. */
-  private async findIn(places: readonly Place[], type: string, reading: Reading): Promise<FoundFolder | undefined> {
-    let first: FoundFolder | undefined;
-    for (const { sandbox, names } of places) {
-      const folder = names.has(type) ? this.folderIn(sandbox, type) : undefined;
-      const read = folder === undefined ? undefined : await reading(folder);
-      if (folder === undefined || read === undefined) continue;
-      if (first !== undefined) return { ...first, read: withWarning(first.read) };
-      first = { type, folder, read };
-    }
-    return first;
-  }
-
-  private folderIn(sandbox: Sandbox, type: string): WorkflowFolder {
-    const folders = this.folders.get(sandbox) ?? new Map<string, WorkflowFolder>();
-    const folder = folders.get(type) ?? new WorkflowFolder(sandbox, type);
-    this.folders.set(sandbox, folders.set(type, folder));
-    return folder;
-  }
-
-  private async places(wanted?: string): Promise<readonly Place[]> {
-    const sandboxes = await this.openSandboxes();
-    return Promise.all(
-      sandboxes.map(async (sandbox) => ({ sandbox, names: new Set(await workflowNames(sandbox, wanted)) })),
-    );
-  }
-
-  /** Returns a root's sandbox; a new one if the path now leads to another folder, undefined if to none. */
-  private async sandboxOf(root: string): Promise<Sandbox | undefined> {
-    const known = this.sandboxes.get(root);
-    if (known !== undefined && (await known.isCurrent())) return known;
-    const sandbox = await openIfThere(root, { refuse: secretIn });
-    if (sandbox === undefined) this.sandboxes.delete(root);
-    else this.sandboxes.set(root, sandbox);
-    return sandbox;
-  }
-
-  /** Opens the sandboxes of all existing roots. Throws `FILE_NOT_FOUND` if there are none. */
-  private async openSandboxes(): Promise<readonly Sandbox[]> {
-    const sandboxes: Sandbox[] = [];
-    for (const root of this.roots) {
-      const sandbox = await this.sandboxOf(root);
-      if (sandbox !== undefined) sandboxes.push(sandbox);
-    }
-    if (sandboxes.length > 0) return sandboxes;
-    throw new PhasegateError("FILE_NOT_FOUND", "none of the folders for workflows exists", {
-      remedy: "Give FileContent at least one existing root that contains a folder for each workflow.",
-      details: { file: "." },
-    });
-  }
 }
 
 function withWarning(read: ReadWorkflow): ReadWorkflow {

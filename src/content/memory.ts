@@ -51,22 +51,10 @@ const CHECKS: OptionChecks<MemoryContentOptions> = {
   sources: optionally(check("texts by type and path", (value) => isOpen(value) && Object.values(value).every(isTexts))),
 };
 
-/** One revision of a workflow in code. */
-interface Registered {
-  readonly workflow: WorkflowInCode;
-  /** What its texts name as their source. */
-  readonly source: string;
-  /**
-   * The last text of each part, by its phase or template, and by its task: the digest is the most expensive part of showing a
-   * phase, so it is made once.
-   */
-  readonly contents: Map<string | number, Map<number, Content>>;
-}
-
 /** Workflows from code and from texts in memory, for tests and hosts without a file system. */
 export class MemoryContent implements ContentProvider {
   /** The revisions of each type, the newest first. */
-  private readonly registered = new Map<string, readonly Registered[]>();
+  private readonly registered = new Map<string, readonly WorkflowInCode[]>();
   private readonly sources: ReadonlyMap<string, Readonly<Record<string, string>>>;
   private readonly reads = new Map<string, Promise<ReadWorkflow>>();
   private readonly timed = new TimedReads<WorkflowListing>((type, diagnostic) => {
@@ -97,10 +85,8 @@ export class MemoryContent implements ContentProvider {
    * @throws {PhasegateError} `DEFINITION_INVALID` when the texts of the workflow have errors.
    */
   async definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
-    const known = this.revisions(type).find(
-      ({ workflow }) => revision === undefined || revision === revisionIn(workflow),
-    );
-    if (known !== undefined) return known.workflow.definition;
+    const known = this.revisions(type).find((one) => revision === undefined || revision === revisionIn(one));
+    if (known !== undefined) return known.definition;
     const read = await this.readSource(type);
     if (read === undefined) return undefined;
     if (read.definition === undefined) throw definitionInvalid(type, read.diagnostics);
@@ -117,9 +103,9 @@ export class MemoryContent implements ContentProvider {
   async text(type: string, part: ContentPart): Promise<Content> {
     const revisions = this.revisions(type);
     if (revisions.length === 0) return this.sourceText(type, part);
-    for (const revision of revisions) {
-      const text = await textOf(revision.workflow, type, part);
-      if (text !== undefined) return knownContent(revision, part, text);
+    for (const workflow of revisions) {
+      const text = await textOf(workflow, type, part);
+      if (text !== undefined) return contentOf(text, `${type}@${revisionIn(workflow)}`);
     }
     throw contentUnavailable(type, part, "there is none");
   }
@@ -127,8 +113,7 @@ export class MemoryContent implements ContentProvider {
   /** Returns the documents of a workflow; for one in code, those of all its revisions, the newest first. */
   async documents(type: string): Promise<readonly WorkflowDocument[]> {
     const revisions = this.revisions(type);
-    const texts =
-      revisions.length === 0 ? [this.sources.get(type)] : revisions.map(({ workflow }) => workflow.documents);
+    const texts = revisions.length === 0 ? [this.sources.get(type)] : revisions.map(({ documents }) => documents);
     const found = new Map<string, WorkflowDocument>();
     for (const [path, text] of texts.flatMap((some) => Object.entries(some ?? {}))) {
       const read = async () => contentOf(withoutMark(await readInput(text)), path);
@@ -137,15 +122,15 @@ export class MemoryContent implements ContentProvider {
     return [...found.values()];
   }
 
-  private revisions(type: string): readonly Registered[] {
+  private revisions(type: string): readonly WorkflowInCode[] {
     return this.registered.get(type) ?? [];
   }
 
   private register(workflow: WorkflowInCode): void {
     const { type, revision } = workflow.definition.structure;
     const others = this.revisions(type);
-    const same = others.find((other) => revisionIn(other.workflow) === revision);
-    if (same !== undefined && !isSame(same.workflow, workflow)) {
+    const same = others.find((other) => revisionIn(other) === revision);
+    if (same !== undefined && !isSame(same, workflow)) {
       throw new PhasegateError(
         "INVALID_INPUT",
         `two different workflows have the type ${shown(type)} and the revision ${shown(revision)}`,
@@ -155,12 +140,11 @@ export class MemoryContent implements ContentProvider {
         },
       );
     }
-    const added = { workflow, source: `${type}@${revision}`, contents: new Map() };
-    this.registered.set(type, [added, ...others.filter((other) => other !== same)]);
+    this.registered.set(type, [workflow, ...others.filter((other) => other !== same)]);
   }
 
   private async listing(type: string): Promise<WorkflowListing> {
-    const definition = this.revisions(type)[0]?.workflow.definition;
+    const definition = this.revisions(type)[0]?.definition;
     if (definition !== undefined) return { status: "ready", type, definition, diagnostics: [] };
     return listingOf(type, (await this.readSource(type)) ?? { diagnostics: [] });
   }
@@ -207,17 +191,6 @@ async function textOf(workflow: WorkflowInCode, type: string, part: ContentPart)
   } catch (error) {
     throw contentUnavailable(type, part, "the function that returns it failed", { cause: error });
   }
-}
-
-/** Returns a text of a revision as it is answered; the same answer as before if the text is the same. */
-function knownContent({ source, contents }: Registered, part: ContentPart, text: string): Content {
-  const [outer, inner] = "template" in part ? [part.template, 0] : [part.phase, part.task ?? 0];
-  const tasks = contents.get(outer) ?? new Map<number, Content>();
-  const known = tasks.get(inner);
-  if (known?.text === text) return known;
-  const content = contentOf(text, source);
-  contents.set(outer, tasks.set(inner, content));
-  return content;
 }
 
 /** Plans in memory, for tests and hosts without a file system. */

@@ -99,7 +99,8 @@ export class WorkflowFolder {
       if (kind !== "file" || signature === undefined) return [];
       const identity = identityOf(signature);
       const aliases = (identity === undefined ? [] : (paths.get(identity) ?? [])).filter((other) => other !== path);
-      return [{ path, ...(aliases.length === 0 ? {} : { aliases }), read: () => readDocument(inside, path, paths) }];
+      const names = aliases.length === 0 ? undefined : aliases;
+      return [{ path, aliases: names, read: () => readDocument(inside, path, paths) }];
     });
   }
 
@@ -122,7 +123,10 @@ export class WorkflowFolder {
       if (state.changedAt < readAt - STABLE_MS && !hasFailed) this.workflow = { key: state.key, value };
       return value;
     }
-    return state === undefined ? undefined : { diagnostics: [unstableFolder()] };
+    if (state === undefined) return undefined;
+    const hint = "Call again when nothing writes to it. Replace a folder with one rename, not file by file.";
+    const message = "the workflow's folder changes while it is read";
+    return { diagnostics: [problem(METADATA_FILE, "FILE_UNREADABLE", message, hint)] };
   }
 
   /** Returns undefined if the file cannot be read. Reading the workflow reports the error. */
@@ -154,12 +158,6 @@ interface FolderState {
   readonly others: readonly string[];
 }
 
-/** The texts of a workflow's folder, and the errors of files that cannot be read. Paths are relative to the folder. */
-interface FolderTexts {
-  readonly files: readonly SourceText[];
-  readonly unreadable: readonly Diagnostic[];
-}
-
 /** The limit of one workflow, in bytes: all its files are in memory while it is read. */
 const FOLDER_MAX = 32 * FILE_MAX;
 
@@ -174,7 +172,11 @@ export async function readState(sandbox: Sandbox, type: string): Promise<FolderS
   });
   if (tree === undefined) return undefined;
   const entries = tree.truncated ? [] : await relevantEntries(sandbox, type, tree.entries);
-  if (!tree.truncated && !entries.some((entry) => isTelling(below(type, entry)))) return undefined;
+  if (
+    !tree.truncated &&
+    !entries.map((entry) => below(type, entry)).some((path) => path === METADATA_FILE || isInPhases(path))
+  )
+    return undefined;
   const bytes = entries.reduce((sum, { signature }) => sum + (signature?.size ?? 0), 0);
   const taken = new Set(entries.map(({ path }) => path));
   const others = tree.truncated ? [] : tree.entries.filter(({ path, kind }) => kind === "file" && !taken.has(path));
@@ -209,23 +211,18 @@ async function readDocument(
   return contentOf(withoutMark(text), path);
 }
 
-function isTelling(path: string): boolean {
-  return path === METADATA_FILE || path === "phases" || path.startsWith("phases/");
-}
-
 function below(type: string, { path }: SandboxEntry): string {
   return path.slice(type.length + 1);
 }
 
-/** Reads the files of a folder in a given state. */
-export async function readFolder(
-  sandbox: Sandbox,
-  type: string,
-  { entries, tooLarge }: FolderState,
-): Promise<FolderTexts> {
+/** Reads the files of a folder in a given state, with the errors of those that can't be read. Paths are relative to it. */
+export async function readFolder(sandbox: Sandbox, type: string, { entries, tooLarge }: FolderState) {
   const files: SourceText[] = [];
   const unreadable: Diagnostic[] = [];
-  if (tooLarge) unreadable.push(folderTooLarge());
+  if (tooLarge) {
+    const hint = "Move files that do not belong to the workflow elsewhere.";
+    unreadable.push(problem(METADATA_FILE, "FOLDER_TOO_LARGE", "the folder contains too many files or bytes", hint));
+  }
   for (const entry of tooLarge ? [] : entries) {
     const path = below(type, entry);
     try {
@@ -314,18 +311,6 @@ function unreadableFolder(error: unknown): Diagnostic {
   const inPlace = "Put the folder itself there instead of the link, or add the folder that contains it to the roots.";
   const hint = error.code === "PATH_REFUSED" ? inPlace : error.remedy;
   return problem(METADATA_FILE, "FILE_UNREADABLE", `the workflow's folder can't be read: ${error.message}`, hint);
-}
-
-/** Builds the diagnostic for a folder over the limit. */
-function folderTooLarge(): Diagnostic {
-  const hint = "Move files that do not belong to the workflow elsewhere.";
-  return problem(METADATA_FILE, "FOLDER_TOO_LARGE", "the folder contains too many files or bytes", hint);
-}
-
-/** Builds the diagnostic for a folder that changed during each attempt to read it. */
-function unstableFolder(): Diagnostic {
-  const hint = "Call again when nothing writes to it. Replace a folder with one rename, not file by file.";
-  return problem(METADATA_FILE, "FILE_UNREADABLE", "the workflow's folder changes while it is read", hint);
 }
 
 function problem(file: string, code: DiagnosticCode, message: string, hint: string): Diagnostic {

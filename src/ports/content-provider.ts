@@ -37,8 +37,6 @@ export type ContentPart =
       readonly template: "phase" | "task";
     };
 
-/** The text of a phase or of a task. */
-export type PhasePart = Extract<ContentPart, { readonly phase: number }>;
 /** A template. */
 export type TemplatePart = Extract<ContentPart, { readonly template: string }>;
 

@@ -1,4 +1,4 @@
-/** Lists folders of the sandbox: one folder with signatures or names only, or the whole tree below it. */
+/** Lists folders of the sandbox: one folder, or the whole tree below it. */
 import { type Dirent, lstatSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface SandboxEntry {
   readonly path: string;
   /** `refused`: a link that leads out or nowhere, a name that is not a valid path, a device, a FIFO. */
   readonly kind: "file" | "folder" | "refused";
-  /** Set for files and folders, except in lists of names. */
+  /** Set for files and folders. */
   readonly signature?: FileSignature;
 }
 
@@ -24,21 +24,6 @@ export interface SandboxTree {
   /** True if the walk stopped at its limit of entries or depth. */
   readonly truncated: boolean;
 }
-
-/** The entries of a folder, and its real path. */
-interface FolderListing {
-  readonly real: string;
-  readonly entries: readonly SandboxEntry[];
-}
-
-/** A directory entry of which only the name and the link flag are needed. */
-interface FoundName {
-  readonly name: string;
-  isSymbolicLink(): boolean;
-}
-
-/** A directory entry with its type. */
-type FoundEntry = FoundName & Pick<Dirent, "isFile" | "isDirectory">;
 
 /** Limits of a walk. */
 interface WalkLimits {
@@ -53,22 +38,19 @@ interface Step {
   readonly above: readonly string[];
 }
 
-/** Lists one folder with signatures. */
-export async function listFolder(root: string, folder: string, resolve: Resolve): Promise<FolderListing> {
-  const { real, found } = await readFolder(root, folder, resolve);
+/** Lists one folder. */
+export async function listFolder(
+  root: string,
+  folder: string,
+  resolve: Resolve,
+): Promise<{ readonly real: string; readonly entries: readonly SandboxEntry[] }> {
+  const { real, exists } = await resolve(root, folder);
+  if (!exists) throw notFound(folder);
+  // Synchronous: the name was just resolved, so its inode is cached, and a thread pool round trip costs more.
+  if (!lstatSync(real).isDirectory()) throw pathRefused(folder, "it is a file, not a folder", REMEDIES.folder);
+  const found = await readdir(real, { withFileTypes: true });
   const entries = await Promise.all(found.map((entry) => entryOf(root, real, folder, entry, resolve)));
-  return { real, entries: sorted(entries) };
-}
-
-/** Lists one folder's names and kinds. Only links need a `stat`: `readdir` gives the type of everything else. */
-export async function listNames(root: string, folder: string, resolve: Resolve): Promise<readonly SandboxEntry[]> {
-  const { real, found } = await readFolder(root, folder, resolve);
-  const entries = found.map((entry) =>
-    entry.isSymbolicLink()
-      ? entryOf(root, real, folder, entry, resolve)
-      : namedEntry(root, real, folder, entry, resolve),
-  );
-  return sorted(await Promise.all(entries));
+  return { real, entries: entries.filter((entry) => entry !== undefined).sort(byPath) };
 }
 
 /**
@@ -106,34 +88,15 @@ async function visible(root: string, { path, above }: Step, resolve: Resolve) {
   return { found: above.includes(real) ? [] : found, above: [...above, real] };
 }
 
-async function readFolder(root: string, folder: string, resolve: Resolve) {
-  const { real, exists } = await resolve(root, folder);
-  if (!exists) throw notFound(folder);
-  // Synchronous: the name was just resolved, so its inode is cached, and a thread pool round trip costs more.
-  if (!lstatSync(real).isDirectory()) throw pathRefused(folder, "it is a file, not a folder", REMEDIES.folder);
-  return { real, found: await readdir(real, { withFileTypes: true }) };
-}
-
-function sorted(entries: readonly (SandboxEntry | undefined)[]): readonly SandboxEntry[] {
-  return entries.filter((entry) => entry !== undefined).sort(byPath);
-}
-
-function namedEntry(root: string, real: string, folder: string, entry: FoundEntry, resolve: Resolve): SandboxEntry {
-  const path = inFolder(folder, entry.name);
-  const refused = !isPlainPath(path) || resolve.refusal?.(root, path, join(real, entry.name)) !== undefined;
-  if (refused || !(entry.isFile() || entry.isDirectory())) return { path, kind: "refused" };
-  return { path, kind: entry.isFile() ? "file" : "folder" };
-}
-
 /** Reads one entry; undefined if it was removed after the folder was read. */
 export async function entryOf(
   root: string,
   real: string,
   folder: string,
-  entry: FoundName,
+  entry: Pick<Dirent, "name" | "isSymbolicLink">,
   resolve: Resolve = resolveInside,
 ): Promise<SandboxEntry | undefined> {
-  const path = inFolder(folder, entry.name);
+  const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
   // Names on the disk may contain what paths from outside may not.
   if (!isPlainPath(path)) return { path, kind: "refused" };
   try {
@@ -146,10 +109,6 @@ export async function entryOf(
   } catch (error) {
     return isMissing(error) ? undefined : { path, kind: "refused" };
   }
-}
-
-function inFolder(folder: string, name: string): string {
-  return folder === "." ? name : `${folder}/${name}`;
 }
 
 /** Compares two entries by path. */

@@ -4,7 +4,6 @@
  */
 import { type BigIntStats, constants, fstatSync, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
-import { join, posix } from "node:path";
 import { errnoOf } from "../errors.js";
 import { isMissing, notFound, pathRefused, REMEDIES, tooLarge } from "./refusals.js";
 import { isInside, type Resolve, resolveInside } from "./resolve.js";
@@ -46,7 +45,7 @@ const OPEN_ATTEMPTS = 5;
 export const HANDLES = "/proc/self/fd";
 
 /** Opens a file below a real root for reading; the caller closes it. Tests give another `resolve`. */
-export async function openChecked(root: string, path: string, resolve = resolveInside): Promise<CheckedFile> {
+export async function openChecked(root: string, path: string, resolve: Resolve = resolveInside): Promise<CheckedFile> {
   for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
     const { real, exists } = await resolve(root, path);
     if (!exists) throw notFound(path);
@@ -63,7 +62,7 @@ export async function openChecked(root: string, path: string, resolve = resolveI
  */
 export async function checkRegular(real: string, path: string): Promise<BigIntStats | undefined> {
   // Synchronous: the name was just resolved, so its inode is cached, and a thread pool round trip costs more.
-  const stats = await unlessGone(statNow(real));
+  const stats = await unlessGone(() => lstatSync(real, { bigint: true }));
   if (stats === undefined || stats.isSymbolicLink() || stats.isFile()) return stats;
   if (stats.isDirectory()) throw pathRefused(path, "it is a folder, not a file", REMEDIES.file);
   throw pathRefused(path, "it is not a regular file");
@@ -78,7 +77,7 @@ export async function openSame(
 ): Promise<CheckedFile | undefined> {
   // O_NOFOLLOW: the last name may have become a link. O_NONBLOCK: it may be a FIFO nobody writes to.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const handle = await unlessGone(open(real, flags));
+  const handle = await unlessGone(() => open(real, flags));
   if (handle === undefined) return undefined;
   let file: CheckedFile | undefined;
   try {
@@ -106,10 +105,10 @@ export async function isOpenInside(
   stats: BigIntStats,
   handles = HANDLES,
 ): Promise<boolean> {
-  const opened = await unlessGone(linkTarget(`${handles}/${handle.fd}`));
+  const opened = await unlessGone(() => readlinkSync(`${handles}/${handle.fd}`));
   if (opened !== undefined) return isInside(root, opened);
-  const again = await unlessGone(lstat(real, { bigint: true }));
-  return again !== undefined && isSameFile(again, stats) && (await unlessGone(realpath(real))) === real;
+  const again = await unlessGone(() => lstat(real, { bigint: true }));
+  return again !== undefined && isSameFile(again, stats) && (await unlessGone(() => realpath(real))) === real;
 }
 
 /**
@@ -117,37 +116,58 @@ export async function isOpenInside(
  * another process replaced the file by renaming.
  */
 async function isAt(real: string, handle: FileHandle, handles: string): Promise<boolean> {
-  const opened = await unlessGone(linkTarget(`${handles}/${handle.fd}`));
+  const opened = await unlessGone(() => readlinkSync(`${handles}/${handle.fd}`));
   return opened === real || opened === `${real} (deleted)`;
 }
 
-async function statNow(real: string): Promise<BigIntStats> {
-  return lstatSync(real, { bigint: true });
-}
-
-async function linkTarget(place: string): Promise<string> {
-  return readlinkSync(place);
-}
-
 /** Returns undefined for a path that is gone, or has become a link, since it was checked. */
-export async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
+export async function unlessGone<T>(step: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await step;
+    return await step();
   } catch (error) {
     if (isMissing(error) || errnoOf(error) === "ELOOP") return undefined;
     throw error;
   }
 }
 
-/** Reads a range of a file below a real root. The buffer is never larger than the file. */
-export async function readPart(root: string, path: string, { offset, length }: Part, resolve: Resolve) {
-  const { handle, stats } = await openChecked(root, path, resolve);
+/** Runs a step with an open file below a real root. */
+async function withFile<T>(
+  root: string,
+  path: string,
+  resolve: Resolve,
+  step: (file: CheckedFile) => Promise<T>,
+): Promise<T> {
+  const file = await openChecked(root, path, resolve);
   try {
+    return await step(file);
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** Reads a range of a file below a real root. The buffer is never larger than the file. */
+export function readPart(root: string, path: string, { offset, length }: Part, resolve: Resolve) {
+  return withFile(root, path, resolve, async ({ handle, stats }) => {
     const signature = signatureOf(stats);
     const bytes = new Uint8Array(Math.max(0, Math.min(length, signature.size - offset)));
     return { bytes: bytes.subarray(0, await fill(handle, bytes, offset)), signature };
-  } finally {
-    await handle.close();
+  });
+}
+
+/** Reads a whole file below a real root. Throws `TOO_LARGE`. */
+export function readWhole(root: string, path: string, maxBytes: number, resolve: Resolve) {
+  return withFile(root, path, resolve, async ({ handle, stats, real }) => {
+    const bytes = await readBounded(handle, path, Number(stats.size), maxBytes);
+    return { bytes, signature: signatureOf(stats), stats, real };
+  });
+}
+
+/** Decodes UTF-8; undefined if it is not valid. A byte order mark stays. */
+export function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
   }
 }
 
@@ -188,35 +208,11 @@ function grown(buffer: Uint8Array<ArrayBuffer>, limit: number): Uint8Array<Array
   return larger;
 }
 
-/**
- * Returns a file's signature without reading its content; undefined if there is no file. For a regular file only its
- * folder is resolved, by `resolveFolder`, which may share one resolution among several files. Throws `PATH_REFUSED`.
- */
-export async function signFile(
-  root: string,
-  path: string,
-  resolve: Resolve,
-  resolveFolder: typeof resolveInside,
-): Promise<FileSignature | undefined> {
-  // Links and errors are resolved by their whole path below, which throws the right error.
-  const plain = await signPlain(root, path, resolve, resolveFolder).catch(() => undefined);
-  if (plain !== undefined) return plain;
+/** Returns a file's signature without reading its content; undefined if there is no file. Throws `PATH_REFUSED`. */
+export async function signFile(root: string, path: string, resolve: Resolve): Promise<FileSignature | undefined> {
   const { real, exists } = await resolve(root, path);
   const stats = exists ? await checkRegular(real, path) : undefined;
-  return stats === undefined ? undefined : signatureOf(stats);
-}
-
-async function signPlain(
-  root: string,
-  path: string,
-  resolve: Resolve,
-  resolveFolder: typeof resolveInside,
-): Promise<FileSignature | undefined> {
-  const folder = await resolveFolder(root, posix.dirname(path));
-  const real = join(folder.real, posix.basename(path));
-  if (!folder.exists || resolve.refusal?.(root, path, real) !== undefined) return undefined;
-  const stats = await checkRegular(real, path);
-  return stats?.isFile() === true ? signatureOf(stats) : undefined;
+  return stats && signatureOf(stats);
 }
 
 /** Builds a signature from a `stat`. It includes ctime because tools can set mtime back. */

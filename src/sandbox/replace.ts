@@ -23,9 +23,9 @@ import { type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../errors.js";
-import { isOpenInside, openChecked, readBounded, unlessGone } from "./read.js";
+import { isOpenInside, readWhole, unlessGone } from "./read.js";
 import { claimBlocked, isMissing, pathRefused, REMEDIES, severalNames, tooLarge } from "./refusals.js";
-import type { resolveInside } from "./resolve.js";
+import type { Resolve } from "./resolve.js";
 
 /** A new text, and the hash of the text that it replaces. */
 interface Replacement {
@@ -59,14 +59,16 @@ export async function replaceFile(
   root: string,
   path: string,
   replacement: Replacement,
-  resolve: typeof resolveInside,
+  resolve: Resolve,
 ): Promise<boolean> {
   const { hash, maxBytes } = replacement;
   const next = Buffer.from(replacement.text);
   if (next.length > maxBytes) throw tooLarge(path, next.length, maxBytes);
   const { real, bytes, stats } = await readWhole(root, path, maxBytes, resolve);
   if (sha256(bytes) !== hash) return false;
-  checkNames(path, stats);
+  // After a rename only one of its names would have the new text. A write-protected file is not refused, and keeps its
+  // mode: copies of a protected folder contain such files.
+  if (stats.nlink > 1n) throw severalNames(path);
   // A link is followed: what it leads to is replaced, and the link stays.
   const folder = dirname(real);
   const temporary = temporaryName(real, randomBytes(12).toString("hex"));
@@ -84,26 +86,9 @@ export async function replaceFile(
   }
 }
 
-async function readWhole(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
-  const { handle, stats, real } = await openChecked(root, path, resolve);
-  try {
-    return { real, stats, bytes: await readBounded(handle, path, Number(stats.size), maxBytes) };
-  } finally {
-    await handle.close();
-  }
-}
-
 /** Returns the SHA-256 in hexadecimal. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
-}
-
-/**
- * Refuses a file with several hard links: after a rename only one of the names would have the new text. A
- * write-protected file is not refused, and keeps its mode: copies of a protected folder contain such files.
- */
-function checkNames(path: string, { nlink }: BigIntStats): void {
-  if (nlink > 1n) throw severalNames(path);
 }
 
 /** Writes a temp file and syncs it to the disk, with the mode and owner of `like`, or for its owner only. */
@@ -275,7 +260,7 @@ export async function sweepTemporary(file: string, now = Date.now()): Promise<vo
   const folder = dirname(file);
   const names = (await readdir(folder)).filter((name) => isTemporary(name, file));
   for (const path of names.map((name) => join(folder, name))) {
-    const stats = await unlessGone(lstat(path));
+    const stats = await unlessGone(() => lstat(path));
     if (stats?.isFile() && now - stats.mtimeMs > LEFT_BEHIND) await rm(path, { force: true });
   }
 }

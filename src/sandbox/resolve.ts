@@ -69,21 +69,6 @@ export function resolveUnless(refuse: Refuse): Resolve {
   });
 }
 
-/**
- * Shares one resolution among all callers that ask for the same path in the same turn of the event loop. Many files
- * of a few folders are resolved together this way. A later caller gets a new resolution.
- */
-export function onceInTurn(resolve: typeof resolveInside): typeof resolveInside {
-  const pending = new Map<string, Promise<Resolved>>();
-  return (root, path) => {
-    if (pending.size === 0) queueMicrotask(() => pending.clear());
-    const key = `${root}\0${path}`;
-    const resolving = pending.get(key) ?? resolve(root, path);
-    pending.set(key, resolving);
-    return resolving;
-  };
-}
-
 /** Returns true if the last name of a path (its form is already checked) below a real root is a link. */
 export async function isLink(root: string, path: string): Promise<boolean> {
   if (path === ".") return false;

@@ -17,19 +17,11 @@ import { lstat, realpath } from "node:fs/promises";
 import { posix } from "node:path";
 import { isPhasegateError } from "../errors.js";
 import { parseRelativePath } from "../workflow/names.js";
-import { listFolder, listNames, type SandboxEntry, type SandboxTree, walkFolder } from "./list.js";
-import {
-  type CheckedFile,
-  type FileSignature,
-  openChecked,
-  readBounded,
-  readPart,
-  signatureOf,
-  signFile,
-} from "./read.js";
+import { listFolder, type SandboxEntry, type SandboxTree, walkFolder } from "./list.js";
+import { type FileSignature, readPart, readWhole, signFile, utf8 } from "./read.js";
 import { isMissing, noRoot, notFound, notText, pathRefused, REMEDIES, unreadable, unwritable } from "./refusals.js";
 import { replaceFile } from "./replace.js";
-import { isLink, onceInTurn, type Refuse, resolveInside, resolveUnless } from "./resolve.js";
+import { isLink, type Refuse, type Resolve, resolveInside, resolveUnless } from "./resolve.js";
 import { makeFolder, makeFolders, type Saved, saveFile } from "./save.js";
 
 const MAX_ENTRIES = 10_000;
@@ -82,10 +74,8 @@ export interface Sandbox {
    * does.
    */
   makeFolder(path: string): Promise<boolean>;
-  /** Lists a folder with signatures, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
+  /** Lists a folder, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
   list(folder: string): Promise<readonly SandboxEntry[]>;
-  /** Lists a folder without signatures: entries that are not links cost no `stat` call. Throws as `list` does. */
-  names(folder: string): Promise<readonly SandboxEntry[]>;
   /** Lists all files below a folder, except names that begin with `.`. Throws as `list` does. */
   walk(folder: string, options?: { readonly maxEntries?: number; readonly maxDepth?: number }): Promise<SandboxTree>;
   /** Reads a file's signature without its content; undefined if there is no such file. Throws `PATH_REFUSED`. */
@@ -118,21 +108,19 @@ interface SandboxOptions {
 export async function openSandbox(folder: string, { refuse }: SandboxOptions = {}): Promise<Sandbox> {
   const root = await guarded(".", () => realRootOf(folder));
   const resolve = refuse === undefined ? resolveInside : resolveUnless(refuse);
-  const resolveFolder = onceInTurn(resolve);
   const on = <T>(path: string, step: (checked: string) => Promise<T>, failed?: typeof unreadable): Promise<T> =>
     guarded(path, async () => step(parseRelativePath(path)), failed);
   return {
     read: (path, { maxBytes }) => on(path, (checked) => readText(root, checked, maxBytes, resolve)),
-    readBytes: (path, { maxBytes }) => on(path, (checked) => readFile(root, checked, maxBytes, resolve)),
+    readBytes: (path, { maxBytes }) => on(path, (checked) => readWhole(root, checked, maxBytes, resolve)),
     readPart: (path, part) => on(path, (checked) => readPart(root, checked, part, resolve)),
     replace: (path, replacement) => on(path, (checked) => replaceFile(root, checked, replacement, resolve), unwritable),
     save: (path, saving) => on(path, (checked) => saveFile(root, checked, saving, resolve), unwritable),
     makeFolder: (path) => on(path, (checked) => makeNewFolder(root, checked, resolve), unwritable),
     list: (path) => on(path, async (checked) => (await listFolder(root, checked, resolve)).entries),
-    names: (path) => on(path, (checked) => listNames(root, checked, resolve)),
     walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
       on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth }, resolve)),
-    signature: (path) => on(path, (checked) => signFile(root, checked, resolve, resolveFolder)),
+    signature: (path) => on(path, (checked) => signFile(root, checked, resolve)),
     isLink: (path) => on(path, (checked) => isLink(root, checked)),
     isCurrent: () => guarded(".", () => leadsTo(folder, root)),
     within: (path, options) =>
@@ -159,7 +147,7 @@ export async function openIfThere(folder: string, options?: SandboxOptions): Pro
 /** Returns true if a path is a folder; false for everything else, also for refused paths. */
 export async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
   try {
-    await sandbox.names(path);
+    await sandbox.list(path);
     return true;
   } catch (error) {
     if (isPhasegateError(error, "PATH_REFUSED") || isPhasegateError(error, "FILE_NOT_FOUND")) return false;
@@ -221,30 +209,14 @@ async function leadsTo(folder: string, root: string): Promise<boolean> {
   }
 }
 
-async function readText(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
-  const { bytes, signature } = await readFile(root, path, maxBytes, resolve);
-  try {
-    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), signature };
-  } catch {
-    throw notText(path);
-  }
+async function readText(root: string, path: string, maxBytes: number, resolve: Resolve) {
+  const { bytes, signature } = await readWhole(root, path, maxBytes, resolve);
+  const text = utf8(bytes);
+  if (text === undefined) throw notText(path);
+  return { text, signature };
 }
 
-async function readFile(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
-  const file = await openChecked(root, path, resolve);
-  try {
-    return await readOpen(file, path, maxBytes);
-  } finally {
-    await file.handle.close();
-  }
-}
-
-async function readOpen({ handle, stats }: CheckedFile, path: string, maxBytes: number) {
-  const signature = signatureOf(stats);
-  return { bytes: await readBounded(handle, path, signature.size, maxBytes), signature };
-}
-
-async function makeNewFolder(root: string, path: string, resolve: typeof resolveInside): Promise<boolean> {
+async function makeNewFolder(root: string, path: string, resolve: Resolve): Promise<boolean> {
   await makeFolders(root, posix.dirname(path), resolve);
   // Resolve first: a refused path must leave no folder behind.
   return (await resolve(root, path)).exists ? false : makeFolder(root, path, resolve);

@@ -11,7 +11,7 @@ import { errnoOf } from "../errors.js";
 import { HANDLES, isOpenInside, isSameFile } from "./read.js";
 import { isMissing, notFound, pathRefused, REMEDIES, tooLarge } from "./refusals.js";
 import { sha256, sweepTemporary, temporaryName, writeTemporary } from "./replace.js";
-import { resolveInside } from "./resolve.js";
+import { type Resolve, resolveInside } from "./resolve.js";
 
 /** A text to save. */
 interface Saving {
@@ -112,13 +112,13 @@ interface HeldFolder {
 
 /** Overrides for tests. */
 interface HoldOptions {
-  readonly resolve?: typeof resolveInside;
+  readonly resolve?: Resolve;
   readonly handles?: string;
   readonly platform?: string;
 }
 
 /** Makes a folder below a real root and its missing parents, for their owner only. Does nothing if it exists. */
-export async function makeFolders(root: string, path: string, resolve: typeof resolveInside): Promise<void> {
+export async function makeFolders(root: string, path: string, resolve: Resolve): Promise<void> {
   if (path === "." || (await resolve(root, path)).exists) return;
   await makeFolders(root, posix.dirname(path), resolve);
   await makeFolder(root, path, resolve);

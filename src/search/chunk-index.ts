@@ -27,10 +27,8 @@ const ORDER_MATTERS = 1_000;
 /** Chunks by words, vectors and filters. */
 export class ChunkIndex {
   private readonly words: TextIndex;
-  private readonly vectors = new Vectors();
+  private readonly vectors = new Map<string, Float32Array>();
   private readonly records = new Map<string, FileRecord>();
-  /** The keys of the files in order; undefined after a change. */
-  private order: readonly string[] | undefined;
 
   constructor(orama: OramaModule, kept?: KeptIndex) {
     this.words = new TextIndex(orama);
@@ -39,7 +37,7 @@ export class ChunkIndex {
     for (const [key, { vectors, ...record }] of kept.files) {
       this.records.set(key, record);
       const decoded = vectors === undefined ? [] : decodeVectors(vectors, record.chunks.length);
-      for (const [index, vector] of decoded.entries()) this.vectors.add(idOf(key, index), vector);
+      for (const [index, vector] of decoded.entries()) this.vectors.set(idOf(key, index), vector);
     }
   }
 
@@ -61,9 +59,8 @@ export class ChunkIndex {
       const names = [...headings, ...(inner[index] ?? [])].join("\n");
       this.words.add({ id: idOf(key, index), text: texts[index] ?? "", headings: names, about, ...place });
     }
-    for (const [index, vector] of (vectors ?? []).entries()) this.vectors.add(idOf(key, index), vector);
+    for (const [index, vector] of (vectors ?? []).entries()) this.vectors.set(idOf(key, index), vector);
     this.records.set(key, record);
-    this.order = undefined;
   }
 
   /** Updates the signature of a file whose text is unchanged. */
@@ -76,10 +73,9 @@ export class ChunkIndex {
   drop(key: string): void {
     for (const index of this.records.get(key)?.chunks.keys() ?? []) {
       this.words.remove(idOf(key, index));
-      this.vectors.remove(idOf(key, index));
+      this.vectors.delete(idOf(key, index));
     }
     this.records.delete(key);
-    this.order = undefined;
   }
 
   /** Returns the text and the vector of a chunk. */
@@ -93,14 +89,8 @@ export class ChunkIndex {
    */
   async search(query: SearchQuery, vector: Float32Array | undefined): Promise<readonly PlacedChunk[]> {
     const limit = Math.max(0, query.limit ?? LIMIT);
-    if (vector !== undefined) return this.searchBoth(query, vector, limit);
-    const ranked = await this.words.search(query.query, query, limit);
-    if (ranked.length >= limit) return ranked.flatMap(([id, score]) => this.chunk(id, score));
-    const found = new Set(ranked.map(([id]) => id));
-    const others = this.ids(query).filter((id) => !found.has(id));
-    return [...ranked, ...others.slice(0, limit - ranked.length).map((id) => [id, 0] as const)].flatMap(([id, score]) =>
-      this.chunk(id, score),
-    );
+    const ranked = await (vector === undefined ? this.rankedByWords(query, limit) : this.rankedByBoth(query, vector));
+    return ranked.slice(0, limit).flatMap(([id, score]) => this.chunk(id, score));
   }
 
   /**
@@ -124,23 +114,36 @@ export class ChunkIndex {
     return vectors.length === 0 ? record : { ...record, vectors: encodeVectors(vectors) };
   }
 
-  private async searchBoth(query: SearchQuery, vector: Float32Array, limit: number): Promise<readonly PlacedChunk[]> {
+  /** Combines the scores by words, relative to the best one, and by vector. Equal scores keep their order. */
+  private async rankedByBoth(query: SearchQuery, vector: Float32Array): Promise<(readonly [string, number])[]> {
     const ids = this.ids(query);
     const words = new Map(await this.words.search(query.query, query, ids.length));
-    const scores = ids.map((id) => ({ id, words: words.get(id) ?? 0, likeness: this.vectors.likeness(id, vector) }));
-    return fuse(scores)
-      .slice(0, limit)
-      .flatMap(([id, score]) => this.chunk(id, score));
+    const best = Math.max(Number.MIN_VALUE, ...words.values());
+    return ids
+      .map((id) => {
+        const relative = (words.get(id) ?? 0) / best;
+        return [id, WORDS * relative + (1 - WORDS) * likeness(this.vectors.get(id), vector)] as const;
+      })
+      .sort(([, one], [, other]) => other - one);
+  }
+
+  /** Ranks by words. Chunks without any word of the query come last. */
+  private async rankedByWords(query: SearchQuery, limit: number): Promise<(readonly [string, number])[]> {
+    const ranked = await this.words.search(query.query, query, limit);
+    if (ranked.length >= limit) return [...ranked];
+    const found = new Set(ranked.map(([id]) => id));
+    return [...ranked, ...this.ids(query).flatMap((id) => (found.has(id) ? [] : [[id, 0] as const]))];
   }
 
   /** Returns the ids of all chunks that match the filters, by file and line. */
   private ids(filters: Filters): string[] {
-    this.order ??= [...this.records.keys()].sort();
-    return this.order.flatMap((key) =>
-      [...(this.records.get(key)?.chunks.entries() ?? [])]
-        .filter(([, chunk]) => matchesFilters(chunk, filters))
-        .map(([index]) => idOf(key, index)),
-    );
+    return [...this.records.keys()]
+      .sort()
+      .flatMap((key) =>
+        [...(this.records.get(key)?.chunks.entries() ?? [])]
+          .filter(([, chunk]) => matchesFilters(chunk, filters))
+          .map(([index]) => idOf(key, index)),
+      );
   }
 
   private chunk(id: string, score: number): PlacedChunk[] {
@@ -162,53 +165,9 @@ function idOf(key: string, index: number): string {
 /** The weight of words in a combined score; the rest is the weight of vectors. */
 const WORDS = 0.5;
 
-/** The scores of a chunk by words and by vector. */
-interface Scores {
-  readonly id: string;
-  /** By its words: 0 or more, without an upper limit. */
-  readonly words: number;
-  /** By its vector, from 0 to 1. */
-  readonly likeness: number;
-}
-
-/**
- * Combines both scores to one from 0 to 1, best first. The score by words is relative to the best one. Equal scores
- * keep their order.
- */
-function fuse(scores: readonly Scores[]): readonly (readonly [id: string, score: number])[] {
-  const best = scores.reduce((most, { words }) => Math.max(most, words), 0);
-  return scores
-    .map(({ id, words, likeness }) => {
-      const relative = best === 0 ? 0 : words / best;
-      return [id, WORDS * relative + (1 - WORDS) * likeness] as const;
-    })
-    .sort(([, one], [, other]) => other - one);
-}
-
-/** Unit vectors, so that the dot product is the similarity of texts. */
-class Vectors {
-  private readonly byId = new Map<string, Float32Array>();
-
-  add(id: string, vector: Float32Array): void {
-    this.byId.set(id, vector);
-  }
-
-  remove(id: string): void {
-    this.byId.delete(id);
-  }
-
-  get(id: string): Float32Array | undefined {
-    return this.byId.get(id);
-  }
-
-  /** Returns the similarity of a vector to that of an id, from 0 to 1; 0 for an id without a vector. */
-  likeness(id: string, vector: Float32Array): number {
-    const own = this.byId.get(id);
-    if (own === undefined) return 0;
-    let sum = 0;
-    for (let index = 0; index < vector.length; index += 1) sum += (own[index] ?? 0) * (vector[index] ?? 0);
-    return Math.max(0, sum);
-  }
+/** Returns the similarity of two unit vectors, from 0 to 1; 0 if one is missing. */
+function likeness(one: Float32Array | undefined, other: Float32Array): number {
+  return Math.max(0, one?.reduce((sum, value, index) => sum + value * (other[index] ?? 0), 0) ?? 0);
 }
 
 /** Returns the unit vector; a vector of zeros stays the same. */
@@ -250,7 +209,9 @@ export async function embedTexts(
   const vectors: Float32Array[] = [];
   for (let from = 0; from < texts.length; from += BATCH) {
     const batch = texts.slice(from, from + BATCH);
-    const given = await called(embed, batch);
+    const given: unknown = await (async () => embed(batch))().catch((error: unknown) => {
+      throw failed("it threw an error", error);
+    });
     if (!Array.isArray(given) || !given.every(isVector)) throw failed("it returned something else than vectors");
     if (given.length !== batch.length) throw failed(`it returned ${given.length} vectors for ${batch.length} texts`);
     vectors.push(...given.map(normalized));
@@ -266,14 +227,6 @@ export async function embedTexts(
 function isVector(value: unknown): value is readonly number[] {
   if (Array.isArray(value)) return value.every((number) => typeof number === "number");
   return value instanceof Float32Array || value instanceof Float64Array;
-}
-
-async function called(embed: Embed, texts: readonly string[]): Promise<unknown> {
-  try {
-    return await embed(texts);
-  } catch (error) {
-    throw failed("it threw an error", error);
-  }
 }
 
 function failed(reason: string, cause?: unknown) {

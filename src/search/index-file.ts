@@ -1,11 +1,9 @@
 /** The file in which an index is saved: its format, its checks, and how it is replaced completely or not at all. */
-import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
 import type { RawData } from "@orama/orama";
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
-import { isMissing } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 
 /** The name of the file in its folder. */
@@ -40,11 +38,13 @@ export async function readIndexFile(folder: string, settings: string): Promise<F
   return kept === undefined ? { reason: "it is damaged" } : { kept };
 }
 
-/** Saves an index in a folder, completely or not at all. Throws as the file system does. */
+/** Saves an index in a folder, which is made, completely or not at all. Throws as the file system and a sandbox do. */
 export async function writeIndexFile(folder: string, settings: string, index: KeptIndex): Promise<void> {
   const body = JSON.stringify(index);
   const header = { format: INDEX_FORMAT, settings, digest: digestOf(body) };
-  await writeWhole(folder, INDEX_FILE, [`${JSON.stringify(header)}\n`, body]);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const text = `${JSON.stringify(header)}\n${body}`;
+  await (await openSandbox(folder)).save(INDEX_FILE, { text, maxBytes: INDEX_MAX });
 }
 
 async function bytesIn(folder: string): Promise<Uint8Array | undefined> {
@@ -115,44 +115,3 @@ export type ChunkRecord = z.infer<typeof chunkSchema>;
 export type FileRecord = z.infer<typeof fileSchema>;
 /** The content of a saved index. */
 export type KeptIndex = z.infer<typeof keptIndexSchema>;
-
-/** Temp files older than this, in milliseconds, were left by a process that died. */
-const ABANDONED = 60 * 60 * 1000;
-const TEMPORARY = ".tmp";
-
-/**
- * Writes a temp file, syncs it and renames it, so that the old or the new file is always complete. Makes the folder.
- * Only the owner can read both. Throws as the file system does.
- */
-async function writeWhole(folder: string, name: string, parts: readonly string[]): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await sweep(folder, name);
-  const temporary = join(folder, `${name}.${randomUUID()}${TEMPORARY}`);
-  const file = await open(temporary, "wx", 0o600);
-  try {
-    try {
-      for (const part of parts) await file.writeFile(part);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, join(folder, name));
-  } catch (error) {
-    await unlink(temporary);
-    throw error;
-  }
-}
-
-/** Deletes temp files that killed writers left. */
-async function sweep(folder: string, name: string): Promise<void> {
-  const left = (await readdir(folder)).filter((file) => file.startsWith(`${name}.`) && file.endsWith(TEMPORARY));
-  for (const file of left) {
-    try {
-      const { mtimeMs } = await stat(join(folder, file));
-      if (mtimeMs < Date.now() - ABANDONED) await unlink(join(folder, file));
-    } catch (error) {
-      // Another process may have renamed or deleted it.
-      if (!isMissing(error)) throw error;
-    }
-  }
-}

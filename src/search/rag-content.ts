@@ -14,8 +14,6 @@ import type {
   Content,
   ContentPart,
   ContentProvider,
-  PhasePart,
-  TemplatePart,
   WorkflowDocument,
   WorkflowListing,
 } from "../ports/content-provider.js";
@@ -81,22 +79,15 @@ export class RagContent implements ContentProvider {
     const first = await this.#find(type, part, place);
     if ("text" in first && first.revision === (place.revision ?? first.revision)) return first;
     // The index may be older than the definition.
-    const found = (await this.#findAgain(type, part, place)) ?? first;
+    await this.#asked(type, part, async () => this.#retriever.refresh?.());
+    const found = this.#retriever.refresh === undefined ? first : await this.#find(type, part, place);
     if ("text" in found) return found;
-    const { reason, file } = found;
-    throw contentUnavailable(type, part, reason, { file });
+    throw contentUnavailable(type, part, found.reason, { file: found.file });
   }
 
   /** Returns the documents as the provider of definitions does; none if it has none. Rejects with what it throws. */
   async documents(type: string): Promise<readonly WorkflowDocument[]> {
     return (await this.#definitions.documents?.(type)) ?? [];
-  }
-
-  /** Searches again after the retriever has checked its sources; undefined if it cannot do that. */
-  async #findAgain(type: string, part: ContentPart, place: ContentPlace): Promise<Content | Gap | undefined> {
-    if (this.#retriever.refresh === undefined) return undefined;
-    await this.#asked(type, part, async () => this.#retriever.refresh?.());
-    return this.#find(type, part, place);
   }
 
   async #find(type: string, part: ContentPart, { query, holds }: ContentPlace): Promise<Content | Gap> {
@@ -107,9 +98,10 @@ export class RagContent implements ContentProvider {
     if (found.length >= PIECES_MAX) throw contentUnavailable(type, part, `it has more than ${PIECES_MAX} chunks`);
     const gap = gapIn(chunks);
     if (gap !== undefined) return gap;
-    const { text, files } = assembleText(chunks);
-    const below = (file: string) => (file.startsWith(`${type}/`) ? file.slice(type.length + 1) : file);
-    return { ...contentOf(text, ""), sources: files.map(below) };
+    const pieces = inOrder(chunks);
+    const text = pieces.reduce((before, piece) => joined(before, piece.text), "");
+    const below = ({ file }: Chunk) => (file.startsWith(`${type}/`) ? file.slice(type.length + 1) : file);
+    return { ...contentOf(text, ""), sources: [...new Set(pieces.map(below))] };
   }
 
   async #asked<T>(type: string, part: ContentPart, ask: () => Promise<T>): Promise<T> {
@@ -162,26 +154,15 @@ function gapIn(chunks: readonly Chunk[]): Gap | undefined {
   return undefined;
 }
 
-/** A text assembled from chunks. */
-interface AssembledText {
-  readonly text: string;
-  /** The files of the chunks, each once, in order. */
-  readonly files: readonly string[];
-}
-
-/**
- * Joins chunks in the order of their files and lines. Chunks that end with a line ending are joined directly, others
- * with an empty line between. The same lines are used once.
- */
-function assembleText(chunks: readonly Chunk[]): AssembledText {
+/** Returns chunks in the order of their files and lines; the same lines once. */
+function inOrder(chunks: readonly Chunk[]): readonly Chunk[] {
   const ordered = [...chunks].sort(
     (one, other) => compare(one.file, other.file) || one.lines[0] - other.lines[0] || one.lines[1] - other.lines[1],
   );
-  const pieces = ordered.filter((chunk, index) => !isSamePlace(chunk, ordered[index - 1]));
-  const text = pieces.reduce((before, piece) => joined(before, piece.text), "");
-  return { text, files: [...new Set(pieces.map(({ file }) => file))] };
+  return ordered.filter((chunk, index) => !isSamePlace(chunk, ordered[index - 1]));
 }
 
+/** Joins chunks that end with a line ending directly, others with an empty line between. */
 function joined(before: string, text: string): string {
   return before === "" || /[\r\n]$/.test(before) ? before + text : `${before}\n\n${text}`;
 }
@@ -194,52 +175,42 @@ function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-/** The search for the chunks of a text. */
-interface ContentPlace {
-  /** The query: its filters are exact, its words only rank. */
-  readonly query: SearchQuery;
-  /** Returns true if a chunk is part of the text. */
-  readonly holds: (chunk: Chunk) => boolean;
-  /** The revision of the text when the definition was read. */
-  readonly revision?: string;
-}
-
-/** Returns how a text is found; undefined if the definition has no such part. */
-function contentPlace(structure: WorkflowStructure, part: ContentPart): ContentPlace | undefined {
-  return "template" in part ? templatePlace(structure, part) : phasePlace(structure, part);
-}
-
-/** A template belongs to no phase: only its file distinguishes it from the other chunks of the workflow. */
-function templatePlace({ type, dynamic }: WorkflowStructure, { template }: TemplatePart): ContentPlace | undefined {
-  if (dynamic === undefined) return undefined;
-  const revision = dynamic.templateRevisions?.[template];
-  return {
-    query: { query: `template of a ${template}`, workflow: type },
-    holds: (chunk) => chunk.workflow === type && chunk.file === `${type}/${dynamic.templates[template]}`,
-    revision,
-  };
-}
-
-function phasePlace(structure: WorkflowStructure, { phase, task }: PhasePart): ContentPlace | undefined {
-  const owner = structure.phases.find(({ number }) => number === phase);
-  const part = task === undefined ? owner : owner?.tasks.find(({ number }) => number === task);
-  if (part === undefined) return undefined;
-  const { type } = structure;
-  const file = part.file === undefined ? undefined : `${type}/${part.file}`;
+/** Returns how a text is found; undefined if the definition has no such part. The words of the query only rank. */
+function contentPlace({ type, dynamic, phases }: WorkflowStructure, part: ContentPart): ContentPlace | undefined {
+  if ("template" in part) {
+    const { template } = part;
+    // A template belongs to no phase: only its file distinguishes it from the other chunks of the workflow.
+    return (
+      dynamic && {
+        query: { query: `template of a ${template}`, workflow: type },
+        holds: (chunk) => chunk.workflow === type && chunk.file === `${type}/${dynamic.templates[template]}`,
+        revision: dynamic.templateRevisions?.[template],
+      }
+    );
+  }
+  const { phase, task } = part;
+  const owner = phases.find(({ number }) => number === phase);
+  const found = task === undefined ? owner : owner?.tasks.find(({ number }) => number === task);
+  if (found === undefined) return undefined;
+  const { name, purpose = "", file, textRevision: revision } = found;
   const heading = task === undefined ? `Phase ${phase}` : `Phase ${phase} Task ${task}`;
   return {
-    query: {
-      query: [`${heading}: ${part.name}`, part.purpose ?? ""].join(" ").trim(),
-      workflow: type,
-      phase,
-      task,
-    },
+    query: { query: `${heading}: ${name} ${purpose}`.trim(), workflow: type, phase, task },
     // Checked again here: no retriever may reveal a later phase.
     holds: (chunk) =>
       chunk.workflow === type &&
       chunk.phase === phase &&
       chunk.task === task &&
-      (file === undefined || chunk.file === file),
-    revision: part.textRevision,
+      (file === undefined || chunk.file === `${type}/${file}`),
+    revision,
   };
+}
+
+/** The search for the chunks of a text. */
+interface ContentPlace {
+  readonly query: SearchQuery;
+  /** Returns true if a chunk is part of the text. */
+  readonly holds: (chunk: Chunk) => boolean;
+  /** The revision of the text when the definition was read. */
+  readonly revision?: string;
 }

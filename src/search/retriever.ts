@@ -5,9 +5,9 @@ import { errnoOf } from "../errors.js";
 import type { PlacedChunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { ChunkIndex, type Embed, embedTexts } from "./chunk-index.js";
 import { type FoundIndex, INDEX_FILE, readIndexFile, writeIndexFile } from "./index-file.js";
-import { SourceFiles } from "./source-files.js";
+import { findSourceFiles } from "./source-files.js";
 import { type SearchProblem, type SyncReport, syncIndex } from "./sync.js";
-import { loadOrama, type OramaModule } from "./text-index.js";
+import { loadOrama } from "./text-index.js";
 
 /** The options of {@link OramaRetriever}. */
 export interface OramaRetrieverOptions {
@@ -41,7 +41,6 @@ export interface OramaRetrieverOptions {
  */
 export class OramaRetriever implements Retriever {
   readonly #options: OramaRetrieverOptions;
-  readonly #sources: SourceFiles;
   readonly #settings: string;
   #index: ChunkIndex | undefined;
   #sync: Promise<SyncReport> | undefined;
@@ -50,7 +49,6 @@ export class OramaRetriever implements Retriever {
   /** Does not read anything yet. */
   constructor(options: OramaRetrieverOptions) {
     this.#options = options;
-    this.#sources = new SourceFiles(options.roots);
     this.#settings = settingsOf(options);
   }
 
@@ -96,11 +94,8 @@ export class OramaRetriever implements Retriever {
     const { folder, embed, maxTokens = 400 } = this.#options;
     const checkedAt = performance.now();
     const index = await this.#opened();
-    const files = await this.#sources.find();
-    const { dirty, ...report } = await syncIndex(index, files, {
-      maxTokens,
-      embed,
-    });
+    const files = await findSourceFiles(this.#options.roots);
+    const { dirty, ...report } = await syncIndex(index, files, maxTokens, embed);
     for (const problem of report.problems) this.#options.onProblem?.(problem);
     this.#checkedAt = checkedAt;
     if (folder === undefined || !dirty) return report;
@@ -115,18 +110,14 @@ export class OramaRetriever implements Retriever {
     const found: FoundIndex = folder === undefined ? {} : await readIndexFile(folder, this.#settings);
     if (found.reason !== undefined)
       this.#options.onProblem?.({ file: INDEX_FILE, message: `built again: ${found.reason}` });
-    this.#index ??= this.#indexOf(orama, found);
-    return this.#index;
-  }
-
-  #indexOf(orama: OramaModule, { kept }: FoundIndex): ChunkIndex {
     try {
-      return new ChunkIndex(orama, kept);
+      this.#index ??= new ChunkIndex(orama, found.kept);
     } catch (error) {
-      if (kept === undefined) throw error;
+      if (found.kept === undefined) throw error;
       this.#options.onProblem?.({ file: INDEX_FILE, message: "built again: Orama can't load it" });
-      return new ChunkIndex(orama);
+      this.#index ??= new ChunkIndex(orama);
     }
+    return this.#index;
   }
 
   /** Saves the index. If that fails, the next process builds it again. */

@@ -40,69 +40,58 @@ const FILES_MAX = 50_000;
 export const STABLE_MS = 2_000;
 
 /**
- * The Markdown files below some roots. Of two files or workflows with the same path the one in the first root counts.
+ * Finds all Markdown files below some roots as they are now. Of two files or workflows with the same path the one in the
+ * first root counts. Throws `FILE_NOT_FOUND` if no root exists, and as a sandbox does.
  */
-export class SourceFiles {
-  private readonly roots: readonly string[];
-  private readonly places = new Map<string, { key: string; value: ReadonlyMap<string, readonly FilePlace[]> }>();
-
-  constructor(roots: readonly string[]) {
-    this.roots = [...roots];
+export async function findSourceFiles(roots: readonly string[]): Promise<readonly SourceFile[]> {
+  const sandboxes = await Promise.all(roots.map((root) => openIfThere(root, { refuse: secretIn })));
+  if (sandboxes.every((sandbox) => sandbox === undefined)) {
+    throw new PhasegateError("FILE_NOT_FOUND", "none of the folders to search exists", {
+      remedy: "Give at least one existing root with Markdown files below it.",
+      details: { file: "." },
+    });
   }
-
-  /** Finds all files as they are now. Throws `FILE_NOT_FOUND` if no root exists, and as a sandbox does. */
-  async find(): Promise<readonly SourceFile[]> {
-    const sandboxes = await Promise.all(this.roots.map((root) => openIfThere(root, { refuse: secretIn })));
-    if (sandboxes.every((sandbox) => sandbox === undefined)) throw noRoots();
-    const found = new Map<string, SourceFile>();
-    const taken = new Set<string>();
-    for (const [index, sandbox] of sandboxes.entries()) {
-      if (sandbox === undefined) continue;
-      const entries = (await markdownIn(sandbox)).filter(({ path }) => !taken.has(topOf(path)));
-      const workflows = workflowsIn(entries);
-      const placed = new Map<string, readonly FilePlace[]>();
-      // Nested workflows come last. They only place files that the outer workflow does not.
-      for (const workflow of workflows) {
-        for (const [path, places] of await this.inWorkflow(sandbox, index, workflow, entries)) {
-          if (!placed.get(path)?.some(({ phase }) => phase !== undefined)) placed.set(path, places);
-        }
+  const found = new Map<string, SourceFile>();
+  const taken = new Set<string>();
+  for (const sandbox of sandboxes) {
+    if (sandbox === undefined) continue;
+    const entries = (await markdownIn(sandbox)).filter(({ path }) => !taken.has(topOf(path)));
+    const workflows = workflowsIn(entries);
+    const placed = new Map<string, readonly FilePlace[]>();
+    // Nested workflows come last. They only place files that the outer workflow does not.
+    for (const workflow of workflows) {
+      for (const [path, places] of await placesIn(sandbox, workflow, entries)) {
+        if (!placed.get(path)?.some(({ phase }) => phase !== undefined)) placed.set(path, places);
       }
-      for (const { path, signature } of entries) {
-        if (!path.endsWith(".md") || found.has(path) || signature === undefined) continue;
-        found.set(path, { path, sandbox, signature, places: placed.get(path) ?? [{ tags: [] }] });
-      }
-      for (const workflow of workflows) if (isWorkflowType(workflow)) taken.add(workflow);
     }
-    return [...found.values()];
+    for (const { path, signature } of entries) {
+      if (!path.endsWith(".md") || found.has(path) || signature === undefined) continue;
+      found.set(path, { path, sandbox, signature, places: placed.get(path) ?? [{ tags: [] }] });
+    }
+    for (const workflow of workflows) if (isWorkflowType(workflow)) taken.add(workflow);
   }
+  return [...found.values()];
+}
 
-  /** Returns the places of the Markdown files below a workflow's folder, by path in the root. */
-  private async inWorkflow(
-    sandbox: Sandbox,
-    root: number,
-    folder: string,
-    entries: readonly SandboxEntry[],
-  ): Promise<ReadonlyMap<string, readonly FilePlace[]>> {
-    const start = folder === "" ? "" : `${folder}/`;
-    const inside = entries.filter(({ path }) => path.startsWith(start));
-    const metadata = inside.find(({ path }) => path === `${start}${METADATA_FILE}`);
-    const paths = inside.filter(({ path }) => path.endsWith(".md")).map(({ path }) => path.slice(start.length));
-    const key = [metadata?.signature?.key, ...paths].join("\n");
-    const known = this.places.get(`${root}:${folder}`);
-    if (known?.key === key) return known.value;
-    const places = await filePlaces(folder, await textOf(sandbox, metadata), paths);
-    const value = new Map([...places].map(([path, place]) => [`${start}${path}`, place]));
-    // Not cached after a very recent change: a second one might leave the signature the same.
-    if ((metadata?.signature?.changedAt ?? 0) < Date.now() - STABLE_MS) {
-      this.places.set(`${root}:${folder}`, { key, value });
-    } else this.places.delete(`${root}:${folder}`);
-    return value;
-  }
+/** Returns the places of the Markdown files below a workflow's folder, by path in the root. */
+async function placesIn(sandbox: Sandbox, folder: string, entries: readonly SandboxEntry[]) {
+  const start = folder === "" ? "" : `${folder}/`;
+  const inside = entries.filter(({ path }) => path.startsWith(start));
+  const metadata = inside.find(({ path }) => path === `${start}${METADATA_FILE}`);
+  const paths = inside.filter(({ path }) => path.endsWith(".md")).map(({ path }) => path.slice(start.length));
+  const places = await filePlaces(folder, await textOf(sandbox, metadata), paths);
+  return [...places].map(([path, place]) => [`${start}${path}`, place] as const);
 }
 
 async function markdownIn(sandbox: Sandbox): Promise<readonly SandboxEntry[]> {
   const { entries, truncated } = await sandbox.walk(".", { maxEntries: FILES_MAX });
-  if (truncated) throw tooMany();
+  if (truncated) {
+    const message = `a root contains more than ${FILES_MAX} files, or folders that are nested too deeply`;
+    throw new PhasegateError("INVALID_INPUT", message, {
+      remedy: "Give the folders that contain the texts, not one that contains everything.",
+      details: { field: "roots", expected: `at most ${FILES_MAX} files below each` },
+    });
+  }
   return entries.filter(
     ({ path, kind }) => kind === "file" && (path.endsWith(".md") || /(?:^|\/)metadata\.json$/.test(path)),
   );
@@ -137,24 +126,6 @@ async function textOf(sandbox: Sandbox, entry: SandboxEntry | undefined): Promis
   }
 }
 
-function noRoots() {
-  return new PhasegateError("FILE_NOT_FOUND", "none of the folders to search exists", {
-    remedy: "Give at least one existing root with Markdown files below it.",
-    details: { file: "." },
-  });
-}
-
-function tooMany() {
-  return new PhasegateError(
-    "INVALID_INPUT",
-    `a root contains more than ${FILES_MAX} files, or folders that are nested too deeply`,
-    {
-      remedy: "Give the folders that contain the texts, not one that contains everything.",
-      details: { field: "roots", expected: `at most ${FILES_MAX} files below each` },
-    },
-  );
-}
-
 /** A name that is valid for a workflow. */
 const ANY_NAME = "workflow";
 
@@ -169,12 +140,14 @@ async function filePlaces(
   metadata: string | undefined,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, readonly FilePlace[]>> {
-  const { workflow_type: named } = metadataIn(metadata);
-  const workflow = folder === "" ? (typeof named === "string" ? named : ".") : folder;
+  const own = metadataIn(metadata);
+  const named = typeof own.workflow_type === "string" ? own.workflow_type : ".";
+  const workflow = folder === "" ? named : folder;
   const structure =
     (await structureOf(folder.slice(folder.lastIndexOf("/") + 1), metadata, paths)) ??
-    (await structureOf(ANY_NAME, metadata && withName(metadata, ANY_NAME), paths));
-  const tags = structure?.tags ?? ownTags(metadata);
+    // A workflow in a folder with another name cannot be started, but its definition still tells which file is which text.
+    (await structureOf(ANY_NAME, metadata && JSON.stringify({ ...own, workflow_type: ANY_NAME }), paths));
+  const tags = structure?.tags ?? tagsOf(own.tags);
   return new Map(
     paths.map((path) => {
       const parts = structure === undefined ? [] : partsOf(structure, path);
@@ -231,20 +204,7 @@ function unnamed(path: string): FilePlace {
   if (template !== undefined) return { tags: ["template", template] };
   // Other files in the folder of a phase belong to the phase: they must be hidden with it.
   const below = /^phases\/(\d{1,9})\//.exec(path)?.[1];
-  return { ...(below === undefined ? {} : { phase: Number(below) }), tags: path.startsWith("core/") ? ["core"] : [] };
-}
-
-/** Returns the tags of a broken definition. */
-function ownTags(metadata: string | undefined): string[] {
-  return tagsOf(metadataIn(metadata).tags);
-}
-
-/**
- * Returns metadata with another workflow type. A workflow in a folder with another name cannot be started, but its
- * definition still tells which files are texts of phases.
- */
-function withName(metadata: string, name: string): string {
-  return JSON.stringify({ ...metadataIn(metadata), workflow_type: name });
+  return { phase: below === undefined ? undefined : Number(below), tags: path.startsWith("core/") ? ["core"] : [] };
 }
 
 function metadataIn(metadata: string | undefined): JsonObject {
@@ -287,9 +247,9 @@ export async function readFrontMatter(text: string): Promise<FrontMatter> {
   const { workflow, phase, task, tags } = value;
   return {
     lines: found[0].split("\n").length - (found[0].endsWith("\n") ? 1 : 0),
-    ...(typeof workflow === "string" ? { workflow } : {}),
-    ...(isNumber(phase) ? { phase } : {}),
-    ...(isNumber(task) ? { task } : {}),
+    workflow: typeof workflow === "string" ? workflow : undefined,
+    phase: numberIn(phase),
+    task: numberIn(task),
     tags: tagsOf(tags),
   };
 }
@@ -300,6 +260,6 @@ function tagsOf(value: JsonValue | undefined): string[] {
   return list.flatMap((tag) => (typeof tag === "string" && tag.trim() !== "" ? [tag.trim()] : []));
 }
 
-function isNumber(value: JsonValue | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+function numberIn(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -35,12 +35,6 @@ export interface SyncReport {
   readonly problems: readonly SearchProblem[];
 }
 
-/** The options of {@link syncIndex}. */
-interface SyncOptions {
-  readonly maxTokens: number;
-  readonly embed?: Embed;
-}
-
 /** The number of files that are read in parallel. */
 const READ_AT_ONCE = 16;
 /** The longest time without a turn of the event loop, in milliseconds. */
@@ -53,7 +47,8 @@ const TURN = 20;
 export async function syncIndex(
   index: ChunkIndex,
   files: readonly SourceFile[],
-  { maxTokens, embed }: SyncOptions,
+  maxTokens: number,
+  embed: Embed | undefined,
 ): Promise<SyncReport & { readonly dirty: boolean }> {
   const parts = files.flatMap(partsOf);
   const { changes, problems } = await readChanges(index, parts, maxTokens);
@@ -182,29 +177,18 @@ async function changeOf(
 
 /** Combines place, front matter and headings. The place takes precedence over front matter. */
 function wholePlace(place: FilePlace, front: FrontMatter, headings: readonly string[]) {
-  const workflow = place.workflow ?? front.workflow;
   const { phase, task } = place.phase === undefined ? front : place;
-  return {
-    workflow,
-    phase,
-    task,
-    tags: [...new Set([...place.tags, ...front.tags, ...sectionTags(headings)])],
-  };
+  const found = TAGS.flatMap(([pattern, tags]) => (headings.some((heading) => pattern.test(heading)) ? tags : []));
+  const tags = [...new Set([...place.tags, ...front.tags, ...found])];
+  return { workflow: place.workflow ?? front.workflow, phase, task, tags };
 }
 
-/** Tags by the words of headings. */
+/** Tags of a chunk by the words of the headings above and in it. */
 const TAGS: readonly (readonly [heading: RegExp, tags: readonly string[]])[] = [
   [/\b(?:validation[ -]gate|checkpoint|completion criteria)\b/i, ["checkpoint", "evidence"]],
   [/\bevidence\b/i, ["evidence"]],
   [/\bexamples?\b/i, ["example"]],
 ];
-
-/** Returns the tags of a chunk by the headings above and in it. */
-function sectionTags(headings: readonly string[]): readonly string[] {
-  return [
-    ...new Set(TAGS.flatMap(([pattern, tags]) => (headings.some((heading) => pattern.test(heading)) ? tags : []))),
-  ];
-}
 
 /** A chunk of a text. */
 interface TextChunk {
@@ -217,14 +201,6 @@ interface TextChunk {
   readonly lines: readonly [first: number, last: number];
 }
 
-/** The options of {@link chunkMarkdown}. */
-interface ChunkOptions {
-  /** A section with its subsections up to this size is one chunk, in tokens (characters / 4). */
-  readonly maxTokens: number;
-  /** The number of lines of front matter. They are not Markdown, and part of the first chunk. */
-  readonly frontLines?: number;
-}
-
 /** A text while it is split. */
 interface Cutting {
   /** Each with its line ending. */
@@ -235,9 +211,13 @@ interface Cutting {
 
 /**
  * Splits Markdown. A section with all its subsections is one chunk if it is short enough; otherwise it is split at the
- * subsections, and its own text only between paragraphs of prose. Never throws; an empty text has no chunks.
+ * subsections, and its own text only between paragraphs of prose. `frontLines` are not Markdown, and part of the first
+ * chunk. Never throws; an empty text has no chunks.
  */
-export function chunkMarkdown(text: string, { maxTokens, frontLines = 0 }: ChunkOptions): readonly TextChunk[] {
+export function chunkMarkdown(
+  text: string,
+  { maxTokens, frontLines = 0 }: { readonly maxTokens: number; readonly frontLines?: number },
+): readonly TextChunk[] {
   const lines = text.match(/[^\r\n]*(?:\r\n?|\n)|[^\r\n]+$/g) ?? [];
   if (text.trim() === "") {
     return lines.length === 0 ? [] : [{ text, headings: [], inner: [], lines: [1, lines.length] }];
@@ -333,7 +313,7 @@ function sectionLines(lines: readonly string[]): readonly SectionLines[] {
   return found.map(({ blocks, ...section }, index) => ({
     ...section,
     last: (found[index + 1]?.first ?? lines.length + 1) - 1,
-    cuts: proseAfter(blocks).map(lineOf),
+    cuts: blocks.slice(Math.max(blocks.findLastIndex(staysWithHeading), 0) + 1).map(lineOf),
     bare: blocks.length === 0,
   }));
 }
@@ -344,11 +324,6 @@ function headingOf(lines: readonly string[]): string {
   const text =
     more.length > 0 ? lines.slice(0, -1).join(" ") : only.replace(/^ {0,3}#{1,6}/, "").replace(/\s#+\s*$/, "");
   return plainText(text.replace(/\s+/g, " ").trim());
-}
-
-/** Returns the blocks at which a section may be split. Its first block is never one of them. */
-function proseAfter(blocks: readonly RootContent[]): readonly RootContent[] {
-  return blocks.slice(Math.max(blocks.findLastIndex(staysWithHeading), 0) + 1);
 }
 
 /** Returns true for a block that is, or contains, a table, code block or checklist. */

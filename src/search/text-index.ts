@@ -99,28 +99,8 @@ function createDatabase(orama: OramaModule) {
     schema: SCHEMA,
     // Nothing is sorted by a field.
     sort: { enabled: false },
-    components: {
-      tokenizer: { language: "english", normalizationCache: new Map(), tokenize },
-      index: countingOnce(orama.components.index.createIndex()),
-    },
+    components: { tokenizer: { language: "english", normalizationCache: new Map(), tokenize } },
   });
-}
-
-type Index = ReturnType<OramaModule["components"]["index"]["createIndex"]>;
-
-/**
- * Orama counts how often each word occurs in a text, which takes a third of the time. Here each word occurs once, so
- * the frequency is computed directly.
- */
-function countingOnce(index: Index): Index {
-  return {
-    ...index,
-    insertTokenScoreParameters({ frequencies, tokenOccurrences }, prop, id, words, word) {
-      const [ofText, ofAll] = [frequencies[prop]?.[Number(id)], tokenOccurrences[prop]];
-      if (ofText !== undefined) ofText[word] = 1 / words.length;
-      if (ofAll !== undefined) ofAll[word] = (ofAll[word] ?? 0) + 1;
-    },
-  };
 }
 
 /** Returns the filters for Orama. An empty list of tags is left out, since it would match nothing. */
@@ -142,27 +122,15 @@ const WORD = new RegExp(`[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`, 
  * them higher because they are rarer.
  */
 const END = " ";
-/** The most stems in memory. */
-const STEMS_MAX = 50_000;
 
 /**
  * Creates the function that returns the words of a text in any script, each once, as stems in lower case. `snake_case`
  * and `kebab-case` are several words.
  */
 export function createWords(stem: (word: string) => string): (text: string) => string[] {
-  const stems = new Map<string, string>();
-  const stemOf = (word: string): string => {
-    const known = stems.get(word);
-    if (known !== undefined) return known;
-    if (stems.size >= STEMS_MAX) stems.clear();
-    const made = `${stem(word)}${END}`;
-    stems.set(word, made);
-    return made;
-  };
   return (text) => {
-    const words = new Set<string>();
-    for (const word of text.normalize("NFKC").toLowerCase().match(WORD) ?? []) words.add(stemOf(word));
-    return [...words];
+    const words = text.normalize("NFKC").toLowerCase().match(WORD) ?? [];
+    return [...new Set([...new Set(words)].map((word) => `${stem(word)}${END}`))];
   };
 }
 
@@ -182,19 +150,14 @@ export async function loadOrama(): Promise<OramaModule> {
   }
 }
 
-/** The fields of a chunk that filters use. */
-interface Filtered {
-  readonly workflow?: string;
-  readonly phase?: number;
-  readonly task?: number;
-  readonly tags: readonly string[];
-}
-
 /** The filters of a query. */
 export type Filters = Pick<SearchQuery, "workflow" | "phase" | "task" | "tags">;
 
 /** Returns true if a chunk matches all filters exactly. */
-export function matchesFilters(chunk: Filtered, { workflow, phase, task, tags = [] }: Filters): boolean {
+export function matchesFilters(
+  chunk: Omit<Filters, "tags"> & Pick<IndexedChunk, "tags">,
+  { workflow, phase, task, tags = [] }: Filters,
+): boolean {
   return (
     (workflow === undefined || chunk.workflow === workflow) &&
     (phase === undefined || chunk.phase === phase) &&

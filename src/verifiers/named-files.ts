@@ -131,7 +131,7 @@ const SKIPPED = new Set([".git", "node_modules", ".venv"]);
 async function addFolder(walk: Walk, folder: string, pattern: string): Promise<void> {
   walk.folders += 1;
   if (walk.folders > FOLDERS_MAX) throw tooMuch(`more than ${FOLDERS_MAX} folders`, FOLDERS_MAX);
-  for (const { path, kind } of await walk.sandbox.names(folder)) {
+  for (const { path, kind } of await walk.sandbox.list(folder)) {
     if (walk.except.some((other) => isNamedBy(other, path))) continue;
     // A product that a path names itself is compared all the same.
     if (await isProduct(path, namesIn(walk.sandbox))) continue;
@@ -159,7 +159,7 @@ async function isLinkNamed(sandbox: Sandbox, path: string): Promise<boolean> {
 
 function namesIn(sandbox: Sandbox) {
   return async (path: string) =>
-    (await isFolder(sandbox, path)) ? (await sandbox.names(path)).map((entry) => nameOf(entry.path)) : [];
+    (await isFolder(sandbox, path)) ? (await sandbox.list(path)).map((entry) => nameOf(entry.path)) : [];
 }
 
 /** Returns the product of a tool that a path is, or is in; undefined if there is none. Walks of folders and globs leave it out. */

@@ -3,10 +3,12 @@
  * and the cause of an unexpected one is reported to the host only.
  */
 
+import type * as z from "zod";
 import { watchSessions } from "../engine/watch.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { byOwner, type Caller, callerOf } from "../ports/actor.js";
+import type { FullClock } from "../ports/clock.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
@@ -14,18 +16,18 @@ import { callable, checkOptions, optionally } from "../workflow/host-options.js"
 import { meantOr, shown } from "../workflow/names.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
-import { openFolders, placesOf, ROOT_NAMES } from "./roots/paths.js";
-import { Roots } from "./roots/roots.js";
-import { isSessionFolder, noSession, SessionFolders } from "./session/folders.js";
-import { type Connection, SessionCounts, SessionKeeper } from "./session/keeper.js";
+import { isSessionFolder, openFolders, placesOf, ROOT_NAMES } from "./roots/paths.js";
+import { createRoots } from "./roots/roots.js";
+import { Connection, type ConnectionParts } from "./session/connection.js";
+import { noSession, SessionFolders } from "./session/folders.js";
 import {
   type RecordedCommit,
   type RecordedEntry,
   Recorder,
   recordedEntries,
   recordedMachine,
-  type WorkspaceAct,
 } from "./session/machine.js";
+import { SessionCounts, Sessions } from "./session/sessions.js";
 import {
   completeSessionTool,
   createSessionTool,
@@ -39,6 +41,7 @@ import {
   listFilesTool,
   readFileTool,
   type ToolFailure,
+  type ToolListing,
   type ToolResult,
   type ToolSuccess,
   type WorkspaceTool,
@@ -61,25 +64,17 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   const counts = new SessionCounts();
   const opened = await openFolders(options);
   const project = options.projectRoot === undefined ? [] : await placesOf(options.projectRoot);
-  const roots = new Roots({ roots: opened, project, variables });
+  const roots = createRoots({ roots: opened, project, variables });
   const folders = new SessionFolders(roots.sandbox({ root: ROOT_NAMES.output, path: "." }), limits, clock);
-  const recording = { clock, hashKey };
-  const recorder = storage === undefined ? undefined : new Recorder({ ...recording, storage, telemetry });
+  const recorder = storage && new Recorder({ storage, clock, hashKey, telemetry });
+  const sessions = new Sessions({ folders, recorder, notifications, counts, owner });
   let violations = 0;
-  const shared: Shared = {
-    roots,
-    limits,
-    clock,
-    sessions: new SessionKeeper({ folders, recorder, notifications, counts, owner }),
-    tools: WORKSPACE_TOOLS,
-    notifications,
-    operations,
-    violated: () => {
-      violations += 1;
-    },
+  const violated = () => {
+    violations += 1;
   };
   const recorded = { folders, recorder, storage, hashKey };
-  const whole = sharedWorkspace(shared, recorded, undefined);
+  const shared: Shared = { roots, limits, sessions, notifications, clock, operations, violated, recorded };
+  const whole = workspaceFor(shared, undefined);
   const own = whole.connect();
   return {
     ...own,
@@ -90,14 +85,14 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
     as(actor, authorize = byOwner) {
       const report = (error: unknown) => notifications.notify("internalError", { operation: "authorize", error });
       const caller = callerOf(actor, authorize, report);
-      const sessions = shared.sessions.limitedTo(caller);
+      const seen = sessions.limitedTo(caller);
       const limited = {
-        sessions,
-        roots: roots.limitedTo((id) => sessions.sees(id)),
+        sessions: seen,
+        roots: roots.limitedTo((id) => seen.sees(id)),
         // A session that does not exist takes as long as one that the caller can't see.
         operations: operations.within(() => undefined),
       };
-      return sharedWorkspace({ ...shared, ...limited }, recorded, caller);
+      return workspaceFor({ ...shared, ...limited }, caller);
     },
     on: (name, listener) => notifications.on(name, listener),
     metrics: () => ({ tools: operations.metrics.report(), violations, sessions: counts.report() }),
@@ -105,18 +100,25 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   };
 }
 
-/** Where sessions are recorded. */
-interface Recorded {
-  readonly folders: SessionFolders;
-  readonly recorder: Recorder | undefined;
-  readonly storage: StorageAdapter | undefined;
-  readonly hashKey: Uint8Array | undefined;
+/** What a workspace is made of, for the host or for one caller. */
+interface Shared extends ConnectionParts {
+  readonly clock: FullClock;
+  readonly operations: Operations<undefined>;
+  /** Where sessions are recorded. */
+  readonly recorded: {
+    readonly folders: SessionFolders;
+    readonly recorder?: Recorder;
+    readonly storage?: StorageAdapter;
+    readonly hashKey?: Uint8Array;
+  };
+  /** Counts a security refusal. */
+  violated(): void;
 }
 
 /** Returns what a workspace is for the host, or for one caller. */
-function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | undefined): ActorWorkspace {
-  const { roots, sessions, notifications, clock } = shared;
-  const { folders, recorder, storage, hashKey } = recorded;
+function workspaceFor(shared: Shared, caller: Caller | undefined): ActorWorkspace {
+  const { roots, sessions, notifications, clock, recorded } = shared;
+  const { storage, hashKey } = recorded;
   // Not among the tools: their metrics are of what agents have called.
   const asked = new Operations({ context: () => undefined, notifications, clock, engine: "recorded" });
   const reading = caller === undefined ? asked : asked.within(() => undefined);
@@ -125,20 +127,21 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
     workflows: () => listWorkflows(roots),
     connect: (options = {}) => {
       checkOptions("connect", options, { mayReopen: optionally(callable) });
-      return connection(new ToolConnection(shared, options.mayReopen ?? (() => true)));
+      return connectTo(shared, new Connection(shared, options.mayReopen ?? (() => true)));
     },
     session(id) {
-      const whole = session(id, folders, recorder);
+      if (!isSessionFolder(id)) throw noSession(id, []);
       const seen = <T>(operation: string, read: () => Promise<T>) =>
         reading.run(operation, async () => {
           await sessions.require(operation, id);
           return read();
         });
+      const { manifest, history, audit } = sessionIn(recorded, id);
       return {
         id,
-        manifest: () => seen("manifest", whole.manifest),
-        history: () => seen("history", whole.history),
-        audit: (receipt) => seen("audit", () => whole.audit(receipt)),
+        manifest: () => seen("manifest", manifest),
+        history: () => seen("history", history),
+        audit: (receipt) => seen("audit", () => audit(receipt)),
       };
     },
     watch(query = {}, options = {}) {
@@ -150,27 +153,8 @@ function sharedWorkspace(shared: Shared, recorded: Recorded, caller: Caller | un
   };
 }
 
-function connection(own: ToolConnection): WorkspaceConnection {
+function sessionIn({ folders, recorder }: Shared["recorded"], id: string): Omit<WorkspaceSession, "id"> {
   return {
-    get sessionId() {
-      return own.sessionId;
-    },
-    tools: WORKSPACE_TOOLS,
-    preloadWorkflow: (request) => own.run(preloadWorkflowTool, request),
-    nextStep: (request) => own.run(nextStepTool, request),
-    readFile: (request) => own.run(readFileTool, request),
-    listFiles: (request = {}) => own.run(listFilesTool, request),
-    createSession: (request = {}) => own.run(createSessionTool, request),
-    saveOutput: (request) => own.run(saveOutputTool, request),
-    completeSession: (request = {}) => own.run(completeSessionTool, request),
-    call: (name, input) => own.call(name, input),
-  };
-}
-
-function session(id: string, folders: SessionFolders, recorder: Recorder | undefined): WorkspaceSession {
-  if (!isSessionFolder(id)) throw noSession(id, []);
-  return {
-    id,
     manifest: () => folders.manifest(id),
     async history() {
       if (recorder === undefined) throw notRecorded("history");
@@ -196,111 +180,51 @@ function notRecorded(operation: string): PhasegateError<"UNSUPPORTED"> {
   });
 }
 
-/** The part of a workspace that all its connections share. */
-interface Shared extends Pick<Connection, "roots" | "limits" | "clock" | "sessions"> {
-  readonly tools: readonly WorkspaceTool[];
-  readonly notifications: WorkspaceNotifications;
-  readonly operations: Operations<undefined>;
-  /** Counts a security refusal. */
-  violated(): void;
-}
-
-/** The most pending acts of a connection without a session; the oldest are dropped. */
-const KEPT_MAX = 200;
-
-/** A client: its sessions, and its calls of tools. */
-class ToolConnection implements Connection {
-  readonly roots: Connection["roots"];
-  readonly limits: Connection["limits"];
-  readonly clock: Connection["clock"];
-  readonly sessions: Connection["sessions"];
-  readonly #shared: Shared;
-  readonly #mayReopen: (sessionId: string) => boolean;
-  readonly #own = new Set<string>();
-  #kept: readonly WorkspaceAct[] = [];
-  #sessionId: string | undefined;
-
-  constructor(shared: Shared, mayReopen: (sessionId: string) => boolean) {
-    this.roots = shared.roots;
-    this.limits = shared.limits;
-    this.clock = shared.clock;
-    this.sessions = shared.sessions;
-    this.#shared = shared;
-    this.#mayReopen = mayReopen;
-  }
-
-  get sessionId(): string | undefined {
-    return this.#sessionId;
-  }
-
-  get kept(): readonly WorkspaceAct[] {
-    return this.#kept;
-  }
-
-  owns(id: string): boolean {
-    return this.#own.has(id);
-  }
-
-  mayReopen(id: string): boolean {
-    const answer: unknown = this.#mayReopen(id);
-    if (typeof answer === "boolean") return answer;
-    // One that rejects would end the process.
-    if (answer instanceof Promise) answer.catch(() => {});
-    throw new TypeError("mayReopen must return true or false, and no promise");
-  }
-
-  adopt(id: string, recorded: number): void {
-    this.#own.add(id);
-    this.#sessionId = id;
-    this.#kept = this.#kept.slice(recorded);
-  }
-
-  async record(act: WorkspaceAct, sessionId = this.#sessionId): Promise<void> {
-    if (act.type === "read") {
-      const { path, bytes } = act;
-      const of = sessionId === undefined ? {} : { sessionId };
-      this.#shared.notifications.notify("fileRead", { path, bytes, ...of });
-    }
-    if (sessionId !== undefined) return this.#shared.sessions.record(sessionId, act);
-    this.#kept = [...this.#kept, act].slice(-KEPT_MAX);
-  }
-
-  /** Calls a tool by its name. Never rejects. */
-  async call(name: string, input: unknown): Promise<ToolResult> {
-    const tool = this.#shared.tools.find((known) => known.name === name);
-    return tool === undefined ? noTool(name, this.#shared.tools) : this.run(tool, input);
-  }
-
+function connectTo(shared: Shared, connection: Connection): WorkspaceConnection {
+  const { operations, notifications, clock } = shared;
   /** Runs a tool, and measures the call. Never rejects. */
-  async run<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done | ToolFailure> {
-    const { operations, notifications, clock } = this.#shared;
+  async function run<Done extends ToolSuccess>(
+    tool: ToolListing & Pick<WorkspaceTool<z.ZodObject, Done>, "run">,
+    input: unknown,
+  ): Promise<Done | ToolFailure> {
     const begun = clock.elapsed();
     let success = false;
     try {
-      const done = await operations.run(tool.name, () => this.#counted(tool, input ?? {}));
+      const done = await operations.run(tool.name, async () => {
+        const outcome = await tool.run(connection, input ?? {});
+        if ("body" in outcome) return outcome.body;
+        const error = errorOf(tool, outcome);
+        // Counted before the host is notified of it.
+        if (isPhasegateError(error) && audienceOf(error) === "guard") shared.violated();
+        throw error;
+      });
       success = true;
       return done;
     } catch (error) {
       if (!isPhasegateError(error)) throw error;
-      const sessionId = namedSession(input) ?? this.#sessionId;
-      notifications.failed(tool.name, error, sessionId === undefined ? {} : { sessionId });
+      notifications.failed(tool.name, error, { sessionId: namedSession(input) ?? connection.sessionId });
       return { success: false, error: error.message, code: error.code, remedy: error.remedy };
     } finally {
       notifications.notify("called", { tool: tool.name, milliseconds: clock.elapsed() - begun, success });
     }
   }
-
-  /** Checks a call and runs it. Counts a security refusal before the host is notified of it. */
-  async #counted<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done> {
-    try {
-      const outcome = await tool.run(this, input);
-      if ("body" in outcome) return outcome.body;
-      throw errorOf(tool, outcome);
-    } catch (error) {
-      if (isPhasegateError(error) && audienceOf(error) === "guard") this.#shared.violated();
-      throw error;
-    }
-  }
+  return {
+    get sessionId() {
+      return connection.sessionId;
+    },
+    tools: WORKSPACE_TOOLS,
+    preloadWorkflow: (request) => run(preloadWorkflowTool, request),
+    nextStep: (request) => run(nextStepTool, request),
+    readFile: (request) => run(readFileTool, request),
+    listFiles: (request) => run(listFilesTool, request),
+    createSession: (request) => run(createSessionTool, request),
+    saveOutput: (request) => run(saveOutputTool, request),
+    completeSession: (request) => run(completeSessionTool, request),
+    async call(name, input) {
+      const tool = WORKSPACE_TOOLS.find((known) => known.name === name);
+      return tool === undefined ? noTool(name) : run(tool, input);
+    },
+  };
 }
 
 /** Returns the session that a call names, if it has the form of an id. */
@@ -310,8 +234,8 @@ function namedSession(input: unknown): string | undefined {
   return typeof id === "string" && isSessionFolder(id) ? id : undefined;
 }
 
-function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
-  const names = tools.map((tool) => tool.name);
+function noTool(name: string): ToolResult {
+  const names = WORKSPACE_TOOLS.map((tool) => tool.name);
   const remedy = meantOr(name, names, `The tools are ${names.join(", ")}.`);
   return { success: false, error: `there is no tool ${shown(name)}`, code: "INVALID_INPUT", remedy };
 }

@@ -17,44 +17,44 @@ export interface InstructionsContext {
   readonly sections?: Readonly<Partial<Record<InstructionSection, string | false>>>;
 }
 
+/** The sections in their order, with their headings. */
+const SECTIONS: readonly (readonly [name: InstructionSection, title: string])[] = [
+  ["control", "You are in control"],
+  ["load", "Load"],
+  ["follow", "Follow"],
+  ["steps", "Steps"],
+  ["outputs", "Sessions and outputs"],
+  ["variables", "Variables"],
+  ["errors", "When a call fails"],
+  ["workflows", "Workflows"],
+];
 /** The longest instructions, in characters: 900 tokens. */
 const CHARACTERS_MAX = 3600;
 /** The longest description of a workflow, in characters. */
 const DESCRIPTION_MAX = 120;
 /** The default variables. */
 const USUAL = ["bundle-root", "core-root", "output-root"];
-const ORDER: readonly InstructionSection[] = [
-  "control",
-  "load",
-  "follow",
-  "steps",
-  "outputs",
-  "variables",
-  "errors",
-  "workflows",
-];
-
 /**
  * Returns the part of a system prompt that tells a model how to run workflows with the tools of a workspace, as
  * Markdown. It has less than 900 tokens (characters / 4), unless the host's own sections are longer.
  */
 export function workflowInstructions(context: InstructionsContext = {}): string {
   const { sections = {}, workflows = [], variables = USUAL } = context;
-  const written = ORDER.flatMap((name) => {
-    const own = sections[name];
-    if (own === false || (name === "workflows" && own === undefined)) return [];
-    const text = own ?? (name === "workflows" ? "" : INSTRUCTION_SECTIONS[name]);
-    return [
-      section(
-        name,
-        text.replace("{roots}", () => listed(variables)),
-      ),
-    ];
+  const written = SECTIONS.flatMap(([name, title]) => {
+    const text = sections[name] ?? (name === "workflows" ? false : INSTRUCTION_SECTIONS[name]);
+    return text === false
+      ? []
+      : [
+          section(
+            title,
+            text.replace("{roots}", () => listed(variables)),
+          ),
+        ];
   });
   const text = ["## Running workflows", ...written].join("\n\n");
   if (sections.workflows !== undefined || workflows.length === 0) return text;
-  const names = workflowList(workflows, CHARACTERS_MAX - text.length - section("workflows", "").length - 4);
-  return names === "" ? text : `${text}\n\n${section("workflows", names)}`;
+  const names = workflowList(workflows, CHARACTERS_MAX - text.length - section("Workflows", "").length - 4);
+  return names === "" ? text : `${text}\n\n${section("Workflows", names)}`;
 }
 
 /** The texts of the sections, by name. `{roots}` is replaced by the variables. */
@@ -76,8 +76,8 @@ export const INSTRUCTION_SECTIONS = {
 /** The name of a section. */
 export type InstructionSection = keyof typeof INSTRUCTION_SECTIONS | "workflows";
 
-function section(name: InstructionSection, text: string): string {
-  return `### ${SECTION_TITLES[name]}\n${text.trim()}`;
+function section(title: string, text: string): string {
+  return `### ${title}\n${text.trim()}`;
 }
 
 /** Lists as many workflows as fit into `maxChars`, one per line, and the number of the others. */
@@ -105,15 +105,3 @@ function listed(variables: readonly string[]): string {
   const names = variables.map((name) => `{${name}}`);
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
-
-/** The headings of the sections. */
-const SECTION_TITLES: Readonly<Record<InstructionSection, string>> = {
-  control: "You are in control",
-  load: "Load",
-  follow: "Follow",
-  steps: "Steps",
-  outputs: "Sessions and outputs",
-  variables: "Variables",
-  errors: "When a call fails",
-  workflows: "Workflows",
-};

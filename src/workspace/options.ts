@@ -2,7 +2,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
 import { checkOwner, type Owner, ownerCheck } from "../ports/actor.js";
-import { type Clock, clockCheck, type FullClock, fullClock, systemClock } from "../ports/clock.js";
+import { type Clock, clockCheck, fullClock, systemClock } from "../ports/clock.js";
 import { type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
 import { type Telemetry, telemetryCheck } from "../ports/telemetry.js";
 import { type Levels, Notifier } from "../runtime/notifier.js";
@@ -125,14 +125,6 @@ export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {
   }
 }
 
-/** Checked options, with defaults. */
-interface ResolvedWorkspaceOptions {
-  readonly variables: Readonly<Record<string, VariableValue>>;
-  readonly limits: WorkspaceLimits;
-  readonly clock: FullClock;
-  readonly hashKey?: Uint8Array;
-}
-
 const CHECKS: OptionChecks<WorkspaceOptions> = {
   bundleRoot: text,
   coreRoot: optionally(text),
@@ -149,7 +141,7 @@ const CHECKS: OptionChecks<WorkspaceOptions> = {
 };
 
 /** Checks the options and adds the defaults. Throws `INVALID_INPUT`. */
-export function resolveWorkspaceOptions(options: WorkspaceOptions): ResolvedWorkspaceOptions {
+export function resolveWorkspaceOptions(options: WorkspaceOptions) {
   checkOptions("createWorkspace", options, CHECKS);
   const { variables = {}, readRoots = {}, hashKey, clock = systemClock, owner } = options;
   if (owner !== undefined) checkOwner(owner);
@@ -160,7 +152,7 @@ export function resolveWorkspaceOptions(options: WorkspaceOptions): ResolvedWork
     variables,
     limits: limitsOf(options.limits ?? {}),
     clock: fullClock(clock),
-    ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
+    hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey,
   };
 }
 

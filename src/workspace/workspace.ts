@@ -8,12 +8,13 @@
  * - roots/paths.ts: paths refused on any system, what `{variables}` stand for; no root is inside the output root
  * - preload/preload-workflow.ts: all files of a workflow in one call (that file lists the rest of its folder)
  * - steps/next-step.ts: steps of a skill one by one; a gate is never skipped, and 12 failures close it
- * - session/keeper.ts: whose a session is; in which order its folder, manifest and log are written (that file lists the rest)
+ * - session/sessions.ts: whose a session is; in which order its folder, manifest and log are written (that file lists the rest)
  * - bundles/bundle.ts: what a bundle.yaml may contain; a broken bundle does not hide the others
  * - tools/tool.ts: the tools that agents call (that file lists the rest); workspace.ts has them for the Vercel AI SDK
  * - instructions.ts: the system prompt, at most 900 tokens
  */
 
+import type * as z from "zod";
 import type { WatchQuery } from "../engine/watch.js";
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { Actor, Authorize } from "../ports/actor.js";
@@ -23,20 +24,27 @@ import type { OperationMetrics } from "../runtime/operations.js";
 import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
 import type { WorkspaceNotificationMap } from "./options.js";
 import type { WorkflowSummary } from "./preload/find.js";
-import type { SessionFigures } from "./session/keeper.js";
-import type { RecordedCommit, RecordedEntry, SessionInputs } from "./session/machine.js";
+import type { WorkflowPreloaded } from "./preload/preload-workflow.js";
+import type { RecordedCommit, RecordedEntry } from "./session/machine.js";
 import type { Manifest } from "./session/manifest.js";
+import type { SessionFigures } from "./session/sessions.js";
+import type { StepAnswered } from "./steps/next-step.js";
 import type {
+  completeSessionTool,
+  createSessionTool,
+  nextStepTool,
   OutputSaved,
+  preloadWorkflowTool,
   SessionCompleted,
   SessionOpened,
-  StepAnswered,
-  WorkflowPreloaded,
+  saveOutputTool,
 } from "./tools/sessions.js";
 import {
   type FileRead,
   type FilesListed,
+  type listFilesTool,
   publishedInput,
+  type readFileTool,
   type ToolFailure,
   type ToolListing,
   type ToolResult,
@@ -110,44 +118,22 @@ export interface WorkspaceFunctions {
    * Loads all files of a workflow. A skill with steps gives only the current step. `workflow`: its name, or the path of its
    * folder; `cursor`: from the page before; `reload`: returns files again that were returned before.
    */
-  preloadWorkflow(request: {
-    workflow: string;
-    cursor?: string | undefined;
-    reload?: boolean | undefined;
-  }): Promise<WorkflowPreloaded | ToolFailure>;
+  preloadWorkflow(request: z.input<typeof preloadWorkflowTool.input>): Promise<WorkflowPreloaded | ToolFailure>;
   /**
    * Returns the next step of a skill if the gate of the current step is passed. `workflow`: as it was preloaded; `evidence`:
    * what the gate asks for; `step`: which one, if there are several to choose from.
    */
-  nextStep(request: {
-    workflow: string;
-    evidence?: Record<string, unknown> | undefined;
-    step?: string | undefined;
-  }): Promise<StepAnswered | ToolFailure>;
+  nextStep(request: z.input<typeof nextStepTool.input>): Promise<StepAnswered | ToolFailure>;
   /** Reads a text file, or a part of it: `limit` bytes from the byte `offset` on. */
-  readFile(request: {
-    path: string;
-    offset?: number | undefined;
-    limit?: number | undefined;
-  }): Promise<FileRead | ToolFailure>;
+  readFile(request: z.input<typeof readFileTool.input>): Promise<FileRead | ToolFailure>;
   /** Lists a folder; by default the root of the bundle. `after`: the last name of the page before. */
-  listFiles(request?: { path?: string | undefined; after?: string | undefined }): Promise<FilesListed | ToolFailure>;
+  listFiles(request?: z.input<typeof listFilesTool.input>): Promise<FilesListed | ToolFailure>;
   /** Creates a session, or continues one with `reopen`. `session_id`: a UUID or YYYY-MM-DD-HHMMSS. */
-  createSession(request?: {
-    session_id?: string | undefined;
-    reopen?: boolean | undefined;
-    workflow?: string | undefined;
-    agent?: string | undefined;
-    inputs?: SessionInputs | undefined;
-  }): Promise<SessionOpened | ToolFailure>;
+  createSession(request?: z.input<typeof createSessionTool.input>): Promise<SessionOpened | ToolFailure>;
   /** Saves a whole file in a session of this connection. `path`: `<session_id>/report.md`. */
-  saveOutput(request: { path: string; content: string }): Promise<OutputSaved | ToolFailure>;
+  saveOutput(request: z.input<typeof saveOutputTool.input>): Promise<OutputSaved | ToolFailure>;
   /** Ends a session; by default the last one of this connection, as completed. */
-  completeSession(request?: {
-    session_id?: string | undefined;
-    status?: "completed" | "failed" | undefined;
-    summary?: string | undefined;
-  }): Promise<SessionCompleted | ToolFailure>;
+  completeSession(request?: z.input<typeof completeSessionTool.input>): Promise<SessionCompleted | ToolFailure>;
   /** Calls a tool by its name, such as `read_file`. */
   call(name: string, input: unknown): Promise<ToolResult>;
 }

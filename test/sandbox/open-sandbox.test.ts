@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { errnoOf, isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/sandbox/list.js";
 import { unreadable, unwritable } from "../../src/sandbox/refusals.js";
-import { onceInTurn, resolveInside, resolveUnless } from "../../src/sandbox/resolve.js";
+import { resolveInside, resolveUnless } from "../../src/sandbox/resolve.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
 import { isFolder, openIfThere, openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -63,7 +63,7 @@ describe("openSandbox", () => {
     await symlink(join(base, "root-fake"), join(root, "out"));
     const answers = ["a", ".", "a/b/file.md", "nowhere", "out", "../root-fake"].map((path) => isFolder(sandbox, path));
     expect(await Promise.all(answers)).toEqual([true, true, false, false, false, false]);
-    const broken = { ...sandbox, names: () => Promise.reject(new TypeError("broken")) };
+    const broken = { ...sandbox, list: () => Promise.reject(new TypeError("broken")) };
     await expect(isFolder(broken, "a")).rejects.toThrow(TypeError);
   });
 
@@ -257,9 +257,7 @@ describe("list and walk", () => {
       ["pipe", "refused"],
       ["z.md", "file"],
     ]);
-    expect((await sandbox.names(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
     expect((await sandbox.list("a/b")).map(({ path }) => path)).toEqual(["a/b/file.md"]);
-    expect(await sandbox.names("a/b")).toEqual([{ path: "a/b/file.md", kind: "file" }]);
   });
 
   it("marks withheld names, and links to them", async () => {
@@ -276,7 +274,6 @@ describe("list and walk", () => {
       ["secrets", "refused"],
     ];
     expect((await kept.list(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
-    expect((await kept.names(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
   });
 
   it("returns the same signatures for many files as one by one, for links and withheld files too", async () => {
@@ -327,7 +324,6 @@ describe("list and walk", () => {
   it("refuses to list a file, a link to outside and a missing folder", async () => {
     await symlink(base, join(root, "up"));
     expect(await refusal(sandbox.list("a/b/file.md"))).toBe("PATH_REFUSED");
-    expect(await refusal(sandbox.names("a/b/file.md"))).toBe("PATH_REFUSED");
     expect(await refusal(sandbox.list("up"))).toBe("PATH_REFUSED");
     expect(await refusal(sandbox.walk("none"))).toBe("FILE_NOT_FOUND");
   });
@@ -367,7 +363,6 @@ describe("a folder's entries", () => {
     const rest = ["b", "c", "d", "\u{1f331}", "\uff21"];
     for (const name of ["c", "aa", "d", "\u{1f331}", "b", "\uff21"]) await writeFile(join(root, name), "");
     expect((await sandbox.list(".")).map(({ path }) => path)).toEqual(["a", "aa", ...rest]);
-    expect((await sandbox.names(".")).map(({ path }) => path)).toEqual(["a", "aa", ...rest]);
     const { entries, truncated } = await sandbox.walk(".");
     expect(entries.map(({ path }) => path)).toEqual(["a/b/file.md", "aa", ...rest]);
     expect(truncated).toBe(false);
@@ -409,23 +404,6 @@ it("a root that is missing, or no folder, is called by no path", async () => {
   await expect(missing).rejects.toMatchObject({ code: "FILE_NOT_FOUND", details: { file: "." } });
   const file = openSandbox(join(base, "secret.md"));
   await expect(file).rejects.toThrow('the path "." is refused: the root is not a folder');
-});
-
-describe("paths that are resolved in the same turn", () => {
-  it("are resolved once, and again in the next turn", async () => {
-    const resolved: string[] = [];
-    const resolve = onceInTurn(async (from, path) => {
-      resolved.push(`${from}:${path}`);
-      return { real: join(from, path), exists: true };
-    });
-    const together = [resolve("r", "a"), resolve("r", "a"), resolve("r", "b"), resolve("s", "a")];
-    expect(together[0]).toBe(together[1]);
-    await Promise.all(together);
-    expect(resolved).toEqual(["r:a", "r:b", "s:a"]);
-    await resolve("r", "a");
-    await resolve("r", "a");
-    expect(resolved).toEqual(["r:a", "r:b", "s:a", "r:a", "r:a"]);
-  });
 });
 
 it("a refused path is refused by its own name, and by the one that it leads to", async () => {

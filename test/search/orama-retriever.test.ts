@@ -347,12 +347,12 @@ describe("the stored index", () => {
 
   it("is a single file that only its owner can read", async () => {
     await mkdir(folder, { recursive: true });
-    const orphan = join(folder, "search-index.json.0.tmp");
+    const orphan = join(folder, ".search-index.json.0.phasegate.tmp");
     await writeFile(orphan, "half");
     await utimes(orphan, 1, 1);
-    await writeFile(join(folder, "search-index.json.1.tmp"), "somebody's who is still at it");
+    await writeFile(join(folder, ".search-index.json.1.phasegate.tmp"), "somebody's who is still at it");
     await open({ folder }).refresh();
-    expect((await readdir(folder)).sort()).toEqual(["search-index.json", "search-index.json.1.tmp"]);
+    expect((await readdir(folder)).sort()).toEqual([".search-index.json.1.phasegate.tmp", "search-index.json"]);
     expect((await stat(keptFile())).mode & 0o777).toBe(0o600);
     expect(await readFile(keptFile(), "utf8")).not.toContain(root);
   });

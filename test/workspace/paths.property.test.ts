@@ -5,7 +5,7 @@ import { isPhasegateError } from "../../src/errors.js";
 import { isInside } from "../../src/sandbox/resolve.js";
 import { keptBack, secretIn } from "../../src/workflow/names.js";
 import { openFolders, placesOf, showLocation } from "../../src/workspace/roots/paths.js";
-import { Roots } from "../../src/workspace/roots/roots.js";
+import { createRoots, type Roots } from "../../src/workspace/roots/roots.js";
 import { howOften } from "../support/how-often.js";
 import { makeWorkspace } from "./make-workspace.js";
 
@@ -17,7 +17,7 @@ beforeEach(async () => {
   const { base, bundle, output } = await makeWorkspace();
   const opened = await openFolders({ bundleRoot: bundle, coreRoot: join(base, "project/core"), outputRoot: output });
   const variables = { team: "alpha", up: "../..", docs: { root: "bundle-root", path: "docs" } };
-  roots = new Roots({ roots: opened, project: await placesOf(join(base, "project")), variables });
+  roots = createRoots({ roots: opened, project: await placesOf(join(base, "project")), variables });
   places = new Map(opened.map(({ name, places: [place = ""] }) => [name, place]));
 });
 

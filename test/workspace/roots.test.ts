@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openFolders, placesOf, showLocation } from "../../src/workspace/roots/paths.js";
-import { Roots } from "../../src/workspace/roots/roots.js";
+import { createRoots, type Roots } from "../../src/workspace/roots/roots.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const SESSION = "2025-10-11-143022";
@@ -26,7 +26,7 @@ async function open(variables = {}): Promise<Roots> {
     outputRoot: join(base, "out"),
   };
   const project = await placesOf(join(base, "project"));
-  return new Roots({ roots: await openFolders(folders), project, variables });
+  return createRoots({ roots: await openFolders(folders), project, variables });
 }
 
 describe("resolve", () => {

@@ -112,7 +112,7 @@ export async function readBundle(file: string, text: string): Promise<ReadBundle
   const source = await readYaml(file, text, report);
   const bundle = source === undefined ? undefined : bundleOf(source, report);
   const diagnostics = report.sorted();
-  return bundle === undefined || hasErrors(diagnostics) ? { diagnostics } : { bundle, diagnostics };
+  return { bundle: hasErrors(diagnostics) ? undefined : bundle, diagnostics };
 }
 
 /** The largest bundle.yaml, in bytes. */
@@ -135,15 +135,20 @@ export async function discoverBundles(folder: string): Promise<DiscoveredBundles
   const read = await Promise.all(files.map((file) => readOne(sandbox, file)));
   const names = new Map<string, string>();
   const report = createReport(read.flatMap(({ diagnostics }) => diagnostics));
-  if (truncated) tooLarge(report);
+  if (truncated) {
+    const message = "the folder has more than 10,000 files and folders, or more than 16 levels: bundles may be missing";
+    report.error("FOLDER_TOO_LARGE", { file: "." }, message, "Give a folder that contains only bundles.");
+  }
   const bundles: FoundBundle[] = [];
-  for (const [index, { bundle }] of read.entries()) {
-    const file = files[index];
-    if (bundle === undefined || file === undefined) continue;
+  for (const { file, bundle } of read) {
+    if (bundle === undefined) continue;
     const before = names.get(bundle.name);
-    if (before === undefined) bundles.push({ ...bundle, folder: posix.dirname(file) });
-    else twin(report, file, bundle, before);
     names.set(bundle.name, before ?? file);
+    if (before === undefined) bundles.push({ ...bundle, folder: posix.dirname(file) });
+    else {
+      const message = `the bundle ${shown(bundle.name)} is already defined in ${before}, so this one is left out`;
+      report.error("BUNDLE_NAME_DUPLICATE", { file }, message, "Give one of the two another name.");
+    }
   }
   return { bundles, diagnostics: report.sorted() };
 }
@@ -228,18 +233,11 @@ function bundleOf(source: ParsedSource, report: Report): Bundle | undefined {
   const agents = agentsOf(written, value, spot);
   const workflows = workflowsOf(written, spot.at("workflows"));
   const resources = resourcesOf(written, spot.at("resources"));
-  const coreDependencies = pathsOf(needed, spot.at("core_dependencies"));
+  const needs = spot.at("core_dependencies");
+  const coreDependencies = needed.flatMap((path, index) => pathOf(path, needs.at(index)) ?? []);
   if (type === undefined || name === undefined) return undefined;
-  return {
-    type,
-    name,
-    ...(version === undefined ? {} : { version: String(version) }),
-    ...(description === undefined ? {} : { description }),
-    agents,
-    workflows,
-    resources,
-    coreDependencies,
-  };
+  const about = { version: version === undefined ? undefined : String(version), description };
+  return { type, name, ...about, agents, workflows, resources, coreDependencies };
 }
 
 /**
@@ -274,8 +272,7 @@ function agentOf(written: NonNullable<Written["agent"]>, spot: Spot): BundleAgen
   const { id, name = id, title, description, entry_point: entryPoint = false } = written;
   const file = pathOf(written.file, spot.at("file"));
   if (id === undefined || name === undefined || file === undefined) return undefined;
-  const texts = { title, description };
-  return { id, name, ...texts, file, entryPoint };
+  return { id, name, title, description, file, entryPoint };
 }
 
 /** Returns the workflows: a list of paths, or of objects with `path` and `name`. */
@@ -299,11 +296,6 @@ function resourcesOf({ resources = {} }: Written, spot: Spot): Readonly<Record<s
     return path === undefined ? [] : [[name, path] as const];
   });
   return Object.fromEntries(paths);
-}
-
-/** Returns a list of paths. Paths that lead out are errors and left out. */
-function pathsOf(texts: readonly string[], spot: Spot): string[] {
-  return texts.flatMap((text, index) => pathOf(text, spot.at(index)) ?? []);
 }
 
 /** Checks a path without its leading `{bundle-root}/` or `{core-root}/`. */
@@ -334,20 +326,20 @@ function refuseTwins(
   }
 }
 
-async function readOne(sandbox: Sandbox, file: string) {
+async function readOne(sandbox: Sandbox, file: string): Promise<ReadBundle & { readonly file: string }> {
   try {
     const { text } = await sandbox.read(file, { maxBytes: FILE_MAX });
     const { bundle, diagnostics } = await readBundle(file, text);
-    if (bundle === undefined) return { diagnostics };
+    if (bundle === undefined) return { file, diagnostics };
     const report = createReport(diagnostics);
     await checkParts(sandbox, file, bundle, report);
     const found = report.sorted();
-    return hasErrors(found) ? { diagnostics: found } : { bundle, diagnostics: found };
+    return { file, diagnostics: found, bundle: hasErrors(found) ? undefined : bundle };
   } catch (error) {
     const report = createReport();
     if (isPhasegateError(error)) report.error("FILE_UNREADABLE", { file }, error.message, error.remedy);
     else report.failed({ file }, error);
-    return { diagnostics: report.sorted() };
+    return { file, diagnostics: report.sorted() };
   }
 }
 
@@ -372,14 +364,4 @@ async function isThere(sandbox: Sandbox, path: string): Promise<boolean> {
     throw error;
   });
   return path === "." || entries.some((entry) => entry.path === path && entry.kind !== "refused");
-}
-
-function tooLarge(report: Report): void {
-  const message = "the folder has more than 10,000 files and folders, or more than 16 levels: bundles may be missing";
-  report.error("FOLDER_TOO_LARGE", { file: "." }, message, "Give a folder that contains only bundles.");
-}
-
-function twin(report: Report, file: string, { name }: Bundle, before: string): void {
-  const message = `the bundle ${shown(name)} is already defined in ${before}, so this one is left out`;
-  report.error("BUNDLE_NAME_DUPLICATE", { file }, message, "Give one of the two another name.");
 }

@@ -14,14 +14,6 @@ const NOT_OPEN =
 /** The deepest nesting of tables. */
 const DEPTH_MAX = 64;
 
-/** A layer of a customization. */
-interface Layer {
-  readonly path: string;
-  readonly size: number;
-  readonly text: string;
-  readonly table: TomlTable;
-}
-
 /**
  * Merges a skill's `customize.toml` with `{project-root}/_bmad/custom/<skill>.toml` and `<skill>.user.toml` into one
  * file. Missing layers are skipped. A layer that cannot be read is a warning, and the others are used.
@@ -35,8 +27,10 @@ export async function loadCustomization(
   const custom = `{project-root}/_bmad/custom/${name}`;
   const project = source.known.includes("project-root") ? [`${custom}.toml`, `${custom}.user.toml`] : [];
   const defaults = await readLayer(source, () => inFolder(folder, "customize.toml"));
-  const layers = [defaults];
-  for (const path of project) layers.push(await readLayer(source, () => source.resolve(path)));
+  const layers = [
+    defaults,
+    ...(await Promise.all(project.map((path) => readLayer(source, () => source.resolve(path))))),
+  ];
   const read = layers.filter((layer) => layer !== undefined && typeof layer !== "string");
   const found = layers.filter((layer) => typeof layer === "string");
   // A skill without defaults cannot be customized, so it needs no warning about unreadable customizations.
@@ -52,8 +46,8 @@ export async function loadCustomization(
   return { file: { path: first.path, role: "customization", size, content }, warnings };
 }
 
-/** Reads a layer. Returns undefined if there is none, and a warning if it cannot be read. */
-async function readLayer(source: FileSource, place: () => Location): Promise<Layer | string | undefined> {
+/** Reads a layer of a customization. Returns undefined if there is none, and a warning if it cannot be read. */
+async function readLayer(source: FileSource, place: () => Location) {
   try {
     const location = place();
     const { text, size } = await source.read(location);

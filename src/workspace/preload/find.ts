@@ -1,5 +1,7 @@
 /** Finds workflows by name or path, and lists all of them. A folder is a workflow if it contains a first file. */
+import { posix } from "node:path";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
+import type { SandboxEntry } from "../../sandbox/list.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { firstFew, nearest, shown } from "../../workflow/names.js";
 import { createReport } from "../../workflow/report.js";
@@ -46,10 +48,19 @@ export function workflowRoots({ folders }: Pick<FileSource, "folders">): readonl
 }
 
 async function byName(source: FileSource, name: string): Promise<FoundWorkflow> {
-  const byFolder = await searched(source, ({ file }) => nameOf(folderOf(file)) === name);
-  const found = byFolder.same.length === 0 ? await withGivenName(source, name, byFolder.all) : byFolder.same;
-  if (found.length === 0) throw notFound(name, byFolder);
-  return onlyOne(name, found);
+  const search = await searched(source, ({ file }) => nameOf(folderOf(file)) === name);
+  if (search.same.length > 0) return onlyOne(name, search.same);
+  const given = await Promise.all(search.all.map(async (one) => (await factsOf(source, one)).name));
+  const found = inFirstRoot(search.all.filter((_, index) => given[index] === name));
+  if (found.length > 0) return onlyOne(name, found);
+  const names = [...new Set(search.all.map(({ file }) => nameOf(folderOf(file))))].sort();
+  const near = nearest(name, names);
+  const meant = near === undefined ? "" : `; did you mean ${shown(near)}?`;
+  const list = names.length === 0 ? "There are no workflows." : `The workflows are ${firstFew(names, NAMES_MAX)}.`;
+  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow ${shown(name)}${meant}`, {
+    remedy: [list, ...search.cuts, "Give one of these names, or the path of a workflow's folder."].join(" "),
+    details: { workflowType: name, nearest: near },
+  });
 }
 
 /** The result of a search in all roots. */
@@ -66,25 +77,18 @@ interface Searched {
  * Searches all roots. The folders in a workflow's folder belong to the workflow, so they are searched last, and only for
  * a workflow that is nowhere else.
  */
-async function searched(source: FileSource, isWanted: (found: FoundWorkflow) => boolean): Promise<Searched> {
-  const outer = chosen(await searchRoots(source, { inside: false }), isWanted);
-  return outer.same.length > 0 ? outer : chosen(await searchRoots(source, { inside: true }), isWanted);
-}
-
-function chosen(found: readonly RootSearch[], isWanted: (one: FoundWorkflow) => boolean): Searched {
-  const all = found.flatMap((one) => one.workflows);
-  const cuts = [...new Set(found.flatMap(({ cut }) => cut ?? []))];
-  return { all, same: inFirstRoot(all.filter(isWanted)), cuts };
+async function searched(
+  source: FileSource,
+  isWanted: (found: FoundWorkflow) => boolean,
+  inside = false,
+): Promise<Searched> {
+  const { all, cuts } = await searchRoots(source, inside);
+  const same = inFirstRoot(all.filter(isWanted));
+  return same.length > 0 || inside ? { all, same, cuts } : searched(source, isWanted, true);
 }
 
 function inFirstRoot(found: readonly FoundWorkflow[]): readonly FoundWorkflow[] {
   return found.filter(({ file }) => file.root === found[0]?.file.root);
-}
-
-/** Returns the workflows whose first file gives them this name, of the first root that has one. */
-async function withGivenName(source: FileSource, name: string, all: readonly FoundWorkflow[]) {
-  const names = await Promise.all(all.map(async (one) => (await factsOf(source, one)).name));
-  return inFirstRoot(all.filter((_, index) => names[index] === name));
 }
 
 function onlyOne(name: string, found: readonly FoundWorkflow[]): FoundWorkflow {
@@ -111,45 +115,40 @@ export interface WorkflowSummary {
 
 /** Lists all workflows with their descriptions, by root and path. */
 export async function listWorkflows(source: FileSource): Promise<readonly WorkflowSummary[]> {
-  const found = (await searchRoots(source, { inside: false })).flatMap(({ workflows }) => workflows);
+  const { all } = await searchRoots(source, false);
   return Promise.all(
-    found.map(async (one) => {
-      const { shape, file } = one;
-      const { description } = await factsOf(source, one);
-      const summary = { name: nameOf(folderOf(file)), shape, path: showLocation(file) };
-      return description === undefined ? summary : { ...summary, description };
+    all.map(async ({ shape, file }) => {
+      const { description } = await factsOf(source, { shape, file });
+      return { name: nameOf(folderOf(file)), shape, path: showLocation(file), description };
     }),
   );
 }
 
-/** The workflows below one root. */
-interface RootSearch {
-  readonly workflows: readonly FoundWorkflow[];
-  /** The limit that ended the search early, as a sentence. */
-  readonly cut?: string;
+async function searchRoots(source: FileSource, inside: boolean): Promise<Pick<Searched, "all" | "cuts">> {
+  const found = await Promise.all(workflowRoots(source).map((root) => searchRoot(source, root, inside)));
+  return {
+    all: found.flatMap(({ workflows }) => workflows),
+    cuts: [...new Set(found.flatMap(({ cut }) => cut ?? []))],
+  };
 }
 
-function searchRoots(source: FileSource, options: { readonly inside: boolean }): Promise<readonly RootSearch[]> {
-  return Promise.all(workflowRoots(source).map((root) => searchRoot(source, root, options)));
-}
-
-/** Searches a root level by level; with `inside` also the folders of workflows. */
+/** Searches a root level by level, with `inside` also the folders of workflows. `cut` is the limit that ended it early. */
 async function searchRoot(
   source: FileSource,
   root: string,
-  { inside }: { readonly inside: boolean },
-): Promise<RootSearch> {
+  inside: boolean,
+): Promise<{ readonly workflows: readonly FoundWorkflow[]; readonly cut?: string }> {
   const workflows: FoundWorkflow[] = [];
+  const place = showLocation({ root, path: "." });
   let level: readonly Location[] = [{ root, path: "." }];
   let budget = FOLDERS_MAX;
   for (let depth = 0; level.length > 0; depth += 1) {
-    const place = showLocation({ root, path: "." });
     if (depth > DEPTH_MAX)
       return { workflows, cut: `In ${place}, folders below level ${DEPTH_MAX} were not searched.` };
     const now = level.slice(0, budget);
     budget -= now.length;
-    const listed = await Promise.all(now.map((folder) => listOrNone(source, folder)));
-    const found = now.map((folder, index) => firstFile(folder, namesOf(listed[index] ?? [])));
+    const listed = await Promise.all(now.map((folder) => source.list(folder).catch(noneIfKnown)));
+    const found = now.map((folder, index) => firstFile(folder, listed[index] ?? []));
     workflows.push(...found.filter((one) => one !== undefined));
     if (now.length < level.length) return { workflows, cut: `In ${place}, only ${FOLDERS_MAX} folders were searched.` };
     level = listed
@@ -164,8 +163,7 @@ async function byPath(source: FileSource, path: string, from: Location | undefin
   const location = source.resolve(path, from);
   if (/\.ya?ml$/i.test(location.path)) return { shape: "classic", file: location };
   if (/\.(?:md|xml)$/i.test(location.path)) return { shape: "skill", file: location };
-  const entries = await source.list(location);
-  const found = firstFile(location, namesOf(entries));
+  const found = firstFile(location, await source.list(location));
   if (found !== undefined) return found;
   throw new PhasegateError("FILE_NOT_FOUND", `${showLocation(location)} is not a workflow: it has no first file`, {
     remedy: `Give the path of a folder that contains ${FIRST_FILES.slice(0, 3).join(", ")}.`,
@@ -173,36 +171,16 @@ async function byPath(source: FileSource, path: string, from: Location | undefin
   });
 }
 
-function firstFile(folder: Location, names: ReadonlySet<string>): FoundWorkflow | undefined {
+function firstFile(folder: Location, entries: readonly SandboxEntry[]): FoundWorkflow | undefined {
+  const names = new Set(entries.filter(({ kind }) => kind === "file").map(({ path }) => posix.basename(path)));
   const name = FIRST_FILES.find((one) => names.has(one));
   if (name === undefined) return undefined;
   return { shape: name.endsWith("ml") ? "classic" : "skill", file: inFolder(folder, name) };
 }
 
-function namesOf(entries: readonly { readonly path: string; readonly kind: string }[]): ReadonlySet<string> {
-  return new Set(
-    entries.filter(({ kind }) => kind === "file").map(({ path }) => path.slice(path.lastIndexOf("/") + 1)),
-  );
-}
-
-async function listOrNone(source: FileSource, folder: Location) {
-  try {
-    return await source.list(folder);
-  } catch (error) {
-    if (isPhasegateError(error)) return [];
-    throw error;
-  }
-}
-
-function notFound(name: string, { all, cuts }: Searched): PhasegateError<"WORKFLOW_NOT_FOUND"> {
-  const names = [...new Set(all.map(({ file }) => nameOf(folderOf(file))))].sort();
-  const near = nearest(name, names);
-  const meant = near === undefined ? "" : `; did you mean ${shown(near)}?`;
-  const list = names.length === 0 ? "There are no workflows." : `The workflows are ${firstFew(names, NAMES_MAX)}.`;
-  return new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow ${shown(name)}${meant}`, {
-    remedy: [list, ...cuts, "Give one of these names, or the path of a workflow's folder."].join(" "),
-    details: { workflowType: name, nearest: near },
-  });
+function noneIfKnown(error: unknown): readonly SandboxEntry[] {
+  if (isPhasegateError(error)) return [];
+  throw error;
 }
 
 /** Returns the name and the description in a workflow's first file; nothing if the file cannot be read. */

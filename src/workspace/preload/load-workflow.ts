@@ -17,6 +17,7 @@ import {
   nameOf,
   type PreloadedFile,
   type PreloadRole,
+  type Wanted,
 } from "./loading.js";
 import { createVariables, readMapping, replaceTexts, type Variables } from "./mapping.js";
 import { DEPTH_MAX, type OpenedSkill, openSkill } from "./skills.js";
@@ -28,10 +29,7 @@ const INVOKED_MAX = 100;
 const NAMED_MAX = 200;
 
 /** What a workflow is, with the skill if it has steps. */
-interface LoadedWorkflow {
-  readonly shape: FoundWorkflow["shape"];
-  readonly skill?: OpenedSkill | undefined;
-}
+type LoadedWorkflow = Pick<FoundWorkflow, "shape"> & { readonly skill?: OpenedSkill };
 
 /**
  * Loads a workflow, except the steps of a skill, which are given one by one. `trail` are the files that lead to it. Throws
@@ -60,7 +58,8 @@ async function loadSkill(loading: Loading, file: Location, way: readonly string[
   const opened = await openSkill(loading.source, file);
   for (const skill of opened) {
     const customized = await loadCustomization(loading.source, skill.file);
-    loading.add(...skill.files, ...(customized.file === undefined ? [] : [customized.file]));
+    loading.add(...skill.files);
+    if (customized.file !== undefined) loading.add(customized.file);
     loading.warn(...skill.warnings, ...customized.warnings);
   }
   const last = opened.at(-1) ?? opened[0];
@@ -96,38 +95,38 @@ interface Classic {
   readonly own: JsonObject;
   readonly variables: Variables;
   /** Makes what is wanted of a file: its name too, if the workflow is an invoked one. */
-  readonly as: (role: PreloadRole) => { readonly role: PreloadRole; readonly workflow?: string };
+  readonly as: (role: PreloadRole) => Wanted;
 }
 
 /** Loads a workflow's configuration, then all files that it names, with what its instructions invoke. */
 async function loadClassic(loading: Loading, file: Location, trail: readonly string[]): Promise<void> {
   const { source } = loading;
   const path = showLocation(file);
+  const folder = showLocation(folderOf(file));
   const name = nameOf(folderOf(file));
   const as = (role: PreloadRole) => (trail.length > 1 ? { role, workflow: name } : { role });
   const { text, size } = await source.read(file);
   const mapping = await readMapping(path, text);
   if (mapping.value === undefined) throw definitionInvalid(name, mapping.diagnostics);
-  const folder = showLocation(folderOf(file));
-  const lost = await lostFolder(source, file, mapping.value);
-  if (lost !== undefined) loading.warn(lost.warning);
+  const lost = await lostFolder(loading, file, mapping.value);
   const own = { installed_path: folder, ...mapping.value, ...(lost === undefined ? {} : { installed_path: folder }) };
   const self = { path, ...as("workflow"), size, content: text };
   loading.add(self);
   const config = await loadConfig(loading, file, own, as("config"));
   const variables = createVariables(own, config, source.known);
   self.content = await replaceTexts(text, (value) =>
-    value === lost?.written ? folder : source.expand(variables.resolve(value)),
+    value === lost ? folder : source.expand(variables.resolve(value)),
   );
   await loadNamed(loading, { file, trail, own, variables, as });
   loading.warn(...variables.faults);
 }
 
 /**
- * Returns the `installed_path` if there is no such folder: the workflow was copied to another place than the one it was
- * written for. The folder of the workflow.yaml then takes its place.
+ * Returns the `installed_path`, with a warning, if there is no such folder: the workflow was copied to another place than
+ * the one it was written for. The folder of the workflow.yaml then takes its place.
  */
-async function lostFolder(source: FileSource, file: Location, written: JsonObject) {
+async function lostFolder(loading: Loading, file: Location, written: JsonObject) {
+  const { source } = loading;
   const given = written.installed_path;
   if (typeof given !== "string" || given.trim() === "") return undefined;
   const path = createVariables(written, undefined, source.known).resolve(given.trim());
@@ -140,7 +139,8 @@ async function lostFolder(source: FileSource, file: Location, written: JsonObjec
     return undefined;
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    return { written: given, warning: `installed_path is ${path}, which can't be read: ${folder} is used instead` };
+    loading.warn(`installed_path is ${path}, which can't be read: ${folder} is used instead`);
+    return given;
   }
 }
 
@@ -149,7 +149,7 @@ async function loadConfig(
   loading: Loading,
   file: Location,
   own: JsonObject,
-  wanted: ReturnType<Classic["as"]>,
+  wanted: Wanted,
 ): Promise<JsonObject | undefined> {
   const given = own.config_source;
   if (typeof given !== "string" || given.trim() === "") return undefined;
@@ -162,8 +162,7 @@ async function loadConfig(
 }
 
 /** Loads all files that the workflow names, and what its instructions ask for. */
-async function loadNamed(loading: Loading, classic: Classic): Promise<void> {
-  const { file, own, variables, as } = classic;
+async function loadNamed(loading: Loading, { file, trail, own, variables, as }: Classic): Promise<void> {
   const { source } = loading;
   const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
   const dataRoots = workflowRoots(source);
@@ -172,13 +171,26 @@ async function loadNamed(loading: Loading, classic: Classic): Promise<void> {
   const installed = `${variables.resolve("{installed_path}")}/`;
   const laterOn: string[] = [];
   for (const { path, role, needed } of files.slice(0, NAMED_MAX)) {
-    const read = await loading.read(path, as(role), file);
-    const beside = path.startsWith(installed) ? `./${path.slice(installed.length)}` : undefined;
-    const found = "error" in read ? await readBeside(loading, path, beside, read.error, classic, role) : read;
-    if (found !== undefined) loading.add(found);
-    else if (!needed) laterOn.push(path);
-    else if ("error" in read) await loading.miss(path, as(role), read);
-    if (role === "instructions" && found !== undefined) await loadAsked(loading, found.content, classic);
+    let read = await loading.read(path, as(role), file);
+    if ("error" in read && isLost(read.error) && path.startsWith(installed)) {
+      // It may be next to the workflow.yaml.
+      const beside = await loading.read(`./${path.slice(installed.length)}`, as(role), file);
+      if (!("error" in beside)) {
+        loading.warn(`${path} can't be read: ${beside.path} is read instead`);
+        read = beside;
+      }
+    }
+    if ("error" in read) {
+      if (needed) await loading.miss(path, as(role), read);
+      else laterOn.push(path);
+      continue;
+    }
+    loading.add(read);
+    if (role !== "instructions") continue;
+    if (usesElicitation(read.content)) await loadElicitation(loading);
+    for (const invoked of invokedWorkflows(read.content)) {
+      await invoke(loading, variables.resolve(invoked), file, trail);
+    }
   }
   await loadShared(loading, "engine");
   if (files.length > NAMED_MAX) {
@@ -190,21 +202,8 @@ async function loadNamed(loading: Loading, classic: Classic): Promise<void> {
   if (laterOn.length > 0) loading.warn(`not there yet: ${laterOn.sort().join(", ")} (needed later, or written)`);
 }
 
-/** Reads a file that is not where it should be next to its workflow.yaml, with a warning. */
-async function readBeside(
-  loading: Loading,
-  path: string,
-  beside: string | undefined,
-  error: unknown,
-  { file, as }: Classic,
-  role: PreloadRole,
-): Promise<PreloadedFile | undefined> {
-  const isLost = isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED");
-  if (!isLost || beside === undefined) return undefined;
-  const read = await loading.read(beside, as(role), file);
-  if ("error" in read) return undefined;
-  loading.warn(`${path} can't be read: ${read.path} is read instead`);
-  return read;
+function isLost(error: unknown): boolean {
+  return isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED");
 }
 
 /** Returns the root that a path leads into, such as `{project-root}/…`. */
@@ -216,12 +215,6 @@ function rootOfPath(source: FileSource, path: string, from: Location): string | 
     if (isPhasegateError(error)) return undefined;
     throw error;
   }
-}
-
-/** Loads what the tags in instructions ask for. */
-async function loadAsked(loading: Loading, text: string, { file, trail, variables }: Classic): Promise<void> {
-  if (usesElicitation(text)) await loadElicitation(loading);
-  for (const path of invokedWorkflows(text)) await invoke(loading, variables.resolve(path), file, trail);
 }
 
 /**

@@ -33,11 +33,7 @@ export function boundedSource(source: FileSource): FileSource {
     return text;
   };
   return {
-    known: source.known,
-    folders: source.folders,
-    resolve: (path, from) => source.resolve(path, from),
-    expand: (text) => source.expand(text),
-    nearest: (location) => source.nearest(location),
+    ...source,
     read: (location) => onceFor(texts, location, read),
     list: (location) => onceFor(folders, location, (folder) => source.list(folder)),
   };
@@ -115,10 +111,11 @@ export interface MissingFile {
   readonly nearest: readonly string[];
 }
 
-type Wanted = Pick<PreloadedFile, "role" | "workflow">;
+/** The file of a workflow that is wanted: its role, and the workflow if that is another one. */
+export type Wanted = Pick<PreloadedFile, "role" | "workflow">;
 
 /** Why a file can't be loaded; it has a location if its path has been resolved. */
-export interface Unread {
+interface Unread {
   readonly location?: Location | undefined;
   readonly error: unknown;
 }

@@ -70,19 +70,6 @@ const REFERENCE = /(?<!\{)\{(?:config_source\}:([\w-]+(?:\.[\w-]+)*)|([A-Za-z_][
 /** The values by name: texts, numbers and flags. */
 type Scope = ReadonlyMap<string, string>;
 
-/** A value, identified by the reference to it. */
-interface Named {
-  readonly id: string;
-  readonly text: string;
-  readonly scope: Scope;
-}
-
-/** A value that is being resolved. The values that it names are resolved first. */
-interface Open extends Named {
-  readonly references: readonly RegExpExecArray[];
-  next: number;
-}
-
 /**
  * Creates the variables of a workflow: its own top-level values, then those of its configuration. Names of roots are
  * never replaced, since paths are written with them.
@@ -98,87 +85,53 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
     if (faults.size < FAULTS_MAX) faults.add(text());
   }
 
-  /**
-   * Returns the possible values of a reference, by precedence. The configuration does not see the workflow's own
-   * values.
-   */
-  function candidates({ 1: key, 2: name = "" }: RegExpExecArray, scope: Scope): Named[] {
-    const inOwn = key === undefined && scope === ownScope ? ownScope.get(name) : undefined;
-    const inConfig = configScope.get(key ?? name);
-    return [
-      ...(inOwn === undefined ? [] : [{ id: `{${name}}`, text: inOwn, scope: ownScope }]),
-      ...(inConfig === undefined ? [] : [{ id: `{config_source}:${key ?? name}`, text: inConfig, scope: configScope }]),
-    ];
-  }
-
-  /**
-   * Resolves the values that a text names, the innermost first. Iterative: a long chain must not overflow the stack.
-   */
-  function resolveNamed(text: string): void {
-    const open = [opened({ id: "", text, scope: ownScope })];
-    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
-      const reference = last.references[last.next];
-      last.next += 1;
-      if (reference === undefined) {
-        if (last.id !== "") known.set(last.id, replaced(last));
-        open.pop();
-        continue;
-      }
-      const target = candidates(reference, last.scope).find((one) => !isCircle(one, open));
-      if (target === undefined || known.has(target.id)) continue;
-      if (open.length <= CHAIN_MAX) open.push(opened(target));
-      else fault(() => `${target.id} is not replaced: a chain of references is longer than ${CHAIN_MAX}`);
-    }
-  }
-
-  function isCircle({ id }: Named, open: readonly Open[]): boolean {
-    const at = open.findIndex((one) => one.id === id);
-    if (at === -1) return false;
-    fault(() => `values refer to each other in a cycle: ${[...open.slice(at).map((one) => one.id), id].join(" → ")}`);
-    return true;
-  }
-
-  /** Returns a text with its resolved references replaced, within the limits of length. */
-  function replaced({ text, scope, references }: Omit<Open, "next">): string {
-    const parts: string[] = [];
+  /** Returns a text with its references replaced, within the limits of length. `trail` are the values that led to it. */
+  function replaced(text: string, scope: Scope, trail: readonly string[]): string {
     let budget = RESOLVED_MAX;
-    let from = 0;
-    for (const reference of references) {
-      const [whole] = reference;
-      const target = candidates(reference, scope).find(({ id }) => known.has(id));
-      const value = target === undefined ? undefined : known.get(target.id);
-      if (value === undefined) {
-        unknownKey(reference[1]);
-        continue;
-      }
+    return text.replace(REFERENCE, (whole: string, key: string | undefined, name: string | undefined) => {
+      const value = meant(key, name, scope, trail);
+      if (value === undefined) return whole;
       budget -= value.length;
       inserted += value.length;
-      if (budget < 0 || inserted > INSERTED_MAX) {
-        const [what, limit] = budget < 0 ? ["the text", RESOLVED_MAX] : ["all texts together", INSERTED_MAX];
-        fault(() => `${shown(whole)} is not replaced: ${what} would be longer than ${limit} characters`);
-        continue;
+      if (budget >= 0 && inserted <= INSERTED_MAX) return value;
+      const [what, limit] = budget < 0 ? ["the text", RESOLVED_MAX] : ["all texts together", INSERTED_MAX];
+      fault(() => `${shown(whole)} is not replaced: ${what} would be longer than ${limit} characters`);
+      return whole;
+    });
+  }
+
+  /** Returns the value of a reference. The configuration does not see the workflow's own values. */
+  function meant(key: string | undefined, name = "", scope: Scope, trail: readonly string[]): string | undefined {
+    const places = [
+      {
+        id: `{${name}}`,
+        from: ownScope,
+        text: key === undefined && scope === ownScope ? ownScope.get(name) : undefined,
+      },
+      { id: `{config_source}:${key ?? name}`, from: configScope, text: configScope.get(key ?? name) },
+    ];
+    for (const { id, from, text } of places) {
+      if (text === undefined) continue;
+      const again = trail.indexOf(id);
+      if (again !== -1) {
+        fault(() => `values refer to each other in a cycle: ${[...trail.slice(again), id].join(" → ")}`);
+      } else if (!known.has(id) && trail.length >= CHAIN_MAX) {
+        fault(() => `${id} is not replaced: a chain of references is longer than ${CHAIN_MAX}`);
+        return undefined;
+      } else {
+        const value = known.get(id) ?? replaced(text, from, [...trail, id]);
+        known.set(id, value);
+        return value;
       }
-      parts.push(text.slice(from, reference.index), value);
-      from = reference.index + whole.length;
     }
-    return [...parts, text.slice(from)].join("");
+    if (key !== undefined && config !== undefined && !configScope.has(key)) {
+      fault(() => `the configuration has no ${shown(key)}${orNearest(key, configScope.keys())}`);
+    }
+    return undefined;
   }
 
-  function unknownKey(key: string | undefined): void {
-    // Cycles and chains that are too long are reported elsewhere.
-    if (key === undefined || config === undefined || configScope.has(key)) return;
-    fault(() => `the configuration has no ${shown(key)}${orNearest(key, configScope.keys())}`);
-  }
-
-  const resolve = (text: string) => {
-    resolveNamed(text);
-    return replaced(opened({ id: "", text, scope: ownScope }));
-  };
+  const resolve = (text: string) => replaced(text, ownScope, []);
   return { resolve, resolveAll: (any) => mapTexts(any, resolve), faults };
-}
-
-function opened(named: Named): Open {
-  return { ...named, references: [...named.text.matchAll(REFERENCE)], next: 0 };
 }
 
 function scopeOf(values: JsonObject, roots: readonly string[]): Scope {

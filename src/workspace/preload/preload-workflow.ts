@@ -14,9 +14,10 @@
 import * as z from "zod";
 import { invalidCursor, readCursor, writeCursor } from "../../tools/pages.js";
 import { revisionOf } from "../../workflow/json.js";
-import type { Connection } from "../session/keeper.js";
-import { currentStep, type GivenStep, memoryOf } from "../steps/next-step.js";
+import type { Connection } from "../session/connection.js";
+import { currentStep, type GivenStep } from "../steps/next-step.js";
 import { firstSteps } from "../steps/step-index.js";
+import type { ToolSuccess } from "../tools/tool.js";
 import { findWorkflow } from "./find.js";
 import { loadWorkflow } from "./load-workflow.js";
 import { boundedSource, folderOf, Loading, type MissingFile, nameOf, type PreloadedFile } from "./loading.js";
@@ -32,8 +33,8 @@ export interface PreloadedSteps {
   readonly index: readonly { readonly step: string; readonly title: string }[];
 }
 
-/** A loaded workflow, or a page of it. */
-export interface PreloadedWorkflow {
+/** The answer of `preload_workflow`: a loaded workflow, or a page of it, in whole files. */
+export interface WorkflowPreloaded extends ToolSuccess {
   /** The name of its folder. */
   readonly workflow: string;
   /** `classic`: a workflow.yaml that names its files. `skill`: a SKILL.md or workflow.md, often with steps. */
@@ -54,30 +55,38 @@ export interface PreloadedWorkflow {
   readonly cursor?: string;
 }
 
+/** The request of `preload_workflow`. */
+interface PreloadRequest {
+  /** The workflow's name, or the path of its folder or first file. */
+  readonly workflow: string;
+  /** The cursor of the page before. */
+  readonly cursor?: string;
+  /** If true, files that the connection already has are returned again. */
+  readonly reload?: boolean;
+}
+
 /**
  * Loads the files of a workflow: for a workflow.yaml its configuration, instructions, template, validation, data,
  * engine, elicitation and the workflows that it invokes; for a skill its texts, its customization and its current step.
  * A file that it needs to begin and that does not exist is in `missing`; what it finds or writes later is in `warnings`.
  * Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID`, `CURSOR_INVALID`, and as resolving a path does.
  */
-export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<PreloadedWorkflow> {
-  const memory = memoryOf(connection);
+export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<WorkflowPreloaded> {
   const loading = new Loading(boundedSource(connection.roots));
   const found = await findWorkflow(loading.source, request.workflow);
   const { shape, skill } = await loadWorkflow(loading, found);
   // Giving the first step changes the session, so it waits for concurrent calls of `next_step`.
-  const current = skill && (await memory.inTurn(() => currentStep(connection, skill)));
+  const current = skill && (await connection.inTurn(() => currentStep(connection, skill)));
   if (current !== undefined) {
     const { path, content, warnings = [] } = current;
     loading.add({ path, role: "step", size: new TextEncoder().encode(content).length, content });
     loading.warn(...warnings);
   }
-  const files = [...loading.files.values()].map((file) => ({ file, revision: revisionOf(file.content) }));
+  const all = [...loading.files.values()];
   const missing = [...loading.missing.values()];
-  const page = pageFiles(files, connection.limits.preloadTokens, request, memory.given);
+  const page = pageFiles(all, connection, request);
   const workflow = nameOf(folderOf(found.file));
-  const filesLoaded = [...loading.files.keys()];
-  const steps = skill && stepsOf(skill, current);
+  const filesLoaded = all.map(({ path }) => path);
   await connection.record({
     type: "preloaded",
     workflow,
@@ -85,16 +94,21 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
     missing: missing.map(({ path }) => path),
   });
   // After the record: if that fails, the call fails and the client gets no file.
-  for (const { file, revision } of page.files) memory.given.set(file.path, revision);
-  const given = page.files.map(({ file }) => file);
-  const loaded = { workflow, shape, files: given, filesLoaded, missing, warnings: [...loading.warnings] };
-  const { had, cursor } = page;
-  return {
-    ...loaded,
-    message: preloadMessage({ ...loaded, had, cursor, steps, skillRoot: skillRoot([...loading.files.values()]) }),
-    ...(steps === undefined ? {} : { steps }),
-    ...(cursor === undefined ? {} : { cursor }),
-  };
+  for (const { path, content } of page.files) connection.given.set(path, revisionOf(content));
+  const { files, had, cursor } = page;
+  const steps = skill && stepsOf(skill, current);
+  const root = skillRoot(all);
+  const sentences = [
+    loadedSentence(workflow, files.length, all.length, had),
+    cursor === undefined ? "" : "There are more files: call preload_workflow with the cursor before you begin.",
+    missing.length === 0 ? "" : `${counted(missing.length, "file")} could not be loaded: see missing.`,
+    root === undefined ? "" : `{skill-root} is ${root}.`,
+    steps === undefined ? "" : stepsSentence(steps),
+  ];
+  // It is short, since every later turn carries it along.
+  const message = sentences.filter((sentence) => sentence !== "").join(" ");
+  const warnings = [...loading.warnings];
+  return { success: true, workflow, shape, files, filesLoaded, missing, warnings, message, steps, cursor };
 }
 
 function stepsOf({ index, text }: OpenedSkill, current: GivenStep | undefined): PreloadedSteps {
@@ -111,52 +125,14 @@ function skillRoot(files: readonly PreloadedFile[]): string | undefined {
   return skill.path.replace(/\/[^/]+$/, "");
 }
 
-/** The request of `preloadWorkflow`. */
-interface PreloadRequest {
-  /** The workflow's name, or the path of its folder or first file. */
-  readonly workflow: string;
-  /** The cursor of the page before. */
-  readonly cursor?: string | undefined;
-  /** If true, files that the connection already has are returned again. */
-  readonly reload?: boolean | undefined;
-}
-
-/** The facts that a message reports. */
-interface MessageFacts {
-  readonly workflow: string;
-  readonly files: readonly PreloadedFile[];
-  readonly filesLoaded: readonly string[];
-  readonly missing: readonly MissingFile[];
-  /** The paths of files that the connection already has, and that are not returned again. */
-  readonly had: readonly string[];
-  readonly cursor: string | undefined;
-  readonly steps: PreloadedSteps | undefined;
-  /** The folder that `{skill-root}` means, if a text uses it. */
-  readonly skillRoot: string | undefined;
-}
-
-/** Builds the message for the model. It is short, since every later turn carries it along. */
-function preloadMessage(facts: MessageFacts): string {
-  const { missing, cursor, steps, skillRoot } = facts;
-  const sentences = [
-    loaded(facts),
-    cursor === undefined ? "" : "There are more files: call preload_workflow with the cursor before you begin.",
-    missing.length === 0 ? "" : `${counted(missing.length, "file")} could not be loaded: see missing.`,
-    skillRoot === undefined ? "" : `{skill-root} is ${skillRoot}.`,
-    steps === undefined ? "" : stepsSentence(steps),
-  ];
-  return sentences.filter((sentence) => sentence !== "").join(" ");
-}
-
-function loaded({ workflow, files, filesLoaded, had }: MessageFacts): string {
-  const all = filesLoaded.length;
-  if (files.length === 0 && had.length === all && all > 0) {
+function loadedSentence(workflow: string, given: number, all: number, had: readonly string[]): string {
+  if (given === 0 && had.length === all && all > 0) {
     return (
       `The ${counted(all, "file")} of ${workflow} are already loaded in this conversation and have not changed: ` +
       "continue with what you have. If you no longer have them, call preload_workflow with reload: true."
     );
   }
-  const which = files.length === all ? `All ${counted(all, "file")}` : `${files.length} of ${counted(all, "file")}`;
+  const which = given === all ? `All ${counted(all, "file")}` : `${given} of ${counted(all, "file")}`;
   const before = had.length === 0 ? "" : ` You already have ${had.length}, unchanged: ${had.join(", ")}.`;
   return `${which} of ${workflow} are here, complete: don't read them again.${before}`;
 }
@@ -174,61 +150,41 @@ function counted(count: number, noun: string): string {
 }
 
 const CHARACTERS_PER_TOKEN = 4;
-
-/** A loaded file, and the revision of its content. */
-interface RevisedFile {
-  readonly file: PreloadedFile;
-  readonly revision: string;
-}
-
-/** A page of whole files. */
-interface FilesPage {
-  readonly files: readonly RevisedFile[];
-  /** The paths of files that the connection already has, and that are left out. */
-  readonly had: readonly string[];
-  /** Missing on the last page. */
-  readonly cursor?: string;
-}
-
-/**
- * Returns as many whole files as fit into a budget of tokens, at least one, from the cursor on. Files that the
- * connection already has in the same revision are only named, unless it asks for a reload; a reload also holds for the
- * following pages. Throws `CURSOR_INVALID`.
- */
-function pageFiles(
-  files: readonly RevisedFile[],
-  budget: number,
-  { cursor, reload }: Pick<PreloadRequest, "cursor" | "reload">,
-  given: ReadonlyMap<string, string>,
-): FilesPage {
-  const list = revisionOf(JSON.stringify(files.map(({ file, revision }) => [file.path, revision])));
-  const { from, again } = cursor === undefined ? { from: 0, again: false } : placeOf(cursor, list);
-  const isAgain = again || reload === true;
-  const page: RevisedFile[] = [];
-  const had: string[] = [];
-  let used = 0;
-  for (const [index, one] of files.entries()) {
-    const { path, content } = one.file;
-    if (index < from) continue;
-    if (!isAgain && given.get(path) === one.revision) {
-      had.push(path);
-      continue;
-    }
-    used += Math.ceil(content.length / CHARACTERS_PER_TOKEN);
-    if (used > budget && page.length > 0) return { files: page, had, cursor: writeCursor([index, list, isAgain]) };
-    page.push(one);
-  }
-  return { files: page, had };
-}
-
 /** The content of a cursor: the index of the next file, the revision of the list, and whether it is a reload. */
 const cursorSchema = z.tuple([z.int().nonnegative(), z.string(), z.boolean()]);
 
-const REMEDY = "Call preload_workflow without a cursor, with reload: true.";
+/**
+ * Returns as many whole files as fit into the connection's budget of tokens, at least one, from the cursor on. Files that
+ * the connection already has in the same revision are only named (`had`), unless it asks for a reload; a reload also holds
+ * for the following pages. Throws `CURSOR_INVALID`.
+ */
+function pageFiles(all: readonly PreloadedFile[], { given, limits }: Connection, { cursor, reload }: PreloadRequest) {
+  const revisions = all.map(({ content }) => revisionOf(content));
+  const list = revisionOf(JSON.stringify(all.map(({ path }, index) => [path, revisions[index]])));
+  const { from, again } = cursor === undefined ? { from: 0, again: false } : placeOf(cursor, list);
+  const isAgain = again || reload === true;
+  const files: PreloadedFile[] = [];
+  const had: string[] = [];
+  let used = 0;
+  for (const [index, file] of all.entries()) {
+    if (index < from) continue;
+    if (!isAgain && given.get(file.path) === revisions[index]) {
+      had.push(file.path);
+      continue;
+    }
+    used += Math.ceil(file.content.length / CHARACTERS_PER_TOKEN);
+    if (used > limits.preloadTokens && files.length > 0) {
+      return { files, had, cursor: writeCursor([index, list, isAgain]) };
+    }
+    files.push(file);
+  }
+  return { files, had, cursor: undefined };
+}
 
 function placeOf(cursor: string, list: string): { readonly from: number; readonly again: boolean } {
+  const remedy = "Call preload_workflow without a cursor, with reload: true.";
   const [from, revision, again] = cursorSchema.safeParse(readCursor(cursor)).data ?? [];
-  if (from === undefined || again === undefined) throw invalidCursor(cursor, "this tool did not issue it", REMEDY);
-  if (revision !== list) throw invalidCursor(cursor, "the files of the workflow have changed", REMEDY);
+  if (from === undefined || again === undefined) throw invalidCursor(cursor, "this tool did not issue it", remedy);
+  if (revision !== list) throw invalidCursor(cursor, "the files of the workflow have changed", remedy);
   return { from, again };
 }

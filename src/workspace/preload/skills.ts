@@ -12,6 +12,7 @@ import { type Location, showLocation } from "../roots/paths.js";
 import { isStepFolder, type StepEntry, stepIndex } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";
 import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf, type PreloadedFile } from "./loading.js";
+import { unrenderedMarks } from "./tags.js";
 
 /** An opened skill: its own texts, and the index of its steps. */
 export interface OpenedSkill {
@@ -74,37 +75,6 @@ async function openOne(source: FileSource, file: Location): Promise<OpenedSkill>
   const leadsTo = await firstThatIsThere(source, targets, file);
   if (leadsTo === undefined && targets.length > 0) warnings.push(`${path} names ${targets[0]}, which was not found`);
   return { name, file, text, index, files: [own], warnings, leadsTo };
-}
-
-/** Marks that a build replaces: `{{.name}}` of templates, and `[[name]]` of a build's own. */
-const TEMPLATE_MARK = /\{\{-?\s*\.[A-Za-z][\w.]{0,100}\s*-?\}\}/;
-const BUILD_MARK = /\[\[[^\s[\]](?:[^[\]\n]{0,200}[^\s[\]])?\]\]/;
-
-/**
- * Returns a warning if a text has marks that a build should have replaced, in a list of one. `[[` in a code block is code:
- * a test of a shell, or a table of TOML.
- */
-export function unrenderedMarks(path: string, text: string): string[] {
-  const inProse = withoutFences(text);
-  const found = [TEMPLATE_MARK.exec(text)?.[0], BUILD_MARK.exec(inProse)?.[0]].filter((mark) => mark !== undefined);
-  if (found.length === 0) return [];
-  return [
-    `${path} has marks that a build replaces, such as ${found.join(" and ")}: it is a source that was not rendered. Use the rendered skill.`,
-  ];
-}
-
-function withoutFences(text: string): string {
-  let fence: string | undefined;
-  return text
-    .split("\n")
-    .filter((line) => {
-      const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
-      if (fence === undefined && mark === undefined) return true;
-      if (fence === undefined) fence = mark;
-      else if (mark?.startsWith(fence)) fence = undefined;
-      return false;
-    })
-    .join("\n");
 }
 
 /** Reads the folder of a skill and the folders of steps in it. */

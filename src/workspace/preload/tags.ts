@@ -1,4 +1,7 @@
-/** Finds the tags in instructions that load more. Tags in comments and in code are examples and do not count. */
+/**
+ * Finds the tags in instructions that load more, and marks that a build has not replaced. What is in comments and in code is
+ * an example, and does not count.
+ */
 import { codeParts } from "../../workflow/from-markdown.js";
 
 /** Attributes in the first group, the text up to the next tag in the second. */
@@ -32,7 +35,7 @@ export function activeText(text: string): string {
   for (const line of text.split(/\r?\n/)) {
     if (fence !== undefined) {
       if (closes(line, fence)) {
-        if (fence.isWorkflow()) kept.push(...outsideComments(fence.lines.join("\n")).split("\n"));
+        kept.push(...workflowIn(fence));
         fence = undefined;
       } else {
         fence.lines.push(line);
@@ -46,17 +49,15 @@ export function activeText(text: string): string {
     kept.push(rest);
   }
   // A fence that is not closed continues to the end.
-  if (fence?.isWorkflow() === true) kept.push(outsideComments(fence.lines.join("\n")));
+  if (fence !== undefined) kept.push(...workflowIn(fence));
   return kept.join("\n");
 }
 
-/** An open code fence. */
+/** An open code fence: what closes it, whether it may contain a workflow in XML, and its lines. */
 interface Fence {
-  /** The characters that close it, or more of them. */
   readonly sign: string;
+  readonly isXml: boolean;
   readonly lines: string[];
-  /** Returns true if it contains a workflow in XML. */
-  isWorkflow(): boolean;
 }
 
 /** Returns the fence that a line opens, at any indentation: steps are indented. */
@@ -65,9 +66,13 @@ function opened(line: string): Fence | undefined {
   const info = line.slice(before.length);
   if (sign === undefined || info.includes("`")) return undefined;
   const [language = ""] = /^[\w-]*/.exec(info.trimStart()) ?? [];
-  const lines: string[] = [];
-  const isXml = language === "" || language === "xml";
-  return { sign, lines, isWorkflow: () => isXml && lines.some((one) => /^\s*<workflow(?=[\s>])/.test(one)) };
+  return { sign, isXml: language === "" || language === "xml", lines: [] };
+}
+
+/** Returns the lines of a fence that count: those of a workflow in XML, without comments. */
+function workflowIn({ isXml, lines }: Fence): readonly string[] {
+  const isWorkflow = isXml && lines.some((one) => /^\s*<workflow(?=[\s>])/.test(one));
+  return isWorkflow ? [lines.join("\n").replace(/<!--[\s\S]*?(?:-->|$)/g, "")] : [];
 }
 
 function closes(line: string, { sign }: Fence): boolean {
@@ -94,6 +99,25 @@ function outside(line: string, inComment: boolean): { readonly rest: string; rea
   return { rest: shown.join(""), open };
 }
 
-function outsideComments(text: string): string {
-  return text.replace(/<!--[\s\S]*?(?:-->|$)/g, "");
+/** Marks that a build replaces: `{{.name}}` of templates, and `[[name]]` of a build's own. */
+const TEMPLATE_MARK = /\{\{-?\s*\.[A-Za-z][\w.]{0,100}\s*-?\}\}/;
+const BUILD_MARK = /\[\[[^\s[\]](?:[^[\]\n]{0,200}[^\s[\]])?\]\]/;
+
+/**
+ * Returns a warning if a text has marks that a build should have replaced, in a list of one. `[[` in a code block is code:
+ * a test of a shell, or a table of TOML.
+ */
+export function unrenderedMarks(path: string, text: string): string[] {
+  let fence: Fence | undefined;
+  const prose = text.split("\n").filter((line) => {
+    const before = fence;
+    fence = before === undefined ? opened(line) : closes(line, before) ? undefined : before;
+    return before === undefined && fence === undefined;
+  });
+  const found = [TEMPLATE_MARK.exec(text)?.[0], BUILD_MARK.exec(prose.join("\n"))?.[0]];
+  const marks = found.filter((mark) => mark !== undefined).join(" and ");
+  if (marks === "") return [];
+  return [
+    `${path} has marks that a build replaces, such as ${marks}: it is a source that was not rendered. Use the rendered skill.`,
+  ];
 }

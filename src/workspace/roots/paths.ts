@@ -146,6 +146,14 @@ function variableRefusal(
   });
 }
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}-\d{6}(?:-[0-9a-v]{8})?$/;
+
+/** Returns true if a name is a session id: a UUID in lower case, or `YYYY-MM-DD-HHMMSS`, with or without a random end. */
+export function isSessionFolder(name: string): boolean {
+  return UUID.test(name) || TIMESTAMP.test(name);
+}
+
 /** What workflows write for the folder of the session: `{session-folder}`, `{{session_id}}` or `<session-id>`. */
 const SESSION = /^(?:\{\{?|<)session[-_]?(?:folder|id|dir)(?:\}\}?|>)$/i;
 /** What deployments call the folder of all sessions. */
@@ -153,17 +161,15 @@ const ALL_SESSIONS = ["agent-outputs", "{output-root}"];
 
 /**
  * Replaces what workflows write for the folder of a session by its id: `{session-folder}/x.md`, or
- * `/data/agent-outputs/{session-id}/x.md`. An id after `agent-outputs` stays; `isId` returns true for ids. Other paths,
- * and those with `..`, stay as they are.
+ * `/data/agent-outputs/{session-id}/x.md`. An id after `agent-outputs` stays. Other paths, and those with `..`, stay as
+ * they are.
  */
-export function sessionPath(path: string, sessionId: string | undefined, isId: (name: string) => boolean): string {
+export function sessionPath(path: string, sessionId: string | undefined): string {
   const names = path.replace(/^(?:\.[\\/]+)+/, "").split(/[\\/]+/);
   const [start = ""] = names;
-  if (isId(start.toLowerCase()) || names.includes("..") || /^[a-z][\w+.-]*:/i.test(path)) return path;
-  const own = (name: string | undefined) => {
-    if (name === undefined) return undefined;
-    return SESSION.test(name) ? sessionId : isId(name.toLowerCase()) ? name : undefined;
-  };
+  const isId = (name: string) => isSessionFolder(name.toLowerCase());
+  if (isId(start) || names.includes("..") || /^[a-z][\w+.-]*:/i.test(path)) return path;
+  const own = (name = "") => (SESSION.test(name) ? sessionId : isId(name) ? name : undefined);
   const first = own(start);
   if (first !== undefined) return [first, ...names.slice(1)].join("/");
   const all = names.findIndex((name, index) => ALL_SESSIONS.includes(name.toLowerCase()) && own(names[index + 1]));

@@ -6,7 +6,6 @@ import { posix } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { FullClock } from "../../ports/clock.js";
-import type { FileSignature } from "../../sandbox/read.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { Saved } from "../../sandbox/save.js";
@@ -19,27 +18,39 @@ import {
   type ManifestOutput,
   readManifest,
   reopened,
-  withEnd,
   withOutput,
-  withStep,
   writeManifest,
 } from "./manifest.js";
 
 /** The facts of a new session. */
 export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "owner" | "team" | "steps">;
 
-/** The remedy for a file over its limit. */
-const TOO_LONG = "Save it in parts, each in its own file.";
 /** The most similar sessions in an error. */
 const NEAR_MAX = 3;
+
+/** Runs the steps with the same key one after the other: two at once could exceed a limit, or both leave one step. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  async run<T>(key: string, step: () => Promise<T>): Promise<T> {
+    const turn = (this.#last.get(key) ?? Promise.resolve()).then(step);
+    // The next step waits for this one, whether it succeeds or fails.
+    const ended = turn.catch(() => undefined);
+    this.#last.set(key, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(key) === ended) this.#last.delete(key);
+    }
+  }
+}
 
 /** The folders of sessions. Changes of one session run one after the other. */
 export class SessionFolders {
   readonly #sandbox: Sandbox;
   readonly #limits: WorkspaceLimits;
   readonly #clock: FullClock;
-  /** The last change of each session, which the next one waits for: two saves at once could exceed a limit together. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #turns = new Turns();
 
   constructor(sandbox: Sandbox, limits: WorkspaceLimits, clock: FullClock) {
     this.#sandbox = sandbox;
@@ -56,14 +67,8 @@ export class SessionFolders {
     for (const id of ids) {
       if ((await isTaken(id)) || !(await this.#sandbox.makeFolder(id))) continue;
       const at = this.#now();
-      const manifest: Manifest = {
-        session_id: id,
-        status: "active",
-        ...facts,
-        outputs: [],
-        created_at: at,
-        updated_at: at,
-      };
+      const times = { created_at: at, updated_at: at };
+      const manifest: Manifest = { session_id: id, status: "active", ...facts, outputs: [], ...times };
       await writeManifest(this.#sandbox, manifest);
       return manifest;
     }
@@ -75,43 +80,43 @@ export class SessionFolders {
 
   /** Reopens a session, with the files that exist in its folder. */
   async reopen(id: string): Promise<Manifest> {
-    return this.#inTurn(id, async () => {
+    return this.#turns.run(id, async () => {
       const before = await this.manifest(id);
       const found = await this.#outputsIn(id, before);
-      return changeManifest(this.#sandbox, id, (now) => reopened(now, { before, found }, this.#now()));
+      return changeManifest(this.#sandbox, id, (now) => reopened(now, before, found, this.#now()));
     });
   }
 
   /** Saves a file and adds it to the manifest. The path is relative to the session's folder. */
   save(id: string, given: string, text: string): Promise<Saved & { readonly path: string }> {
-    return this.#inTurn(id, async () => {
+    return this.#turns.run(id, async () => {
       const manifest = await this.requireActive(id);
       const path = await checkedOutput(this.#sandbox, id, given, manifest);
       this.#checkQuotas(manifest, path, Buffer.byteLength(text));
       const saved = await this.#sandbox.save(`${id}/${path}`, { text, maxBytes: this.#limits.fileBytes });
       const output = { path, bytes: saved.bytes, sha256: saved.hash, saved_at: this.#now() };
-      await changeManifest(this.#sandbox, id, (now) => withOutput(now, output));
+      await this.#change(id, ({ outputs }) => ({ outputs: withOutput(outputs, output) }));
       return { ...saved, path };
     });
   }
 
   /** Sets the current step of a skill. */
   noteStep(id: string, skill: string, step: string): Promise<Manifest> {
-    return this.#inTurn(id, () => changeManifest(this.#sandbox, id, (now) => withStep(now, skill, step, this.#now())));
+    return this.#turns.run(id, () => this.#change(id, ({ steps }) => ({ steps: { ...steps, [skill]: step } })));
   }
 
   /** Ends a session. */
   complete(id: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
-    return this.#inTurn(id, async () => {
+    return this.#turns.run(id, async () => {
       await this.requireActive(id);
-      return changeManifest(this.#sandbox, id, (now) => withEnd(now, status, this.#now(), summary));
+      return this.#change(id, (now) => ({ status, summary: summary ?? now.summary, completed_at: this.#now() }));
     });
   }
 
   /** Reads a session's manifest. Throws `SESSION_NOT_FOUND`. */
   async manifest(id: string): Promise<Manifest> {
     try {
-      return await readManifest(this.#sandbox, id);
+      return (await readManifest(this.#sandbox, id)).manifest;
     } catch (error) {
       if (isPhasegateError(error, "FILE_NOT_FOUND")) throw noSession(id, await this.#near(id));
       throw error;
@@ -136,10 +141,16 @@ export class SessionFolders {
     }
   }
 
+  #change(id: string, change: (now: Manifest) => Partial<Manifest>): Promise<Manifest> {
+    return changeManifest(this.#sandbox, id, (now) => ({ ...now, ...change(now), updated_at: this.#now() }));
+  }
+
   #checkQuotas({ outputs }: Manifest, path: string, bytes: number): void {
     const { fileBytes, sessionBytes, sessionFiles } = this.#limits;
-    if (bytes > fileBytes)
-      throw quotaReached(`the file has ${bytes} bytes, and the limit is ${fileBytes}`, fileBytes, bytes, TOO_LONG);
+    if (bytes > fileBytes) {
+      const what = `the file has ${bytes} bytes, and the limit is ${fileBytes}`;
+      throw quotaReached(what, fileBytes, bytes, "Save it in parts, each in its own file.");
+    }
     const others = outputs.filter((output) => output.path !== path);
     const total = others.reduce((sum, output) => sum + output.bytes, bytes);
     if (total > sessionBytes)
@@ -150,17 +161,17 @@ export class SessionFolders {
 
   /**
    * Returns the files in a session's folder. A process that died between a file and its manifest has left a file
-   * without an entry.
+   * without an entry. Files over the limit were not saved by the workspace.
    */
   async #outputsIn(id: string, manifest: Manifest): Promise<readonly ManifestOutput[]> {
-    const { entries, truncated } = await this.#sandbox.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
+    const { sessionBytes: maxBytes, sessionFiles } = this.#limits;
+    const { entries, truncated } = await this.#sandbox.walk(id, { maxEntries: sessionFiles * 2 });
     // An incomplete list cannot tell which files are gone.
     if (truncated) return manifest.outputs;
-    const most = this.#limits.sessionBytes;
-    const files = entries.filter(({ path, signature }) => path !== `${id}/${MANIFEST}` && isUpTo(signature, most));
     const found: ManifestOutput[] = [];
-    for (const { path } of files) {
-      const { bytes, signature } = await this.#sandbox.readBytes(path, { maxBytes: most });
+    for (const { path, signature: listed } of entries) {
+      if (path === `${id}/${MANIFEST}` || listed === undefined || listed.size > maxBytes) continue;
+      const { bytes, signature } = await this.#sandbox.readBytes(path, { maxBytes });
       const output = { path: path.slice(id.length + 1), bytes: bytes.length, sha256: sha256(bytes) };
       const known = manifest.outputs.find((before) => before.path === output.path && before.sha256 === output.sha256);
       found.push(known ?? { ...output, saved_at: new Date(signature.changedAt).toISOString() });
@@ -169,38 +180,16 @@ export class SessionFolders {
   }
 
   async #near(id: string): Promise<readonly string[]> {
-    const names = (await this.#sandbox.list(".")).filter(({ kind }) => kind === "folder").map(({ path }) => path);
-    const steps = new Map(names.map((name) => [name, distance(id, name)]));
-    return [...steps]
-      .sort(([, a], [, b]) => a - b)
+    return (await this.#sandbox.list("."))
+      .flatMap(({ kind, path }) => (kind === "folder" ? [{ path, steps: distance(id, path) }] : []))
+      .sort((a, b) => a.steps - b.steps)
       .slice(0, NEAR_MAX)
-      .map(([name]) => name);
-  }
-
-  async #inTurn<T>(id: string, step: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(id) ?? Promise.resolve();
-    const turn = before.then(step);
-    // The next change waits for this one, whether it succeeds or fails.
-    const ended = turn.then(
-      () => {},
-      () => {},
-    );
-    this.#queues.set(id, ended);
-    try {
-      return await turn;
-    } finally {
-      if (this.#queues.get(id) === ended) this.#queues.delete(id);
-    }
+      .map(({ path }) => path);
   }
 
   #now(): string {
     return new Date(this.#clock.now()).toISOString();
   }
-}
-
-/** Returns true for files up to a size. Larger ones were not saved by the workspace. */
-function isUpTo(signature: FileSignature | undefined, most: number): boolean {
-  return signature !== undefined && signature.size <= most;
 }
 
 /** The deepest path, in names. Reopening a session does not search deeper. */
@@ -258,14 +247,6 @@ function folded(name: string): string {
 
 function refusal(path: string, reason: string, remedy: string): PhasegateError<"PATH_REFUSED"> {
   return new PhasegateError("PATH_REFUSED", `${path} can't be saved: ${reason}`, { remedy, details: { reason } });
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const TIMESTAMP = /^\d{4}-\d{2}-\d{2}-\d{6}(?:-[0-9a-v]{8})?$/;
-
-/** Returns true if a name is a session id: a UUID in lower case, or `YYYY-MM-DD-HHMMSS`, with or without a random end. */
-export function isSessionFolder(name: string): boolean {
-  return UUID.test(name) || TIMESTAMP.test(name);
 }
 
 /** Builds a session id from the time (UTC) and chance: `YYYY-MM-DD-HHMMSS-xxxxxxxx`. */

@@ -109,20 +109,14 @@ export const recordedHeadSchema = z.object({
 /** The state of a recorded session. Its size does not grow with the number of acts. */
 export type RecordedHead = z.infer<typeof recordedHeadSchema>;
 
-/** The commands of a recorded session. */
+/** The commands of a recorded session; `acts` were done before there was a session. */
 export type RecordedCommand =
-  | {
-      readonly type: "open";
-      readonly workflow?: string;
-      readonly agent?: string;
-      readonly inputs?: SessionInputs;
-      readonly owner?: Owner;
-      /** The acts before there was a session. */
-      readonly acts: readonly WorkspaceAct[];
-    }
+  | ({ readonly type: "open"; readonly acts: readonly WorkspaceAct[] } & Omit<OpenedEvent, "type">)
   | { readonly type: "reopen"; readonly acts: readonly WorkspaceAct[] }
   | { readonly type: "act"; readonly act: WorkspaceAct }
   | { readonly type: "complete"; readonly status: "completed" | "failed"; readonly summary?: string };
+
+type OpenedEvent = Extract<RecordedEvent, { type: "opened" }>;
 
 const eventsSchema = z.array(recordedEventSchema);
 
@@ -132,14 +126,14 @@ export const recordedMachine: Machine<RecordedCommand, RecordedEvent, RecordedHe
   schema: RECORDED_SCHEMA,
   decide,
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: recordedHeadSchema.parse(head) }),
-  summarize: (head) => ({
-    workflowType: head.workflow ?? "workspace",
+  summarize: ({ workflow, status, step, owner, createdAt, completedAt }) => ({
+    workflowType: workflow ?? "workspace",
     target: "",
-    status: head.status,
-    current: head.step ?? "",
-    ...(head.owner && ownedBy(head.owner)),
-    createdAt: head.createdAt,
-    ...(head.completedAt === undefined ? {} : { completedAt: head.completedAt }),
+    status,
+    current: step ?? "",
+    ...(owner && ownedBy(owner)),
+    createdAt,
+    ...(completedAt !== undefined && { completedAt }),
   }),
   payloadsOf: () => [],
 };
@@ -166,26 +160,17 @@ function eventsOf(command: RecordedCommand): RecordedEvent[] {
       return [{ type: "reopened" }, ...command.acts];
     case "act":
       return [command.act];
-    case "complete": {
-      const { status, summary } = command;
-      return [{ type: "completed", status, summary }];
-    }
+    case "complete":
+      return [{ ...command, type: "completed" }];
   }
 }
 
 function applied(head: RecordedHead, event: RecordedEvent, at: string): RecordedHead {
   switch (event.type) {
     case "opened":
-      return {
-        ...head,
-        ...(event.workflow === undefined ? {} : { workflow: event.workflow }),
-        ...(event.agent === undefined ? {} : { agent: event.agent }),
-        ...(event.owner === undefined ? {} : { owner: event.owner }),
-      };
-    case "reopened": {
-      const { completedAt: _, ...rest } = head;
-      return { ...rest, status: "active" };
-    }
+      return { ...head, workflow: event.workflow, agent: event.agent, owner: event.owner };
+    case "reopened":
+      return { ...head, status: "active", completedAt: undefined };
     case "read":
     case "listed":
     case "preloaded":
@@ -215,27 +200,28 @@ export const RECORDED_SESSIONS: SessionKind = sessionKind(recordedMachine);
 /** A commit of a recorded session. */
 export type RecordedCommit = Recorded<RecordedEvent, RecordedHead>;
 
-/** The options of {@link Recorder}. */
+type RecordedKernel = Kernel<RecordedCommand, RecordedEvent, RecordedHead>;
+
+/** The options of {@link Recorder}; `hashKey` makes the hash chain an HMAC. */
 interface RecorderOptions {
   readonly storage: StorageAdapter;
   readonly clock: Clock;
-  /** A key that makes the hash chain an HMAC. */
   readonly hashKey?: Uint8Array;
-  readonly telemetry?: Telemetry | undefined;
+  readonly telemetry?: Telemetry;
 }
 
 /** Reads and writes the logs of sessions. */
 export class Recorder {
-  readonly #kernel: Kernel<RecordedCommand, RecordedEvent, RecordedHead>;
+  readonly #kernel: RecordedKernel;
 
-  constructor(options: RecorderOptions | Recorder, admits?: Admits) {
-    if (options instanceof Recorder) {
-      this.#kernel = admits === undefined ? options.#kernel : options.#kernel.limitedTo(admits);
+  constructor(from: RecorderOptions | RecordedKernel) {
+    if (from instanceof Kernel) {
+      this.#kernel = from;
       return;
     }
-    const { storage, telemetry } = options;
+    const { storage, telemetry } = from;
     this.#kernel = new Kernel({
-      ...options,
+      ...from,
       machine: recordedMachine,
       onCommit: (commit, before) => telemetry?.committed("recorded", commit, before?.head, storage),
       onConflict: () => telemetry?.conflicted("recorded"),
@@ -244,13 +230,12 @@ export class Recorder {
 
   /** Returns this recorder for one caller: it finds the sessions that `admits` accepts. */
   limitedTo(admits: Admits): Recorder {
-    return new Recorder(this, admits);
+    return new Recorder(this.#kernel.limitedTo(admits));
   }
 
   /** Returns true if there is or was a log with this id. Throws `TAMPERED` if its newest commit was changed. */
   async knows(id: string): Promise<boolean> {
-    const sessionId = parseSessionId(id);
-    return (await this.#kernel.find(sessionId)) !== undefined || (await this.#kernel.isTombstone(sessionId));
+    return (await this.#kernel.newest(parseSessionId(id))) !== undefined;
   }
 
   /**
@@ -262,26 +247,25 @@ export class Recorder {
   }
 
   /** Starts a log. Throws `INVALID_TRANSITION` if there is one. */
-  async open(id: string, facts: Omit<Extract<RecordedCommand, { type: "open" }>, "type">): Promise<void> {
-    await this.#execute(id, { type: "open", ...facts });
+  open(id: string, facts: Omit<Extract<RecordedCommand, { type: "open" }>, "type">): Promise<void> {
+    return this.#execute(id, { type: "open", ...facts });
   }
 
   /** Continues a log. Starts one if the session is older than its recording, with the owner that it has. */
   async reopen(id: string, acts: readonly WorkspaceAct[], owner?: Owner): Promise<void> {
-    const opening: RecordedCommand = { type: "open", ...(owner && { owner }), acts };
     await this.#kernel.execute(parseSessionId(id), (current) => ({
-      command: current === undefined ? opening : { type: "reopen", acts },
+      command: current === undefined ? { type: "open", owner, acts } : { type: "reopen", acts },
     }));
   }
 
   /** Appends an act. */
-  async record(id: string, act: WorkspaceAct): Promise<void> {
-    await this.#execute(id, { type: "act", act });
+  record(id: string, act: WorkspaceAct): Promise<void> {
+    return this.#execute(id, { type: "act", act });
   }
 
   /** Appends the end of a session. */
-  async complete(id: string, status: "completed" | "failed", summary?: string): Promise<void> {
-    await this.#execute(id, { type: "complete", status, summary });
+  complete(id: string, status: "completed" | "failed", summary?: string): Promise<void> {
+    return this.#execute(id, { type: "complete", status, summary });
   }
 
   /** Yields all commits of a session, oldest first, each checked against the one before. */
@@ -308,10 +292,6 @@ export type RecordedEntry = RecordedEvent & {
 };
 
 /** Returns one entry for each event of a commit. */
-export function recordedEntries({
-  events,
-  version,
-  at,
-}: Pick<RecordedCommit, "events" | "version" | "at">): RecordedEntry[] {
+export function recordedEntries({ events, version, at }: RecordedCommit): RecordedEntry[] {
   return events.map((event) => ({ ...event, version, at }));
 }

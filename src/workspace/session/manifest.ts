@@ -24,8 +24,7 @@ const outputSchema = z.object({
 /** A saved file of a session. */
 export type ManifestOutput = z.infer<typeof outputSchema>;
 
-/** Checks a manifest. */
-export const manifestSchema = z.object({
+const manifestSchema = z.object({
   /** The session's id, which is the name of its folder. */
   session_id: z.string(),
   /** The status of the session. */
@@ -60,54 +59,22 @@ export const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /** Adds a saved file. A file that was there before keeps its place in the list. */
-export function withOutput(manifest: Manifest, output: ManifestOutput): Manifest {
-  const known = manifest.outputs.some(({ path }) => path === output.path);
-  const outputs = known
-    ? manifest.outputs.map((before) => (before.path === output.path ? output : before))
-    : [...manifest.outputs, output];
-  return { ...manifest, outputs, updated_at: output.saved_at };
-}
-
-/** Sets the current step of a skill. */
-export function withStep(manifest: Manifest, skill: string, step: string, at: string): Manifest {
-  return { ...manifest, steps: { ...manifest.steps, [skill]: step }, updated_at: at };
-}
-
-/** Ends a session. */
-export function withEnd(manifest: Manifest, status: "completed" | "failed", at: string, summary?: string): Manifest {
-  return {
-    ...manifest,
-    status,
-    ...(summary === undefined ? {} : { summary }),
-    updated_at: at,
-    completed_at: at,
-  };
-}
-
-/** The files found in a session's folder, and the manifest that they were compared with. */
-interface OutputsFound {
-  readonly before: Manifest;
-  readonly found: readonly ManifestOutput[];
+export function withOutput(outputs: readonly ManifestOutput[], added: ManifestOutput): ManifestOutput[] {
+  const isKnown = outputs.some(({ path }) => path === added.path);
+  return isKnown ? outputs.map((before) => (before.path === added.path ? added : before)) : [...outputs, added];
 }
 
 /**
- * Reopens a session with the files that exist in its folder. Entries that another process has added since the folder
- * was read are newer, and stay.
+ * Reopens a session with the files that were found in its folder, when its manifest was `before`. Entries that another
+ * process has added since are newer, and stay.
  */
-export function reopened(manifest: Manifest, { before, found }: OutputsFound, at: string): Manifest {
-  const { completed_at: _, ...rest } = manifest;
+export function reopened(now: Manifest, before: Manifest, found: readonly ManifestOutput[], at: string): Manifest {
   const known = new Set(before.outputs.map((output) => JSON.stringify(output)));
-  const since = manifest.outputs.filter((output) => !known.has(JSON.stringify(output)));
-  const outputs = found.filter(({ path }) => !since.some((output) => output.path === path));
+  const since = now.outputs.filter((output) => !known.has(JSON.stringify(output)));
+  const outputs = [...found.filter(({ path }) => !since.some((output) => output.path === path)), ...since];
   // By time, as they were added: a folder is listed by name.
-  const sorted = [...outputs, ...since].sort((a, b) =>
-    a.saved_at < b.saved_at ? -1 : Number(a.saved_at > b.saved_at),
-  );
-  return { ...rest, status: "active", outputs: sorted, updated_at: at };
-}
-
-function manifestText(manifest: Manifest): string {
-  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+  outputs.sort((a, b) => (a.saved_at < b.saved_at ? -1 : Number(a.saved_at > b.saved_at)));
+  return { ...now, status: "active", outputs, updated_at: at, completed_at: undefined };
 }
 
 /** The largest manifest, in bytes: about 20,000 outputs. */
@@ -115,14 +82,24 @@ const MANIFEST_BYTES = 8 * 1024 * 1024;
 /** Attempts to change a manifest while other processes change it. */
 const TRIES_MAX = 50;
 
-/** Reads a session's manifest. Throws `FILE_NOT_FOUND`, and `INVALID_INPUT` if it is not valid. */
-export async function readManifest(sandbox: Sandbox, id: string): Promise<Manifest> {
-  return (await readHashed(sandbox, id)).manifest;
+/** Reads a session's manifest, and the hash of its file. Throws `FILE_NOT_FOUND`, and `INVALID_INPUT` if it is not valid. */
+export async function readManifest(sandbox: Sandbox, id: string) {
+  const { bytes } = await sandbox.readBytes(pathOf(id), { maxBytes: MANIFEST_BYTES });
+  try {
+    const manifest = manifestSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    return { manifest, hash: sha256(bytes) };
+  } catch (cause) {
+    throw new PhasegateError("INVALID_INPUT", `the manifest of the session ${id} is not valid`, {
+      remedy: "Call create_session without session_id for a new session, and tell the operator of this server.",
+      details: { field: MANIFEST, expected: "a manifest as the workspace writes it" },
+      cause,
+    });
+  }
 }
 
 /** Writes the first manifest of a session. */
 export async function writeManifest(sandbox: Sandbox, manifest: Manifest): Promise<void> {
-  await sandbox.save(pathOf(manifest.session_id), { text: manifestText(manifest), maxBytes: MANIFEST_BYTES });
+  await sandbox.save(pathOf(manifest.session_id), { text: textOf(manifest), maxBytes: MANIFEST_BYTES });
 }
 
 /** Changes a manifest. If another process was faster, the change is applied again to the new manifest. */
@@ -132,10 +109,10 @@ export async function changeManifest(
   change: (manifest: Manifest) => Manifest,
 ): Promise<Manifest> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const { manifest, hash } = await readHashed(sandbox, id);
+    const { manifest, hash } = await readManifest(sandbox, id);
     const next = change(manifest);
-    const replacement = { text: manifestText(next), hash, maxBytes: MANIFEST_BYTES };
-    if (await sandbox.replace(pathOf(id), replacement)) return next;
+    const isWritten = await sandbox.replace(pathOf(id), { text: textOf(next), hash, maxBytes: MANIFEST_BYTES });
+    if (isWritten) return next;
   }
   throw new PhasegateError("CONFLICT", `too many processes write the manifest of the session ${id}`, {
     remedy: "Try again in a moment.",
@@ -143,26 +120,10 @@ export async function changeManifest(
   });
 }
 
-async function readHashed(sandbox: Sandbox, id: string) {
-  const { bytes } = await sandbox.readBytes(pathOf(id), { maxBytes: MANIFEST_BYTES });
-  try {
-    const manifest = manifestSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
-    return { manifest, hash: sha256(bytes) };
-  } catch (cause) {
-    const error = brokenManifest(id);
-    error.cause = cause;
-    throw error;
-  }
+function textOf(manifest: Manifest): string {
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
 function pathOf(id: string): string {
   return `${id}/${MANIFEST}`;
-}
-
-/** Builds the error for a manifest that the workspace cannot have written. */
-function brokenManifest(id: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `the manifest of the session ${id} is not valid`, {
-    remedy: "Call create_session without session_id for a new session, and tell the operator of this server.",
-    details: { field: "manifest.json", expected: "a manifest as the workspace writes it" },
-  });
 }

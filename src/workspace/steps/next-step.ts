@@ -2,7 +2,7 @@
  * Gives the steps of a skill one by one, since a model that has all steps skips some. The entry file of this folder;
  * what is decided where:
  * - next-step.ts: which step may be next; a gate between two steps is never skipped; 12 failures of a gate close it; how a
- *   step and its gate are read, and what a connection remembers
+ *   step and its gate are read
  * - step-index.ts: which files are steps, in which order, and where a step leads
  */
 import { PhasegateError } from "../../errors.js";
@@ -10,7 +10,6 @@ import { checkEvidenceSafety } from "../../gate/evidence.js";
 import { requiredFormat, withoutExamples } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
 import { type AttemptLimits, attemptsLeft, judge } from "../../gate/judge.js";
-import type { Problem } from "../../gate/verdict.js";
 import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { anyObject, isMissing, readBy, spotIn } from "../../workflow/file-schema.js";
 import { readStepGate } from "../../workflow/files/choose-gate.js";
@@ -22,104 +21,136 @@ import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
 import { findWorkflow } from "../preload/find.js";
 import { definitionInvalid } from "../preload/load-workflow.js";
 import { folderOf, inFolder } from "../preload/loading.js";
-import { type OpenedSkill, openSkill, unrenderedMarks } from "../preload/skills.js";
+import { type OpenedSkill, openSkill } from "../preload/skills.js";
+import { unrenderedMarks } from "../preload/tags.js";
 import { showLocation } from "../roots/paths.js";
-import type { Connection } from "../session/keeper.js";
+import type { Connection } from "../session/connection.js";
+import type { ToolSuccess } from "../tools/tool.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 
 /** After this many failures of a gate a person must help. Passing resets the count: in a row is in total here. */
 const LIMITS: AttemptLimits = { maxAttempts: 12, maxAttemptsTotal: 12 };
+/** Limits of evidence. */
+const EVIDENCE = { maxBytes: 1024 * 1024, maxDepth: 64 };
 
-/** The request of `nextStep`. */
+/** The answer of `next_step`: the next step of a skill, if there is one. */
+export interface StepAnswered extends ToolSuccess, Partial<GivenStep> {
+  /** True if there is no further step. */
+  readonly done: boolean;
+  /** Instructions for the model. */
+  readonly message: string;
+}
+
+/** The request of `next_step`: the skill, the evidence for the gate of the current step, and which step of several. */
 interface NextStepRequest {
-  /** The skill's name, or the path of its folder. */
   readonly workflow: string;
-  /** The evidence for the gate of the current step. */
   readonly evidence?: unknown;
-  /** The next step, if there are several. */
   readonly step?: string;
 }
 
-/** The result of `nextStep`: a step, the end, or the refusal of the current step's gate. */
-type NextStep =
-  | { readonly status: "step"; readonly step: GivenStep }
-  | { readonly status: "done"; readonly after: string }
-  | { readonly status: "refused"; readonly at: string; readonly refusal: StepRefusal };
-
 /**
  * Gives the next step of a skill in the connection's session, or the first one. The gate of the current step must be
- * passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps and for a step that cannot be next,
- * `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE`.
+ * passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps, for a step that cannot be next and for a
+ * gate that is not passed, `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE`.
  */
-export function nextStep(connection: Connection, request: NextStepRequest): Promise<NextStep> {
-  return memoryOf(connection).inTurn(async () => {
+export function nextStep(connection: Connection, request: NextStepRequest): Promise<StepAnswered> {
+  return connection.inTurn(async () => {
     const { file } = await findWorkflow(connection.roots, request.workflow);
     const opened = await openSkill(connection.roots, file);
     const skill = opened.at(-1) ?? opened[0];
-    if (skill.index.length === 0) throw noSteps(skill);
+    if (skill.index.length === 0) {
+      throw new PhasegateError("INVALID_INPUT", `${shown(skill.name)} has no steps in separate files`, {
+        remedy: "Follow its text, which preload_workflow returns completely.",
+        details: { field: "workflow", expected: "a skill with step files" },
+      });
+    }
     const at = await stepAt(connection, skill.name);
     const current = at === undefined ? undefined : entryOf(skill.index, at, ".");
-    if (current === undefined) return begin(connection, skill, request.step);
-    return leave(connection, skill, current, request);
+    const next =
+      current === undefined ? firstStep(skill, request.step) : await stepAfter(connection, skill, current, request);
+    if (next === undefined) {
+      return { success: true, done: true, message: `${current?.step} was the last step: the workflow is done.` };
+    }
+    const step = await giveStep(connection, skill, next);
+    return { success: true, done: false, ...step, message: messageFor(step) };
   });
 }
 
-async function begin(connection: Connection, skill: OpenedSkill, wanted: string | undefined): Promise<NextStep> {
-  const firsts = firstSteps(skill.index, skill.text);
-  const entry = wanted === undefined && firsts.length > 1 ? undefined : chosen(firsts, wanted);
-  return { status: "step", step: await giveStep(connection, skill, entry ?? refuseChoice(wanted, firsts)) };
+function messageFor({ number, of, gate, choices }: GivenStep): string {
+  const evidence = gate === undefined ? "" : " with the evidence that its gate asks for";
+  const [first = "", ...others] = choices ?? [];
+  const back = ` It ends the skill; to go back, give ${others.join(" or ")} as step.`;
+  const on = ` It may lead to ${choices?.join(" or ")}: give one as step.`;
+  const choice = choices === undefined ? "" : first === DONE ? back : on;
+  return `Step ${number} of ${of}. Do it whole, then call next_step${evidence}.${choice}`;
 }
 
-async function leave(
+function firstStep(skill: OpenedSkill, wanted: string | undefined): StepEntry {
+  const firsts = firstSteps(skill.index, skill.text);
+  const entry = wanted === undefined && firsts.length > 1 ? undefined : chosen(firsts, wanted);
+  return entry ?? refuseChoice(wanted, firsts);
+}
+
+/** Returns the step after the current one, whose gate must be passed; undefined at the end. */
+async function stepAfter(
   connection: Connection,
   skill: OpenedSkill,
   current: StepEntry,
   { evidence, step: wanted }: NextStepRequest,
-): Promise<NextStep> {
+): Promise<StepEntry | undefined> {
   const { index } = skill;
   const left = await readEntry(connection, skill, current);
   const { follows, choices } = stepsAfter(index, current, left.text, left.nextStepFile);
-  const gates = await gatesBefore(connection, skill, current, choices);
+  // Steps with gates between this one and those that it leads to can't be skipped.
+  const between = [...new Set(choices.flatMap((entry) => stepsBetween(index, current, entry)))];
+  const read = await Promise.all(between.map((entry) => readEntry(connection, skill, entry)));
+  const gates = between.filter((_, at) => read[at]?.gate !== undefined);
   const ends = follows === undefined && (wanted === undefined || wanted.trim().toLowerCase() === DONE);
   const target = ends ? undefined : (chosen([...choices, ...gates], wanted) ?? refuseChoice(wanted, choices));
-  const gate =
-    target === undefined ? undefined : gates.find((one) => stepsBetween(index, current, target).includes(one));
-  if (target !== undefined && gate !== undefined && wanted !== undefined) throw notPast(target, gate);
-  const refusal = left.gate === undefined ? undefined : await attempt(connection, skill, current, left.gate, evidence);
-  if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
-  if (target === undefined) return { status: "done", after: current.step };
-  return { status: "step", step: await giveStep(connection, skill, gate ?? target) };
+  const gate = target && gates.find((one) => stepsBetween(index, current, target).includes(one));
+  if (target !== undefined && gate !== undefined && wanted !== undefined) {
+    const message = `${target.step} can't be the next step: ${gate.step} before it has a gate`;
+    throw new PhasegateError("INVALID_INPUT", message, {
+      remedy: `Do ${gate.step} first: call next_step with it as step.`,
+      details: { field: "step", expected: gate.step },
+    });
+  }
+  if (left.gate !== undefined) await passGate(connection, skill, current, left.gate, evidence);
+  return gate ?? target;
 }
 
-/** Checks evidence against the gate of the current step, and counts failures. */
-async function attempt(
-  connection: Connection,
+/**
+ * Checks evidence against the gate of the current step, and counts failures. Throws for a gate that is not passed or has
+ * failed too often, and for evidence that is not plain, bounded JSON.
+ */
+async function passGate(
+  { failures, sessionId = "" }: Connection,
   skill: OpenedSkill,
   current: StepEntry,
   gate: FieldGate,
-  evidence: unknown,
-): Promise<StepRefusal | undefined> {
-  const { failures } = memoryOf(connection);
+  given: unknown,
+): Promise<void> {
   const key = `${skill.name}\n${current.step}`;
-  const number = skill.index.indexOf(current) + 1;
+  const phase = skill.index.indexOf(current) + 1;
   const before = failures.get(key) ?? 0;
-  if (attemptsLeft({ inARow: before, inTotal: before }, LIMITS) === 0) throw exhausted(current, number, before);
-  const facts = { session: connection.sessionId ?? "", skill: skill.name, number, attempt: before + 1 };
-  const refusal = await judgeStep(gate, evidence, facts);
-  failures.set(key, refusal === undefined ? 0 : before + 1);
-  return refusal;
-}
-
-/** Returns the steps with gates between a step and the steps that it leads to. They cannot be skipped. */
-async function gatesBefore(
-  connection: Connection,
-  skill: OpenedSkill,
-  current: StepEntry,
-  next: readonly StepEntry[],
-): Promise<readonly StepEntry[]> {
-  const between = [...new Set(next.flatMap((entry) => stepsBetween(skill.index, current, entry)))];
-  const read = await Promise.all(between.map((entry) => readEntry(connection, skill, entry)));
-  return between.filter((_, index) => read[index]?.gate !== undefined);
+  if (attemptsLeft({ inARow: before, inTotal: before }, LIMITS) === 0) {
+    throw new PhasegateError("ATTEMPTS_EXHAUSTED", `the gate of ${current.step} failed ${before} times`, {
+      remedy: "Stop guessing. Ask the user for what the gate requires.",
+      details: { phase, attempts: before, limit: LIMITS.maxAttemptsTotal },
+    });
+  }
+  const { evidence } = checkEvidenceSafety(given ?? {}, EVIDENCE);
+  const session = { id: sessionId, workflowType: skill.name, target: "", phase, attempt: before + 1 };
+  const { verdict } = await judge(gate, evidence, { surroundings: () => ({ session }) });
+  failures.set(key, verdict.passed ? 0 : before + 1);
+  if (verdict.passed) return;
+  const found = withoutExamples(verdict.problems).map(({ message }) => message);
+  const example = evidenceForm(gate);
+  const such = example === undefined ? "" : ` such as ${JSON.stringify(example)}`;
+  throw new PhasegateError("INVALID_INPUT", `the gate of ${current.step} is not passed: ${found.join("; ")}`, {
+    remedy: `Do what is missing, then call next_step with evidence${such}.`,
+    details: { field: "evidence" },
+  });
 }
 
 function chosen(entries: readonly StepEntry[], wanted: string | undefined): StepEntry | undefined {
@@ -142,34 +173,6 @@ function refuseChoice(wanted: string | undefined, entries: readonly StepEntry[])
   });
 }
 
-/** Builds the error for a skill without steps in files. */
-function noSteps({ name }: OpenedSkill): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${shown(name)} has no steps in separate files`, {
-    remedy: "Follow its text, which preload_workflow returns completely.",
-    details: { field: "workflow", expected: "a skill with step files" },
-  });
-}
-
-/** Builds the error for a step after another one's gate. */
-function notPast(target: StepEntry, between: StepEntry): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError(
-    "INVALID_INPUT",
-    `${target.step} can't be the next step: ${between.step} before it has a gate`,
-    {
-      remedy: `Do ${between.step} first: call next_step with it as step.`,
-      details: { field: "step", expected: between.step },
-    },
-  );
-}
-
-/** Builds the error for a gate with too many failures. */
-function exhausted({ step }: StepEntry, number: number, attempts: number): PhasegateError<"ATTEMPTS_EXHAUSTED"> {
-  return new PhasegateError("ATTEMPTS_EXHAUSTED", `the gate of ${step} failed ${attempts} times`, {
-    remedy: "Stop guessing. Ask the user for what the gate requires.",
-    details: { phase: number, attempts, limit: LIMITS.maxAttemptsTotal },
-  });
-}
-
 /** A step of a skill. */
 export interface GivenStep {
   /** The path of its file in the skill's folder, without `.md`: `steps/step-02-select-stack`. */
@@ -185,17 +188,15 @@ export interface GivenStep {
   /** Its whole text. */
   readonly content: string;
   /** The requirements of its gate for the next step; missing without a gate. */
-  readonly gate?: Omit<StepRefusal, "problems">;
+  readonly gate?: StepGate;
   /** The next steps to choose from, if there are several; the first is the default, `done` if the skill may end. */
   readonly choices?: readonly string[];
   /** What is wrong with its text; missing if nothing is. */
   readonly warnings?: readonly string[];
 }
 
-/** The refusal of a step's gate. */
-export interface StepRefusal {
-  /** All problems of the evidence. */
-  readonly problems: readonly Problem[];
+/** What a step's gate requires. */
+export interface StepGate {
   /** The evidence that the gate requires, as JSON Schema. */
   readonly required: JsonObject;
   /** Evidence of the required form; missing if the gate does not reveal it. */
@@ -203,7 +204,7 @@ export interface StepRefusal {
 }
 
 /** The choice after the last step that ends the skill. */
-export const DONE = "done";
+const DONE = "done";
 
 /**
  * Returns the current step of a session, and gives the first one if there is none; undefined if there are several first
@@ -222,7 +223,7 @@ export async function currentStep(connection: Connection, skill: OpenedSkill): P
 /** Gives a step, and records that it is the current one. */
 async function giveStep(connection: Connection, skill: OpenedSkill, entry: StepEntry): Promise<GivenStep> {
   const step = shownStep(skill, entry, await readEntry(connection, skill, entry));
-  if (connection.sessionId === undefined) memoryOf(connection).steps.set(skill.name, entry.step);
+  if (connection.sessionId === undefined) connection.steps.set(skill.name, entry.step);
   const { step: name, number, of } = step;
   await connection.record({ type: "step", workflow: skill.name, step: name, number, of });
   return step;
@@ -248,31 +249,10 @@ function shownStep(skill: OpenedSkill, entry: StepEntry, { text, gate, nextStepF
     of: skill.index.length,
     path,
     content: text,
-    ...(gate === undefined ? {} : { gate: asked(gate) }),
-    ...(choices.length > 1 ? { choices } : {}),
-    ...(warnings.length > 0 ? { warnings } : {}),
+    gate: gate && { required: requiredFormat(gate), example: evidenceForm(gate) },
+    choices: choices.length > 1 ? choices : undefined,
+    warnings: warnings.length > 0 ? warnings : undefined,
   };
-}
-
-/** The state of a connection: what it was given so far. */
-interface ConnectionMemory {
-  /** The revision of each file that it has, by path. */
-  readonly given: Map<string, string>;
-  /** The last step of each skill, while there is no session. */
-  readonly steps: Map<string, string>;
-  /** Failures of gates by skill and step. They survive a new session, so that it is not a way to continue guessing. */
-  readonly failures: Map<string, number>;
-  /** Runs one task after the other: two concurrent calls must not both leave the same step. */
-  inTurn<T>(task: () => Promise<T>): Promise<T>;
-}
-
-const memories = new WeakMap<Connection, ConnectionMemory>();
-
-/** Returns the memory of a connection. It is released with the connection. */
-export function memoryOf(connection: Connection): ConnectionMemory {
-  const known = memories.get(connection) ?? newMemory();
-  memories.set(connection, known);
-  return known;
 }
 
 /**
@@ -281,55 +261,9 @@ export function memoryOf(connection: Connection): ConnectionMemory {
  */
 async function stepAt(connection: Connection, skill: string): Promise<string | undefined> {
   const { sessionId, sessions } = connection;
-  if (sessionId === undefined) return memoryOf(connection).steps.get(skill);
+  if (sessionId === undefined) return connection.steps.get(skill);
   const { steps = {} } = await sessions.manifest(sessionId);
   return Object.hasOwn(steps, skill) ? steps[skill] : undefined;
-}
-
-function newMemory(): ConnectionMemory {
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    given: new Map(),
-    steps: new Map(),
-    failures: new Map(),
-    inTurn(task) {
-      const mine = last.then(task);
-      // The next task runs even if this one fails.
-      last = mine.catch(() => undefined);
-      return mine;
-    },
-  };
-}
-
-/** The circumstances of an attempt, which rules can read. */
-interface StepFacts {
-  readonly session: string;
-  readonly skill: string;
-  /** The step's position in the index, from 1. */
-  readonly number: number;
-  readonly attempt: number;
-}
-
-/** Limits of evidence. */
-const EVIDENCE = { maxBytes: 1024 * 1024, maxDepth: 64 };
-
-/**
- * Checks evidence against a step's gate. Returns undefined if it passes. Throws `EVIDENCE_UNSAFE` and
- * `EVIDENCE_TOO_LARGE` for evidence that is not plain, bounded JSON.
- */
-async function judgeStep(gate: FieldGate, given: unknown, facts: StepFacts): Promise<StepRefusal | undefined> {
-  const { evidence } = checkEvidenceSafety(given ?? {}, EVIDENCE);
-  const { session: id, skill, number, attempt } = facts;
-  const surroundings = { session: { id, workflowType: skill, target: "", phase: number, attempt } };
-  const { verdict } = await judge(gate, evidence, { surroundings: () => surroundings });
-  if (verdict.passed) return undefined;
-  return { problems: withoutExamples(verdict.problems), ...asked(gate) };
-}
-
-/** Returns what a gate requires, as far as it reveals it. */
-function asked(gate: FieldGate): Omit<StepRefusal, "problems"> {
-  const example = evidenceForm(gate);
-  return { required: requiredFormat(gate), example };
 }
 
 /** A step as its file describes it. */
@@ -365,11 +299,7 @@ export async function readStep(skill: string, file: string, text: string): Promi
   const gate = given === undefined ? undefined : await readStepGate(given, spot.at("gate"));
   if (hasErrors(report.sorted())) throw definitionInvalid(skill, errorLines(report));
   if (gate !== undefined) refuseUnrun(skill, file, gate);
-  return { text, gate, ...next(entries) };
-}
-
-function next({ nextStepFile }: JsonObject): { readonly nextStepFile?: string } {
-  return typeof nextStepFile === "string" ? { nextStepFile } : {};
+  return { text, gate, nextStepFile: typeof entries.nextStepFile === "string" ? entries.nextStepFile : undefined };
 }
 
 /** Refuses the parts of a gate that steps do not support. */

@@ -4,13 +4,13 @@
  */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { type PreloadedWorkflow, preloadWorkflow } from "../preload/preload-workflow.js";
-import { checkedPath, type Location, namesSession, ROOT_NAMES, sessionPath } from "../roots/paths.js";
-import { isSessionFolder, noSession } from "../session/folders.js";
-import type { Connection } from "../session/keeper.js";
+import { preloadWorkflow } from "../preload/preload-workflow.js";
+import { checkedPath, isSessionFolder, type Location, namesSession, ROOT_NAMES, sessionPath } from "../roots/paths.js";
+import type { Connection } from "../session/connection.js";
+import { noSession } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
-import { DONE, type GivenStep, nextStep, type StepRefusal } from "../steps/next-step.js";
+import { nextStep } from "../steps/next-step.js";
 import { defineTool, listFilesTool, readFileTool, type ToolSuccess, type WorkspaceTool } from "./tool.js";
 
 /** The longest inputs of a session, in characters of JSON: they are in every reading of the manifest. */
@@ -79,15 +79,8 @@ async function reopened(id: string | undefined, connection: Connection): Promise
 
 function opened(manifest: Manifest, how: SessionOpened["opened"]): SessionOpened {
   const { session_id, workflow } = manifest;
-  const outputs = manifest.outputs.slice(-OUTPUTS_SHOWN).map(({ path }) => path);
-  return {
-    success: true,
-    session_id,
-    opened: how,
-    save_to: `${session_id}/`,
-    workflow,
-    ...(how === "created" ? {} : { outputs }),
-  };
+  const outputs = how === "created" ? undefined : manifest.outputs.slice(-OUTPUTS_SHOWN).map(({ path }) => path);
+  return { success: true, session_id, opened: how, save_to: `${session_id}/`, workflow, outputs };
 }
 
 /** Returns why a new session has another id than the one asked for, and how to continue an existing one. */
@@ -161,7 +154,7 @@ async function ownPath(given: string, connection: Connection) {
 
 /** Resolves a path to save to. A refusal says where in the session the file can be saved instead. */
 function resolved(given: string, { roots, sessionId }: Connection): Location {
-  const path = sessionPath(given, sessionId, isSessionFolder);
+  const path = sessionPath(given, sessionId);
   if (sessionId === undefined && namesSession(path)) {
     throw new PhasegateError("INVALID_INPUT", "there is no open session that the path could mean", {
       remedy: "Call create_session, then save again.",
@@ -229,7 +222,12 @@ export const completeSessionTool = defineTool({
   }),
   async run({ session_id: given, status, summary }, connection): Promise<SessionCompleted> {
     const id = given?.trim().toLowerCase() ?? connection.sessionId;
-    if (id === undefined) throw noneYet();
+    if (id === undefined) {
+      throw new PhasegateError("INVALID_INPUT", "this connection has no session", {
+        remedy: "Call create_session first.",
+        details: { field: "session_id", expected: "a session of this connection" },
+      });
+    }
     if (!connection.owns(id)) {
       throw isSessionFolder(id) && (await connection.sessions.sees(id))
         ? notOwn(id, true, { what: "nothing was completed" })
@@ -239,16 +237,6 @@ export const completeSessionTool = defineTool({
     return { success: true, session_id: id, status, outputs: outputs.length };
   },
 });
-
-function noneYet(): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", "this connection has no session", {
-    remedy: "Call create_session first.",
-    details: { field: "session_id", expected: "a session of this connection" },
-  });
-}
-
-/** The answer of `preload_workflow`: whole files, and what is missing. */
-export interface WorkflowPreloaded extends ToolSuccess, PreloadedWorkflow {}
 
 /** Loads all files of a workflow in one call. */
 export const preloadWorkflowTool = defineTool({
@@ -263,18 +251,8 @@ export const preloadWorkflowTool = defineTool({
     cursor: z.string().optional().describe("From the page before"),
     reload: z.boolean().optional().describe("Return files again that were returned before"),
   }),
-  async run({ workflow, cursor, reload }, connection): Promise<WorkflowPreloaded> {
-    return { success: true, ...(await preloadWorkflow(connection, { workflow, cursor, reload })) };
-  },
+  run: (request, connection) => preloadWorkflow(connection, request),
 });
-
-/** The answer of `next_step`: the next step of a skill, if there is one. */
-export interface StepAnswered extends ToolSuccess, Partial<GivenStep> {
-  /** True if there is no further step. */
-  readonly done: boolean;
-  /** Instructions for the model. */
-  readonly message: string;
-}
 
 /** Returns the next step of a skill, and no other. */
 export const nextStepTool = defineTool({
@@ -288,40 +266,8 @@ export const nextStepTool = defineTool({
     evidence: z.record(z.string(), z.unknown()).optional().describe("What the gate of the current step asks for"),
     step: z.string().optional().describe("Which one, where there are several to choose from"),
   }),
-  async run({ workflow, evidence, step }, connection): Promise<StepAnswered> {
-    const next = await nextStep(connection, {
-      workflow,
-      evidence,
-      step,
-    });
-    switch (next.status) {
-      case "step":
-        return { success: true, done: false, ...next.step, message: messageFor(next.step) };
-      case "done":
-        return { success: true, done: true, message: `${next.after} was the last step: the workflow is done.` };
-      case "refused":
-        throw refused(next.at, next.refusal);
-    }
-  },
+  run: (request, connection) => nextStep(connection, request),
 });
-
-function messageFor({ number, of, gate, choices }: GivenStep): string {
-  const evidence = gate === undefined ? "" : " with the evidence that its gate asks for";
-  const [first = "", ...others] = choices ?? [];
-  const back = ` It ends the skill; to go back, give ${others.join(" or ")} as step.`;
-  const on = ` It may lead to ${choices?.join(" or ")}: give one as step.`;
-  const choice = choices === undefined ? "" : first === DONE ? back : on;
-  return `Step ${number} of ${of}. Do it whole, then call next_step${evidence}.${choice}`;
-}
-
-function refused(at: string, { problems, example }: StepRefusal): PhasegateError<"INVALID_INPUT"> {
-  const found = problems.map(({ message }) => message).join("; ");
-  const such = example === undefined ? "" : ` such as ${JSON.stringify(example)}`;
-  return new PhasegateError("INVALID_INPUT", `the gate of ${at} is not passed: ${found}`, {
-    remedy: `Do what is missing, then call next_step with evidence${such}.`,
-    details: { field: "evidence" },
-  });
-}
 
 /**
  * Builds the error for a session that this connection has neither created nor reopened. `rest` is the remedy that saves to

@@ -7,13 +7,12 @@
 import { posix } from "node:path";
 import * as z from "zod";
 import { type ErrorCode, isPhasegateError, PhasegateError } from "../../errors.js";
-import { type Action, action, type Failure } from "../../tools/dispatch.js";
+import { action, type Failure, type Outcome } from "../../tools/dispatch.js";
 import { fieldNames, isOptional, type ObjectSchema, publishedSchema } from "../../tools/schemas.js";
 import { unknownField } from "../../tools/wire.js";
-import { type Location, sessionPath, showLocation } from "../roots/paths.js";
+import { type Location, showLocation } from "../roots/paths.js";
 import { decodeText } from "../roots/roots.js";
-import { isSessionFolder } from "../session/folders.js";
-import type { Connection } from "../session/keeper.js";
+import type { Connection } from "../session/connection.js";
 
 /** The answer of a tool that has done what was asked; each tool adds what it found or made. */
 export interface ToolSuccess {
@@ -51,28 +50,22 @@ export interface ToolListing {
 }
 
 /** A tool of the table. MCP tools, tools of the AI SDK and plain functions are made of it. */
-export interface WorkspaceTool<Done extends ToolSuccess = ToolSuccess>
-  extends ToolListing,
-    Pick<Action<Connection, Done>, "run"> {}
-
-/** A tool of the table, with the types of its arguments and its answer. */
-export interface DefinedTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess>
-  extends WorkspaceTool<Done> {
-  readonly input: z.ZodObject<Shape>;
-}
-
-interface ToolDefinition<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess> extends ToolListing {
-  readonly input: z.ZodObject<Shape>;
-  run(args: z.infer<z.ZodObject<Shape>>, connection: Connection): Promise<Done>;
+export interface WorkspaceTool<Input extends z.ZodObject = z.ZodObject, Done extends ToolSuccess = ToolSuccess>
+  extends ToolListing {
+  readonly input: Input;
+  /** Checks a call and runs it. Never rejects. */
+  run(connection: Connection, given: unknown): Promise<Outcome<Done>>;
 }
 
 /** Creates a tool whose arguments are checked before it runs. */
-export function defineTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess>({
-  run: runTool,
+export function defineTool<Input extends z.ZodObject, Done extends ToolSuccess>({
+  run,
   ...listing
-}: ToolDefinition<Shape, Done>): DefinedTool<Shape, Done> {
-  const { run } = action(listing.input, (connection: Connection, args) => runTool(args, connection));
-  return { ...listing, run };
+}: ToolListing & {
+  readonly input: Input;
+  run(args: z.output<Input>, connection: Connection): Promise<Done>;
+}): WorkspaceTool<Input, Done> {
+  return { ...listing, ...action(listing.input, (connection: Connection, args) => run(args, connection)) };
 }
 
 /** Limits the faults that are named. */
@@ -123,22 +116,16 @@ export const readFileTool = defineTool({
     limit: z.int().positive().optional().describe("The most bytes to read"),
   }),
   async run({ path, offset = 0, limit }, connection): Promise<FileRead> {
-    const location = connection.roots.resolve(sessionPath(path, connection.sessionId, isSessionFolder));
+    const location = connection.resolve(path);
     const length = Math.max(CHARACTER_MAX, Math.min(limit ?? Infinity, connection.limits.readBytes));
     const part = await readPart(connection, location, offset, length);
     const shown = showLocation(location);
     const content = decodeText(part.bytes, shown);
     const end = part.offset + part.bytes.length;
-    const begins = part.offset === 0 ? {} : { offset: part.offset };
-    await connection.record({ type: "read", path: shown, ...begins, bytes: part.bytes.length });
-    return {
-      success: true,
-      content,
-      path: shown,
-      size: part.size,
-      ...begins,
-      ...(end < part.size ? { next_offset: end } : {}),
-    };
+    const begins = part.offset === 0 ? undefined : part.offset;
+    await connection.record({ type: "read", path: shown, offset: begins, bytes: part.bytes.length });
+    const next = end < part.size ? end : undefined;
+    return { success: true, content, path: shown, size: part.size, offset: begins, next_offset: next };
   },
 });
 
@@ -148,27 +135,22 @@ async function readPart({ roots }: Connection, location: Location, offset: numbe
     const sandbox = await roots.reach(location);
     const wanted = { offset: offset - before, length: length + before };
     const { bytes, signature } = await sandbox.readPart(location.path, wanted);
-    if (offset > signature.size) throw behindEnd(offset, signature.size);
+    const { size } = signature;
+    if (offset > size) {
+      const message = `offset ${offset} is behind the end of the file, which has ${size} bytes`;
+      throw new PhasegateError("INVALID_INPUT", message, {
+        remedy: "Use the next_offset of the part before; without one, the file has been read to its end.",
+        details: { field: "offset", expected: `0 to ${size}` },
+      });
+    }
     const start = characterStart(bytes, Math.min(before, bytes.length));
     const cut = bytes.subarray(start, start + length);
-    const { size } = signature;
     const isEnd = offset - before + start + cut.length >= size;
     return { bytes: isEnd ? cut : cut.subarray(0, wholeCharacters(cut)), offset: offset - before + start, size };
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) throw await notThere(roots, location);
     throw error;
   }
-}
-
-function behindEnd(offset: number, size: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError(
-    "INVALID_INPUT",
-    `offset ${offset} is behind the end of the file, which has ${size} bytes`,
-    {
-      remedy: "Use the next_offset of the part before; without one, the file has been read to its end.",
-      details: { field: "offset", expected: `0 to ${size}` },
-    },
-  );
 }
 
 async function notThere(roots: Connection["roots"], location: Location): Promise<PhasegateError> {
@@ -204,21 +186,16 @@ export const listFilesTool = defineTool({
   }),
   async run({ path, after }, connection): Promise<FilesListed> {
     const { roots, limits } = connection;
-    const folder = roots.resolve(sessionPath(path, connection.sessionId, isSessionFolder));
+    const folder = connection.resolve(path);
     const names = (await roots.list(folder))
       .map(({ path: entry, kind }) => `${posix.basename(entry)}${kind === "folder" ? "/" : ""}`)
       .sort();
     const rest = after === undefined ? names : names.filter((name) => name > after);
     const entries = rest.slice(0, limits.listEntries);
     const more = rest.length - entries.length;
-    const last = entries.at(-1);
     await connection.record({ type: "listed", path: showLocation(folder), entries: entries.length });
-    return {
-      success: true,
-      path: showLocation(folder),
-      entries,
-      ...(more === 0 || last === undefined ? {} : { more, after: last }),
-    };
+    const further = more === 0 ? {} : { more, after: entries.at(-1) };
+    return { success: true, path: showLocation(folder), entries, ...further };
   },
 });
 
