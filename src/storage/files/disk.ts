@@ -196,6 +196,16 @@ export class Disk {
     }
   }
 
+  /** Gives a staged file its name, or deletes it. */
+  async replaceOrDrop(staged: string, to: string): Promise<void> {
+    try {
+      await this.replace(staged, to);
+    } catch (error) {
+      await this.drop(staged);
+      throw error;
+    }
+  }
+
   /** Deletes a file if possible: a file that remains does no harm. */
   async drop(path: string): Promise<void> {
     await this.fs.unlink(path).catch(ignore);
