@@ -2,7 +2,6 @@
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
 
-/** A failure of a storage, in words. */
 interface Failure {
   readonly subject?: string;
   readonly operation: string;
@@ -11,7 +10,6 @@ interface Failure {
   readonly error?: unknown;
 }
 
-/** Builds `STORAGE_FAILED`. */
 export function storageFailure(failure: Failure): PhasegateError<"STORAGE_FAILED"> {
   const { subject = "session storage", operation, cause, remedy, error } = failure;
   const details = { operation, cause };
@@ -64,7 +62,6 @@ export function tooNew(what: string, found: number, supported: number, otherwise
   });
 }
 
-/** An option that is a whole number: its default, and the least and the greatest value. */
 interface NumberOption {
   readonly value: number;
   readonly min: number;

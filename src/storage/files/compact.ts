@@ -102,7 +102,6 @@ export async function deletePacked(store: Store, at: SessionPlace): Promise<bool
   return true;
 }
 
-/** Deletes the files of packed versions in all sessions. */
 export async function deleteAllPacked(store: Store): Promise<void> {
   const { disk, layout } = store;
   for (const name of await disk.names(layout.top("packed"))) {
@@ -164,7 +163,6 @@ async function syncPack({ disk, publisher }: Store, at: SessionPlace): Promise<v
   for (const folder of around) await disk.syncFolder(folder).catch(ignoreMissing);
 }
 
-/** The repairs over all sessions. */
 interface Repaired {
   sessions: number;
   removed: number;

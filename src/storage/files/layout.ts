@@ -59,7 +59,6 @@ export class StoreLayout {
     return dirname(this.#spread("sessions", id));
   }
 
-  /** Returns the mark of an id that is never used again. */
   removed(id: SessionId): string {
     return this.#spread("removed", id);
   }

@@ -17,7 +17,6 @@ import type { SessionPlace, Store } from "./layout.js";
 import { BATCH, checkAllMarkers, checkMarker, headerOrDamaged, type MarkerEntry, walkMarkers } from "./markers.js";
 import { hasVersion, newestHeader, packAt, readCommit, versionsIn } from "./read.js";
 
-/** Lists sessions: markers give the order, each session's newest header the content. */
 export async function listSessions(store: Store, query: SessionQuery): Promise<Page<SessionSummary>> {
   const { status, cursor, idPrefix = "" } = query;
   const limit = pageLimit(query);

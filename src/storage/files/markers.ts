@@ -40,12 +40,10 @@ export function activeMarker(summary: Pick<SessionSummary, "createdAt" | "sessio
   return { tree: "active", day, name: `${name}~${summary.activeSince}` };
 }
 
-/** Returns the markers that a session needs. */
 export function markersOf(summary: SessionSummary): Marker[] {
   return [allMarker(summary), ...(summary.status === "active" ? [activeMarker(summary)] : [])];
 }
 
-/** Parses a marker's name; undefined if it is not a marker. */
 export function parseMarker(tree: Tree, day: string, name: string): MarkerEntry | undefined {
   const [time = "", sessionId, version = "1"] = name.split("~");
   const createdAt = `${day}T${time.replace(/^(..)(..)(..)(...)$/, "$1:$2:$3.$4")}Z`;

@@ -133,7 +133,6 @@ export async function putInTrash({ disk, layout }: Store, { id, folder }: Sessio
   return to;
 }
 
-/** Returns the removed sessions. */
 export async function trashEntries({ disk, layout }: Store): Promise<TrashEntry[]> {
   const folder = layout.top("trash");
   return (await disk.names(folder)).flatMap((name) => {

@@ -33,7 +33,6 @@ async function folderStamp(disk: Disk, path: string): Promise<string | undefined
   return Math.abs(disk.about() - stat.mtimeMs) >= stableMs ? `${stat.ino}:${stat.mtimeMs}` : undefined;
 }
 
-/** The last known state of a session. */
 interface Watched {
   /** The last version that was yielded, or the newest one when the watch began. */
   version: number;
@@ -44,7 +43,6 @@ interface Watched {
 /** Rounds after which the trash is emptied. */
 const EMPTY_EVERY = 50;
 
-/** Yields commits as they are appended, found by polling. */
 export class SessionWatch {
   readonly #store: Store;
   readonly #query: SessionQuery;

@@ -7,7 +7,6 @@ import { PhasegateError } from "../../errors.js";
 import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
 
-/** Gives access to the server. */
 export interface Connections {
   /**
    * Runs work on a client that nobody else uses meanwhile. Throws `NotConnected` if there is none, and otherwise what
@@ -29,7 +28,6 @@ export interface Connections {
 
 const knownPools = new WeakSet<PgPool>();
 
-/** Connections of a pool: the host's, or one that was made here and is ended here. */
 export class PoolConnections implements Connections {
   readonly canReconnect = true;
   readonly #pool: PgPool;
@@ -203,7 +201,6 @@ export class Retrier {
     this.#retryMs = retryMs;
   }
 
-  /** Returns the rows of a reading statement. */
   async rows<R extends PgRow>(operation: string, query: PgQuery): Promise<R[]> {
     return (await this.repeatable(operation, (client) => client.query<R>(query))).rows;
   }

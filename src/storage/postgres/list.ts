@@ -10,12 +10,10 @@ const LAST_CHARACTER = "\u{10ffff}";
 
 type ListRow = Pick<CommitRow, "session_id" | "hash" | "summary"> & { readonly created_at: string };
 
-/** Runs reading statements, and repeats them after a lost connection. */
 interface RowReader {
   rows<R extends Record<string, unknown>>(operation: string, query: PgQuery): Promise<R[]>;
 }
 
-/** Returns a page of sessions, newest first. */
 export async function listSessions(
   reader: RowReader,
   schema: string,

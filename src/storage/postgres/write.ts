@@ -34,7 +34,6 @@ import { inTransaction } from "./schema.js";
 
 /** A commit on its way: a copy, since its caller may change it meanwhile. */
 interface Sending extends Pick<Commit, "sessionId" | "version" | "previousHash" | "hash"> {
-  /** The number of characters of its body. */
   readonly characters: number;
   readonly values: ColumnValue[];
   /** The hashes and the bodies of its payloads. */
@@ -64,7 +63,6 @@ const CHARACTERS_MAX = 1024 * 1024;
  */
 const FEW = 16;
 
-/** Appends commits. */
 export class CommitAppender {
   readonly #connections: Connections;
   readonly #retrier: Retrier;
@@ -117,7 +115,6 @@ export class CommitAppender {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#onSettled.push(resolve));
   }
 
-  /** Sends a commit alone. */
   async #send({ values, payloads }: Sending): Promise<Sent> {
     try {
       const { result, waited } = await this.#write(this.#statements.append([...values, ...payloads]));
