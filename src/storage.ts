@@ -35,14 +35,19 @@ export type {
   SessionSize,
   WatchOptions,
 } from "./ports/storage-adapter.js";
+export type { StorageFailure } from "./storage/common/failures.js";
+export { storageFailure, tampered, unknownOutcome } from "./storage/common/failures.js";
 export type { DamagedSession, ListPosition } from "./storage/common/session-query.js";
 export {
   checkCommit,
   commitConflict,
   comparePositions,
   decodeCursor,
+  decodePosition,
+  encodePosition,
   matchesQuery,
   pageLimit,
+  readSummary,
   sessionPage,
 } from "./storage/common/session-query.js";
 
