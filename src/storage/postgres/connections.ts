@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../../errors.js";
-import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected } from "./failures.js";
+import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected, NotReplicated } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
 
 export interface Connections {
@@ -137,7 +137,7 @@ export class ClientConnections implements Connections {
   }
 }
 
-function ignore(): void {}
+export function ignore(): void {}
 
 /** Loads `pg`, an optional dependency. Throws `INTERNAL` if it is not installed. */
 export async function loadPg(load: () => Promise<typeof import("pg")> = () => import("pg")) {
@@ -179,13 +179,16 @@ function handleClientErrors(client: PgClient): void {
  * Runs a write and tells whether the server waited for its standbys, as `synchronous_commit` and
  * `synchronous_standby_names` demand. If it did not, the data may be lost with this server.
  */
-export async function withStandby<T>(
-  client: PgClient,
-  write: () => Promise<T>,
-): Promise<{ readonly result: T; readonly waited: boolean }> {
+export async function withStandby<T>(client: PgClient, write: () => Promise<T>) {
   unreplicated.delete(client);
   const result = await write();
   return { result, waited: !unreplicated.has(client) };
+}
+
+/** Runs a write for which the server must have waited. Throws `NotReplicated`. */
+export async function replicated(client: PgClient, write: () => Promise<unknown>): Promise<void> {
+  const { waited } = await withStandby(client, write);
+  if (!waited) throw new NotReplicated();
 }
 
 const FIRST_PAUSE_MS = 20;

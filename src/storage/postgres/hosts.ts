@@ -2,7 +2,7 @@
  * Addresses with several hosts: reads them as libpq does, and finds the server with the wanted role, again after each
  * failover.
  */
-import type { Connections, PoolConnections } from "./connections.js";
+import { type Connections, ignore, type PoolConnections } from "./connections.js";
 import { isExhausted, isLost, isReadOnly, NotConnected, unusable, WrongRole } from "./failures.js";
 import type { PgClient, PgListeningClient } from "./options.js";
 
@@ -179,5 +179,3 @@ export class HostConnections implements Connections {
 function isWrongRole(error: unknown): boolean {
   return error instanceof NotConnected && error.cause instanceof WrongRole;
 }
-
-function ignore(): void {}

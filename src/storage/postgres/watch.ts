@@ -4,7 +4,7 @@ import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import { Pause } from "../common/failures.js";
 import { matchesQuery } from "../common/session-query.js";
-import type { Connections, Retrier } from "./connections.js";
+import { type Connections, ignore, type Retrier } from "./connections.js";
 import type { CommitFeed, FeedPosition } from "./feed.js";
 import type { PgListeningClient } from "./options.js";
 import type { Statements } from "./rows.js";
@@ -197,5 +197,3 @@ export class Channel {
     if (this.#timer !== undefined) await this.now();
   }
 }
-
-function ignore(): void {}
