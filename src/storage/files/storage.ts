@@ -145,10 +145,12 @@ export class FileStorage implements StorageAdapter {
     }
   }
 
+  /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
     return newestCommit(this.#store, id).catch((error) => throwFailure("read", error));
   }
 
+  /** Appends a commit. */
   async append(commit: Commit, { follows }: AppendOptions = {}): Promise<void> {
     return appendCommit(this.#store, commit, follows).catch((error) => throwFailure("append", error));
   }
@@ -166,14 +168,17 @@ export class FileStorage implements StorageAdapter {
     return hintedVersion(this.#store, id).catch((error) => throwFailure("read", error));
   }
 
+  /** Yields a session's commits in order, starting after version `after`. */
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     return guardedEach("read", readLog(this.#store, id, options.after ?? 0, options.limit));
   }
 
+  /** Returns a payload's text; undefined if the session has none with this hash. */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
     return readPayload(this.#store, id, hash).catch((error) => throwFailure("read", error));
   }
 
+  /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return listSessions(this.#store, query).catch((error) => throwFailure("list", error));
   }
@@ -183,10 +188,12 @@ export class FileStorage implements StorageAdapter {
     return guardedEach("list", damagedSessions(this.#store));
   }
 
+  /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     return countActive(this.#store, upTo).catch((error) => throwFailure("count", error));
   }
 
+  /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     return removeSession(this.#store, id).catch((error) => throwFailure("remove", error));
   }

@@ -56,10 +56,12 @@ export class MemoryStorage implements StorageAdapter {
   readonly #storageId = crypto.randomUUID();
   #changes = 0;
 
+  /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
     return this.#sessions.get(id)?.commits.at(-1);
   }
 
+  /** Appends a commit. */
   async append(commit: Commit): Promise<void> {
     const { sessionId: id, version, at, schema, previousHash, hash, body, payloads = [] } = commit;
     const { sessionId, createdAt } = commit.summary;
@@ -84,6 +86,7 @@ export class MemoryStorage implements StorageAdapter {
     }
   }
 
+  /** Yields a session's commits in order, starting after version `after`. */
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     const { after = 0, limit = Number.POSITIVE_INFINITY } = options;
     const commits = this.#sessions.get(id)?.commits ?? [];
@@ -94,10 +97,12 @@ export class MemoryStorage implements StorageAdapter {
     }
   }
 
+  /** Returns a payload's text; undefined if the session has none with this hash. */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
     return this.#sessions.get(id)?.payloads.get(hash);
   }
 
+  /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     const { workflowType, target, owner, idPrefix, updatedBefore, cursor } = query;
     const limit = pageLimit(query);
@@ -108,14 +113,17 @@ export class MemoryStorage implements StorageAdapter {
     return { ...sessionPage(page, limit), ...(isCounted ? { total: found.length } : {}) };
   }
 
+  /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     return Math.min(this.#summaries().filter(({ status }) => status === "active").length, upTo);
   }
 
+  /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     if (this.#sessions.delete(id)) this.#removed.set(id, ++this.#changes);
   }
 
+  /** Returns the sessions of a kind that have changed since a position, and those that were removed. */
   async changes(kind: string, since?: string): Promise<Changes> {
     const after = since === undefined ? 0 : decodePosition(since, this.#storageId, this.#changes);
     const changed = this.#summaries().filter((summary) => {

@@ -109,11 +109,13 @@ export class PostgresStorage implements StorageAdapter {
     }
   }
 
+  /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
     const [row] = await this.#retrier.rows<CommitRow>("read", this.#statements.read([id]));
     return row && commitOf(row);
   }
 
+  /** Appends a commit. */
   async append(commit: Commit): Promise<void> {
     checkRowCommit(commit, this.capabilities.maxCommitBytes);
     if (this.#startingWatches.size > 0) await Promise.all(this.#startingWatches);
@@ -134,27 +136,33 @@ export class PostgresStorage implements StorageAdapter {
     });
   }
 
+  /** Yields a session's commits in order, starting after version `after`. */
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     return readLog(this.#retrier, this.#statements, id, options);
   }
 
+  /** Returns a payload's text; undefined if the session has none with this hash. */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
     const rows = await this.#retrier.rows<{ body: string }>("read", this.#statements.payload([id, encodeText(hash)]));
     return rows[0] && decodeText(rows[0].body);
   }
 
+  /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return listSessions(this.#retrier, this.#settings.schema, this.#preparation, query);
   }
 
+  /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
   damaged(): AsyncGenerator<SessionId> {
     return damagedIn((query) => this.list(query));
   }
 
+  /** Returns the sessions of a kind that have changed since a position, and those that were removed. */
   async changes(kind: string, since?: string): Promise<Changes> {
     return this.#feed.changes(kind, since);
   }
 
+  /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     // NULL means no limit: the server cannot read Infinity.
     const limit = Number.isSafeInteger(upTo) ? upTo : null;
@@ -162,6 +170,7 @@ export class PostgresStorage implements StorageAdapter {
     return row?.found ?? 0;
   }
 
+  /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     await removeSession(this.#retrier, this.#settings.schema, id);
   }

@@ -121,11 +121,13 @@ export class SqliteStorage implements StorageAdapter {
     }
   }
 
+  /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
     const row = await this.#get("newest", id);
     return row && commitIn(row);
   }
 
+  /** Appends a commit. */
   async append(given: Commit, { follows }: AppendOptions = {}): Promise<void> {
     checkCommit(given, this.capabilities.maxCommitBytes);
     // Copy the commit: changes by the caller during the call must not reach the database.
@@ -144,6 +146,7 @@ export class SqliteStorage implements StorageAdapter {
     await this.#connection.write("make durable", () => touch(this.#connection, id));
   }
 
+  /** Yields a session's commits in order, starting after version `after`. */
   async *log(
     id: SessionId,
     options: { readonly after?: number; readonly limit?: number } = {},
@@ -165,23 +168,28 @@ export class SqliteStorage implements StorageAdapter {
     }
   }
 
+  /** Returns a payload's text; undefined if the session has none with this hash. */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
     const row = await this.#get("payload", id, storedText(hash));
     return row && unpackPayload(bytesIn(row, "body"), id, hash, this.capabilities.maxCommitBytes);
   }
 
+  /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return this.#connection.withRetry("list", () => listSessions(this.#connection, query));
   }
 
+  /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
   damaged(): AsyncGenerator<SessionId> {
     return damagedIn((query) => this.list(query));
   }
 
+  /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     return this.#connection.withRetry("count", () => countActive(this.#connection, upTo));
   }
 
+  /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     await this.#connection.write("remove", () => {
       this.#feed.keep(id);
@@ -207,6 +215,7 @@ export class SqliteStorage implements StorageAdapter {
     return commits;
   }
 
+  /** Returns the sessions of a kind that have changed since a position, and those that were removed. */
   async changes(kind: string, since?: string): Promise<Changes> {
     return this.#connection.withRetry("list", () => findChanges(this.#connection, kind, since));
   }
