@@ -85,21 +85,25 @@ export interface Commit {
   readonly payloads?: readonly Payload[];
 }
 
-/** Selects sessions and a page of them. Filters are combined with *and*; a missing filter matches everything. */
+/**
+ * Selects sessions and a page of them. Filters are combined with *and*; a missing filter matches everything. Texts are compared
+ * exactly, code unit by code unit: no pattern, no normal form, upper and lower case differ. `matchesQuery` of
+ * `phasegate/storage` does it.
+ */
 export interface SessionQuery {
-  /** Only sessions in one of these states. */
+  /** Only sessions in one of these states. An empty list matches nothing. */
   readonly status?: readonly SessionStatus[];
   /** Only sessions on this workflow. */
   readonly workflowType?: string;
   /** Only sessions on this target. */
   readonly target?: string;
-  /** Only sessions of this owner: an adapter answers this from an index. */
+  /** Only sessions of this owner; `""` matches nothing. An adapter answers this from an index. */
   readonly owner?: string;
   /** Only sessions of this kind of engine. */
   readonly kind?: string;
-  /** Only sessions whose id begins with this text: an adapter can answer this from its index. */
+  /** Only sessions whose id begins with this text; `""` matches all. An adapter can answer this from its index. */
   readonly idPrefix?: string;
-  /** Only sessions whose last commit is older than this ISO 8601 time. */
+  /** Only sessions whose `updatedAt` is before this ISO 8601 time, as a text: not those of the time itself. */
   readonly updatedBefore?: string;
   /** The page size, 1 to 1,000. Default 50. */
   readonly limit?: number;
@@ -200,30 +204,40 @@ export interface WatchOptions {
 }
 
 /**
- * Stores sessions as append-only logs with compare-and-set. An adapter knows nothing of phases, keys or retries.
- * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves.
+ * Stores sessions as append-only logs with compare-and-set. An adapter knows nothing of phases, keys or retries. `storageContract`
+ * of `phasegate/testing` checks what is written here, and `phasegate/storage` has what adapters share.
+ * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves. A commit that anybody sees has
+ *   its payloads and its summary: in `read`, `log`, `payload`, `list` and `countActive`, of this adapter and of all others over
+ *   the same storage. A process may be killed or suspended at any time, and nothing that was acknowledged is lost.
+ * - Texts (bodies, payloads, summaries) come back exactly, with lone surrogates and U+0000. A missing field stays missing.
  * - The caller owns what a call returns: changing it changes nothing that is stored. The caller also owns
  *   the arguments: an adapter that waits before it uses them copies them first.
  * - A failure rejects. `CONFLICT` means that nothing was written because another writer was first; any
- *   other error means that nothing was acknowledged.
+ *   other error means that nothing was acknowledged. If it may have been written nevertheless, `details.outcome` is `unknown`.
+ * - A call of a closed adapter fails, or does what it answers. Every call comes to its end, within 30 seconds in the contract.
  */
 export interface StorageAdapter {
-  /** Properties of the storage that engines take into account. */
+  /** Properties of the storage that engines take into account. They are the same each time that it is opened. */
   readonly capabilities: {
     /** What an acknowledged commit survives: nothing, the end of the process, or a loss of power. */
     readonly durability: "memory" | "process" | "power";
-    /** True if several processes may use the storage at once. */
+    /** True if several processes may use the storage at once. Several adapters in one process may, then, too. */
     readonly multiProcess: boolean;
-    /** The largest commit, in bytes, including payloads. */
+    /** The largest commit, in bytes of UTF-8 of its body and its payloads' bodies; at least 1,024. */
     readonly maxCommitBytes: number;
   };
-  /** Returns the newest commit; undefined if the session does not exist or was removed. */
+  /** Returns the newest commit, with or without its payloads; undefined if the session does not exist or was removed. */
   read(id: SessionId): Promise<Commit | undefined>;
   /**
    * Adds a commit if it follows the newest one: its `version` is the next one, and its `previousHash` is the hash of
-   * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used. Engines
-   * decide on the commit that they saw last, and rely on this. `follows` is that commit's body, if the caller has it: an
-   * adapter whose sessions people can edit refuses to follow another one, as if another writer had come first.
+   * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used. Of several
+   * writers at once, exactly one succeeds; so the same commit a second time is a conflict. Engines decide on the commit that they
+   * saw last, and rely on this. `follows` is that commit's body, if the caller has it: an adapter whose sessions people can edit
+   * refuses to follow another one, as if another writer had come first.
+   *
+   * It also refuses, with any error, what no engine writes: a version that is not a whole number from 1 on, a summary of another
+   * session, and a `createdAt` that is not a time as `Date.toISOString` gives it. `checkCommit` of `phasegate/storage` does this.
+   * A payload whose hash the session has already stays as it is.
    * @throws {PhasegateError} `CONFLICT` when another commit was first, or the id was used before: nothing was written.
    * @throws {PhasegateError} `TOO_LARGE` when it has more than `maxCommitBytes`.
    */
@@ -241,33 +255,48 @@ export interface StorageAdapter {
    * a standby. Omitted by an adapter whose reads return only durable commits.
    */
   makeDurable?(id: SessionId): Promise<void>;
-  /** Returns the commits in ascending order: those with a version above `after`, at most `limit`. */
+  /**
+   * Returns the commits in ascending order: those with a version above `after` (default 0), at most `limit` (default all; 0 gives
+   * none). Empty if the session does not exist or was removed. The caller may stop before the end.
+   */
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
-  /** Returns a payload of the session by its digest; undefined if there is none. */
+  /** Returns a payload by its digest; undefined if this session has none. The digest may be any text. */
   payload(id: SessionId, hash: string): Promise<string | undefined>;
   /**
-   * Lists sessions by creation time, newest first, then by id. A cursor stays valid while sessions come and
-   * go. A session whose summary can't be read is reported as damaged; the others are listed.
+   * Lists sessions by the `createdAt` of their newest summary, newest first; those of one time by id, ascending, code unit by
+   * code unit (`comparePositions` of `phasegate/storage`). Filters and items are those of the newest commit's summary.
+   *
+   * A cursor is the position of a page's last session, not a number of sessions: it stays valid while sessions come and go, also
+   * that session, and after a restart. So each session that matches all the time is on one page. A session whose summary can't
+   * be read is reported as damaged; the others are listed.
+   * @throws {PhasegateError} `INVALID_INPUT` when `limit` is not a whole number from 1 to 1,000.
+   * @throws {PhasegateError} `CURSOR_INVALID` when `cursor` is not of this storage's form, also with filters.
    */
   list(query: SessionQuery): Promise<Page<SessionSummary>>;
   /**
-   * Counts active sessions, up to `upTo`, from an index and without a scan of all sessions. May be too high
-   * after a crash, never too low.
+   * Counts sessions whose status is `active`, up to `upTo` (0 gives 0, and it may be infinite), from an index and without a scan
+   * of all sessions. May be too high after a crash, never too low.
    */
   countActive(upTo: number): Promise<number>;
-  /** Removes a session, after its tombstone commit. Its id can never be used again. No error if it does not exist. */
+  /**
+   * Removes a session, usually after its tombstone commit, with all its commits and payloads, from lists and counts. Its id can
+   * never be used again, also after a restart: each later append is a `CONFLICT`, and one that runs at the same time brings
+   * nothing back. No error if the session does not exist.
+   */
   remove(id: SessionId): Promise<void>;
   /**
    * Yields each new commit, of any process, whose own summary matches the query: at least once, those of one session in
    * order, also across a lost connection. Starts with the call: commits that this adapter is
    * asked to append afterwards are included; commits of other processes are included from the adapter's
-   * first poll, when it calls `onReady`. Ends without an error when the signal aborts. Ignores `limit` and `cursor`.
+   * first poll, when it calls `onReady`. Ends without an error when the signal aborts, also if it was aborted before. Several may
+   * run, and one may be left while others go on. Ignores `limit` and `cursor`.
    */
   watch?(query: SessionQuery, options: WatchOptions & { readonly signal: AbortSignal }): AsyncIterable<Commit>;
   /**
    * Returns the sessions of a kind with commits after a position, or all sessions of the kind that there are; and the
-   * sessions of any kind that were removed since. May name others too, but omits none whose commit was acknowledged
-   * before the call. Used by statistics; without it, they list all sessions in each call.
+   * sessions of any kind that were removed since, however long after their tombstone. Each is named once. Omits none whose commit
+   * was acknowledged before the call, and may name others only while they change. Used by statistics; without it, they list all
+   * sessions in each call.
    * @throws {PhasegateError} `CURSOR_INVALID` when this storage has given no such position, or is older than it.
    */
   changes?(kind: string, since?: string): Promise<Changes>;
@@ -285,7 +314,7 @@ export interface StorageAdapter {
   size?(id: SessionId): Promise<SessionSize | undefined>;
   /**
    * Stores a session's commits more compactly, or frees unused space. Nothing of the log is lost. Any
-   * process may call it at any time.
+   * process may call it at any time, also while commits are appended, and for a session that does not exist.
    */
   compact?(id: SessionId): Promise<void>;
   /** Rebuilds what can be derived from the logs, such as an index, and reports damaged logs. Changes no log. */

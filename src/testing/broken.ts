@@ -174,29 +174,19 @@ function sharedReferences(inner: StorageAdapter): StorageAdapter {
   });
 }
 
-/** Returns an adapter with the methods in `replace`, and those of another adapter for everything else. */
+/** The methods that would go around a fault in `append`. */
+const AROUND: Partial<StorageAdapter> = { begin: undefined, repair: undefined };
+
+/** Returns an adapter with the members in `replace`, and those of another adapter for everything else. */
 export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapter>): StorageAdapter {
-  const { makeDurable, watch, changes, hint, damaged, size, compact, close } = inner;
-  return {
-    capabilities: inner.capabilities,
-    read: (id) => inner.read(id),
-    append: (commit) => inner.append(commit),
-    log: (id, options) => inner.log(id, options),
-    payload: (id, hash) => inner.payload(id, hash),
-    list: (query) => inner.list(query),
-    countActive: (upTo) => inner.countActive(upTo),
-    remove: (id) => inner.remove(id),
-    // Optional methods exist only if the other adapter has them.
-    ...(makeDurable === undefined ? {} : { makeDurable: makeDurable.bind(inner) }),
-    ...(watch === undefined ? {} : { watch: watch.bind(inner) }),
-    ...(changes === undefined ? {} : { changes: changes.bind(inner) }),
-    ...(hint === undefined ? {} : { hint: hint.bind(inner) }),
-    ...(damaged === undefined ? {} : { damaged: damaged.bind(inner) }),
-    ...(size === undefined ? {} : { size: size.bind(inner) }),
-    ...(compact === undefined ? {} : { compact: compact.bind(inner) }),
-    ...(close === undefined ? {} : { close: close.bind(inner) }),
-    ...replace,
-  };
+  const own: object = { ...AROUND, ...replace };
+  return new Proxy(inner, {
+    get(target, name) {
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name);
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }
 
 /** Time for which acknowledged commits are in memory only, in milliseconds. */

@@ -120,7 +120,6 @@ export async function wins(call: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Returns all items of an iteration. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of items) all.push(item);

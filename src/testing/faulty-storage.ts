@@ -1,16 +1,7 @@
 /** A storage that fails on request, in front of another one. */
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../errors.js";
-import type {
-  AppendOptions,
-  Commit,
-  Page,
-  RepairReport,
-  SessionQuery,
-  SessionSize,
-  SessionSummary,
-  StorageAdapter,
-} from "../ports/storage-adapter.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
 import {
   anything,
   check,
@@ -20,7 +11,6 @@ import {
   oneOf,
   optionally,
 } from "../workflow/host-options.js";
-import type { SessionId } from "../workflow/names.js";
 
 /** A method of a storage that can be made to fail. */
 export type StorageMethod = Exclude<keyof StorageAdapter, "capabilities">;
@@ -50,12 +40,13 @@ export interface StorageFault {
 
 const DELAY_MS = 50;
 
-const METHODS: Record<StorageMethod, 1> = {
-  ...{ read: 1, append: 1, begin: 1, makeDurable: 1, log: 1, payload: 1, list: 1, countActive: 1, remove: 1, watch: 1 },
-  ...{ changes: 1, hint: 1, damaged: 1, size: 1, compact: 1, repair: 1, close: 1 },
-};
+const STORAGE_METHODS = [
+  ...(["read", "append", "begin", "makeDurable", "log", "payload", "list", "countActive", "remove", "watch"] as const),
+  ...(["changes", "hint", "damaged", "size", "compact", "repair", "close"] as const),
+] satisfies readonly StorageMethod[];
+const ITERATING: ReadonlySet<StorageMethod> = new Set(["log", "watch", "damaged"]);
 const FAULT: OptionChecks<StorageFault> = {
-  method: oneOf(...Object.keys(METHODS)),
+  method: oneOf(...STORAGE_METHODS),
   call: anything,
   fault: oneOf("fail", "delay", "duplicate", "drop-answer"),
   milliseconds: optionally(check("a number", (value) => typeof value === "number")),
@@ -64,24 +55,40 @@ const FAULT: OptionChecks<StorageFault> = {
 
 /** A storage that fails on request, in front of another one: for tests of how a host handles failures. */
 export class FaultyStorage implements StorageAdapter {
-  /** The inner storage's `begin`, if it has one. */
-  readonly begin?: (commits: readonly Commit[]) => Promise<void>;
-  /** The inner storage's `makeDurable`, if it has one. */
-  readonly makeDurable?: (id: SessionId) => Promise<void>;
-  /** The inner storage's `watch`, if it has one. */
-  readonly watch?: NonNullable<StorageAdapter["watch"]>;
-  /** The inner storage's `changes`, if it has one. */
-  readonly changes?: NonNullable<StorageAdapter["changes"]>;
-  /** The inner storage's `hint`, if it has one. */
-  readonly hint?: (id: SessionId) => Promise<number>;
-  /** The inner storage's `damaged`, if it has one. */
-  readonly damaged?: () => AsyncIterable<SessionId>;
-  /** The inner storage's `size`, if it has one. */
-  readonly size?: (id: SessionId) => Promise<SessionSize | undefined>;
-  /** The inner storage's `compact`, if it has one. */
-  readonly compact?: (id: SessionId) => Promise<void>;
-  /** The inner storage's `repair`, if it has one. */
-  readonly repair?: () => Promise<RepairReport>;
+  /** Calls the inner storage's `read`, or fails as injected. */
+  declare readonly read: StorageAdapter["read"];
+  /** Calls the inner storage's `append`, or fails as injected. */
+  declare readonly append: StorageAdapter["append"];
+  /** Calls the inner storage's `begin`, if it has one, or fails as injected. */
+  declare readonly begin?: StorageAdapter["begin"];
+  /** Calls the inner storage's `makeDurable`, if it has one, or fails as injected. */
+  declare readonly makeDurable?: StorageAdapter["makeDurable"];
+  /** Calls the inner storage's `log`, or fails as injected. */
+  declare readonly log: StorageAdapter["log"];
+  /** Calls the inner storage's `payload`, or fails as injected. */
+  declare readonly payload: StorageAdapter["payload"];
+  /** Calls the inner storage's `list`, or fails as injected. */
+  declare readonly list: StorageAdapter["list"];
+  /** Calls the inner storage's `countActive`, or fails as injected. */
+  declare readonly countActive: StorageAdapter["countActive"];
+  /** Calls the inner storage's `remove`, or fails as injected. */
+  declare readonly remove: StorageAdapter["remove"];
+  /** Calls the inner storage's `watch`, if it has one, or fails as injected. */
+  declare readonly watch?: StorageAdapter["watch"];
+  /** Calls the inner storage's `changes`, if it has one, or fails as injected. */
+  declare readonly changes?: StorageAdapter["changes"];
+  /** Calls the inner storage's `hint`, if it has one, or fails as injected. */
+  declare readonly hint?: StorageAdapter["hint"];
+  /** Calls the inner storage's `damaged`, if it has one, or fails as injected. */
+  declare readonly damaged?: StorageAdapter["damaged"];
+  /** Calls the inner storage's `size`, if it has one, or fails as injected. */
+  declare readonly size?: StorageAdapter["size"];
+  /** Calls the inner storage's `compact`, if it has one, or fails as injected. */
+  declare readonly compact?: StorageAdapter["compact"];
+  /** Calls the inner storage's `repair`, if it has one, or fails as injected. */
+  declare readonly repair?: StorageAdapter["repair"];
+  /** Calls the inner storage's `close`, if it has one, or fails as injected. */
+  declare readonly close: () => Promise<void>;
   readonly #inner: StorageAdapter;
   readonly #calls = new Map<StorageMethod, number>();
   readonly #faults = new Map<string, StorageFault>();
@@ -94,22 +101,10 @@ export class FaultyStorage implements StorageAdapter {
   constructor(inner: StorageAdapter, faults: readonly StorageFault[] = []) {
     this.#inner = inner;
     for (const fault of faults) this.inject(fault);
-    const { begin, makeDurable, watch, changes, hint, damaged, size, compact, repair } = inner;
-    if (begin !== undefined) this.begin = (commits) => this.#ask("begin", () => begin.call(inner, commits));
-    if (makeDurable !== undefined) {
-      this.makeDurable = (id) => this.#ask("makeDurable", () => makeDurable.call(inner, id));
+    for (const method of STORAGE_METHODS) {
+      const call = method === "close" ? async () => inner.close?.() : inner[method];
+      if (call !== undefined) Reflect.set(this, method, this.#faulty(method, call));
     }
-    if (watch !== undefined) {
-      this.watch = (query, options) => this.#through("watch", () => watch.call(inner, query, options));
-    }
-    if (changes !== undefined) {
-      this.changes = (kind, since) => this.#ask("changes", () => changes.call(inner, kind, since));
-    }
-    if (hint !== undefined) this.hint = (id) => this.#ask("hint", () => hint.call(inner, id));
-    if (damaged !== undefined) this.damaged = () => this.#through("damaged", () => damaged.call(inner));
-    if (size !== undefined) this.size = (id) => this.#ask("size", () => size.call(inner, id));
-    if (compact !== undefined) this.compact = (id) => this.#ask("compact", () => compact.call(inner, id));
-    if (repair !== undefined) this.repair = () => this.#ask("repair", () => repair.call(inner));
   }
 
   /** The capabilities of the inner storage. */
@@ -139,44 +134,11 @@ export class FaultyStorage implements StorageAdapter {
     return this.#calls.get(method) ?? 0;
   }
 
-  /** Calls the inner storage's `read`, or fails as injected. */
-  read(id: SessionId): Promise<Commit | undefined> {
-    return this.#ask("read", () => this.#inner.read(id));
-  }
-
-  /** Calls the inner storage's `append`, or fails as injected. */
-  append(commit: Commit, options?: AppendOptions): Promise<void> {
-    return this.#ask("append", () => this.#inner.append(commit, options));
-  }
-
-  /** Calls the inner storage's `log`, or fails as injected. */
-  log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit> {
-    return this.#through("log", () => this.#inner.log(id, options));
-  }
-
-  /** Calls the inner storage's `payload`, or fails as injected. */
-  payload(id: SessionId, hash: string): Promise<string | undefined> {
-    return this.#ask("payload", () => this.#inner.payload(id, hash));
-  }
-
-  /** Calls the inner storage's `list`, or fails as injected. */
-  list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return this.#ask("list", () => this.#inner.list(query));
-  }
-
-  /** Calls the inner storage's `countActive`, or fails as injected. */
-  countActive(upTo: number): Promise<number> {
-    return this.#ask("countActive", () => this.#inner.countActive(upTo));
-  }
-
-  /** Calls the inner storage's `remove`, or fails as injected. */
-  remove(id: SessionId): Promise<void> {
-    return this.#ask("remove", () => this.#inner.remove(id));
-  }
-
-  /** Calls the inner storage's `close`, or fails as injected. */
-  close(): Promise<void> {
-    return this.#ask("close", async () => this.#inner.close?.());
+  #faulty(method: StorageMethod, call: (...args: never[]) => unknown) {
+    return (...args: readonly unknown[]) => {
+      const made = () => Reflect.apply(call, this.#inner, args);
+      return ITERATING.has(method) ? this.#through(method, made) : this.#ask(method, made);
+    };
   }
 
   async #ask<T>(method: StorageMethod, call: () => Promise<T>): Promise<T> {

@@ -143,20 +143,17 @@ function send(
   response.write(bytes.subarray(0, Math.ceil(bytes.length / 2)), () => response.socket?.destroy());
 }
 
-/** A model's answer, before it is written in the format of a provider. */
 interface WireAnswer {
   readonly text: string;
   /** The reason for which the provider refuses to answer. */
   readonly blocked?: string;
   /** True if the answer was cut off at the maximum length. */
   readonly tooLong?: boolean;
-  /** The tool calls, each with its own id. */
   readonly toolCalls: readonly WireToolCall[];
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** A tool call of a model. */
 interface WireToolCall {
   readonly id: string;
   readonly name: string;
@@ -171,7 +168,6 @@ const FORMATS: readonly { readonly path: RegExp; readonly write: Write }[] = [
   { path: /\/chat\/completions$/, write: openAiChat },
 ];
 
-/** Returns the body of an answer in the format of a path; undefined if the path is of none of these providers. */
 function wireBody(path: string, requested: unknown, answer: WireAnswer): string | undefined {
   for (const { path: pattern, write } of FORMATS) {
     const found = pattern.exec(path);

@@ -209,7 +209,7 @@ export const DEFECTS: readonly Defect[] = [
     name: "watched-before-durable",
     what: "A watch of FileStorage delivers a commit that a loss of power undoes.",
     file: "storage/files/watch.ts",
-    from: "if (!(await reader.sync(at))) return;",
+    from: "if (!(await syncVersions(this.#store, at))) return;",
     to: "",
     world: ON_FILES,
   },

@@ -2,17 +2,22 @@
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
 
-/** A failure of a storage, in words. */
-interface Failure {
+/** A failure of a storage, in words: the message is `The SUBJECT failed to OPERATION: CAUSE`. */
+export interface StorageFailure {
+  /** The storage. Default: `session storage`. */
   readonly subject?: string;
+  /** The operation, such as `append`. */
   readonly operation: string;
+  /** The reason, without passwords and addresses. */
   readonly cause: string;
+  /** What to do about it, as a sentence. */
   readonly remedy: string;
+  /** The error of the driver. */
   readonly error?: unknown;
 }
 
-/** Builds `STORAGE_FAILED`. */
-export function storageFailure(failure: Failure): PhasegateError<"STORAGE_FAILED"> {
+/** Builds `STORAGE_FAILED`: nothing was acknowledged. */
+export function storageFailure(failure: StorageFailure): PhasegateError<"STORAGE_FAILED"> {
   const { subject = "session storage", operation, cause, remedy, error } = failure;
   const details = { operation, cause };
   return new PhasegateError("STORAGE_FAILED", `The ${subject} failed to ${operation}: ${cause}`, {
@@ -23,7 +28,7 @@ export function storageFailure(failure: Failure): PhasegateError<"STORAGE_FAILED
 }
 
 /** Builds `STORAGE_FAILED` for a failure after which what was to be written may exist, complete, or not. */
-export function unknownOutcome(failure: Omit<Failure, "remedy">): PhasegateError<"STORAGE_FAILED"> {
+export function unknownOutcome(failure: Omit<StorageFailure, "remedy">): PhasegateError<"STORAGE_FAILED"> {
   const { subject = "session storage", operation, cause, error } = failure;
   const message = `The ${subject} failed to ${operation}: ${cause}; it may have been written`;
   return new PhasegateError("STORAGE_FAILED", message, {
@@ -64,7 +69,6 @@ export function tooNew(what: string, found: number, supported: number, otherwise
   });
 }
 
-/** An option that is a whole number: its default, and the least and the greatest value. */
 interface NumberOption {
   readonly value: number;
   readonly min: number;

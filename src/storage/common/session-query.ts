@@ -221,7 +221,6 @@ function tooLarge(bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   });
 }
 
-/** A commit that waits to be written together with others. */
 interface Waiting {
   readonly sessionId: SessionId;
   /** The number of characters of its body. */

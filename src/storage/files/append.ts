@@ -6,13 +6,22 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { checkCommit, commitConflict, invalidCommit } from "../common/session-query.js";
-import { encodeCommit, isPayloadHash, packOf } from "./commit-file.js";
+import { encodeCommit, isPayloadHash, packOf, storePayloads } from "./commit-file.js";
 import { deletePacked } from "./compact.js";
 import { ignore, isMissing, isOutcomeUnknown, outcomeUnknown } from "./failures.js";
-import type { SessionPlace } from "./layout.js";
-import { activeMarker, allMarker, type Marker } from "./markers.js";
-import type { Store } from "./parts.js";
+import type { SessionPlace, Store } from "./layout.js";
+import {
+  activeMarker,
+  allMarker,
+  hasMarker,
+  type Marker,
+  placeMarkers,
+  removeMarker,
+  removeUnneeded,
+  restoreMarker,
+} from "./markers.js";
 import { throwUnknown } from "./publish.js";
+import { hasVersion, highestVersion, noteVersion, packAt, pointHead, readCommit, readHeader } from "./read.js";
 import { sweepTemporary } from "./trash.js";
 
 /**
@@ -67,7 +76,6 @@ function checkedCopy({ payloads = [], ...commit }: Commit, maxBytes: number): Co
 }
 
 async function write(store: Store, written: Written): Promise<void> {
-  const { markers, newest, watchers } = store;
   const { at, first, last } = written;
   const needed = markersFor(first, last);
   /** The markers that this append has made. Others may belong to another writer. */
@@ -77,19 +85,21 @@ async function write(store: Store, written: Written): Promise<void> {
     else await checkPrevious(store, written);
     const staged = await stage(store, written, needed, made);
     // Told twice: a watch that begins between publishing and the second call would count this commit as an old one.
-    watchers.tell(first);
+    tellWatchers(store, first);
     await publish(store, written, staged);
     // One that existed already may have been another writer's, who has just removed it.
     for (const marker of needed) {
-      if (!made.includes(marker)) await keepMarker(store, at, marker).catch(throwUnknown);
+      if (made.includes(marker)) continue;
+      const isThere = await hasMarker(store, marker).catch(throwUnknown);
+      if (!isThere) await restoreMarker(store, at.id, marker).catch(throwUnknown);
     }
-    newest.note(at.id, last.version, last.hash);
-    watchers.tell(first);
+    noteVersion(store, at.id, last.version, last.hash);
+    tellWatchers(store, first);
     await afterwards(store, written, staged);
   } catch (error) {
-    if (isOutcomeUnknown(error)) watchers.tell(first);
+    if (isOutcomeUnknown(error)) tellWatchers(store, first);
     // Another writer's commit may need them by now.
-    else for (const marker of made) await markers.removeUnneeded(at.id, marker).catch(ignore);
+    else for (const marker of made) await removeUnneeded(store, at.id, marker).catch(ignore);
     throw error;
   }
 }
@@ -101,19 +111,20 @@ function markersFor(first: Commit, { summary, version }: Commit): Marker[] {
   return [...(first.version === 1 ? [allMarker(summary)] : []), ...(isActive ? [activeMarker(summary)] : [])];
 }
 
-async function keepMarker({ markers }: Store, { id }: SessionPlace, marker: Marker): Promise<void> {
-  if (!(await markers.has(marker))) await markers.restore(id, marker);
+function tellWatchers({ listeners }: Store, { sessionId, version }: Commit): void {
+  for (const listener of listeners) listener(sessionId, version);
 }
 
 /** Syncs everything that must be on the disk before the commit, and the staged commit. Returns its path. */
 async function stage(store: Store, written: Written, needed: readonly Marker[], made: Marker[]): Promise<string> {
-  const { disk, layout, markers, publisher } = store;
+  const { disk, layout, publisher } = store;
   const { at, first, data, payloads, follows } = written;
   const staging = publisher.stage(at.folder, data).catch((error) => throwConflict(error, first));
   const others: Promise<void>[] = [];
-  if (needed.length > 0) others.push(markers.place(needed, (marker) => made.push(marker)));
-  if (payloads.length > 0)
-    others.push(store.payloads.store(at, payloads).catch((error) => throwConflict(error, first)));
+  if (needed.length > 0) others.push(placeMarkers(store, needed, (marker) => made.push(marker)));
+  if (payloads.length > 0) {
+    others.push(storePayloads(store, at, payloads).catch((error) => throwConflict(error, first)));
+  }
   if (first.version === 1) others.push(disk.syncFolder(layout.shelf(at.id)));
   if (follows !== undefined) others.push(checkUnedited(store, written, follows));
   // Wait for all, even if one fails: none may still be running after the call.
@@ -128,13 +139,13 @@ async function stage(store: Store, written: Written, needed: readonly Marker[], 
 }
 
 async function publish(store: Store, { at, first }: Written, staged: string): Promise<void> {
-  const { disk, newest, publisher, reader } = store;
+  const { disk, newest, publisher } = store;
   const { sessionId: id, version } = first;
   try {
     // A staged file can only be published in the folder in which it was staged. So the previous commit proves that it is the
     // session's folder, and not one that a delayed beginning has just made under the same name.
-    if (version > 1 && !(await reader.has(at, version - 1))) {
-      newest.forget(id);
+    if (version > 1 && !(await hasVersion(store, at, version - 1))) {
+      newest.delete(id);
       throw commitConflict(id, version, "it does not follow the newest version");
     }
     // The folder is opened first: once the commit has its version, only the sync itself can fail.
@@ -160,11 +171,11 @@ async function publish(store: Store, { at, first }: Written, staged: string): Pr
 }
 
 async function afterwards(store: Store, { at, last }: Written, staged: string): Promise<void> {
-  const { background, disk, heads, markers, publisher } = store;
+  const { background, disk, publisher } = store;
   const { summary, version } = last;
-  if (summary.status !== "active") await markers.remove(activeMarker(summary));
+  if (summary.status !== "active") await removeMarker(store, activeMarker(summary));
   background.run(at.id, () => publisher.discard(staged));
-  heads.point(at, version);
+  pointHead(store, at, version);
   if (version % SWEEP_EVERY !== 0 && summary.status === "active") return;
   background.run(at.id, () => sweepTemporary(disk, at.folder));
   background.run(at.id, async () => void (await deletePacked(store, at)));
@@ -179,7 +190,8 @@ function throwConflict(error: unknown, { sessionId, version }: Commit): never {
  * Makes the folder of a new session. The folder is made before the removed ids are checked; a removal works in the
  * opposite order, so one sees the other.
  */
-async function makeSession({ disk, folders, layout, reader }: Store, { at, first }: Written): Promise<void> {
+async function makeSession(store: Store, { at, first }: Written): Promise<void> {
+  const { disk, folders, layout } = store;
   const { sessionId: id, version, previousHash } = first;
   if (previousHash !== "") throw commitConflict(id, version, "a first version has none before it");
   const isNew = await folders.within(layout.shelf(id), () => disk.makeFolder(at.folder));
@@ -188,23 +200,23 @@ async function makeSession({ disk, folders, layout, reader }: Store, { at, first
     throw commitConflict(id, version, "the session exists, or was removed");
   }
   // Any version: the first one of a damaged session may be missing.
-  if (!isNew && (await reader.highest(at)) > 0) throw commitConflict(id, version, "the session exists");
+  if (!isNew && (await highestVersion(store, at)) > 0) throw commitConflict(id, version, "the session exists");
 }
 
 /** Refuses a commit that does not follow the previous one. `publish` checks later that this one still exists. */
-async function checkPrevious({ newest, reader }: Store, { at, first, payloads }: Written): Promise<void> {
+async function checkPrevious(store: Store, { at, first, payloads }: Written): Promise<void> {
   const { sessionId: id, version, previousHash } = first;
-  const seen = newest.known(id);
+  const seen = store.newest.get(id);
   if (seen !== undefined && seen.version >= version) {
-    if (await reader.has(at, seen.version)) throw commitConflict(id, version, "another writer was first");
+    if (await hasVersion(store, at, seen.version)) throw commitConflict(id, version, "another writer was first");
     // A backup may have been restored: a version that no longer exists must not cause a conflict.
-    newest.forget(id);
+    store.newest.delete(id);
   }
   const known = seen?.version === version - 1 ? seen.hash : undefined;
-  const hash = known ?? (await reader.header(at, version - 1))?.hash;
+  const hash = known ?? (await readHeader(store, at, version - 1))?.hash;
   if (hash !== previousHash) throw commitConflict(id, version, "it does not follow the newest version");
   // Payloads of a refused commit would stay.
-  if (payloads.length > 0 && (await reader.has(at, version))) {
+  if (payloads.length > 0 && (await hasVersion(store, at, version))) {
     throw commitConflict(id, version, "another writer was first");
   }
 }
@@ -213,8 +225,8 @@ async function checkPrevious({ newest, reader }: Store, { at, first, payloads }:
  * Checks that the previous commit has the body that the commit was decided on: somebody may have edited its file. Done while
  * the new file is made, so that it takes no time. Who gets the conflict reads the session, and finds what was edited.
  */
-async function checkUnedited({ reader }: Store, { at, first }: Written, follows: string): Promise<void> {
-  const previous = await reader.commit(at, first.version - 1);
+async function checkUnedited(store: Store, { at, first }: Written, follows: string): Promise<void> {
+  const previous = await readCommit(store, at, first.version - 1);
   if (previous?.body !== follows) throw commitConflict(at.id, first.version, "the newest version was edited");
 }
 
@@ -223,11 +235,11 @@ async function checkUnedited({ reader }: Store, { at, first }: Written, follows:
  * was packed and deleted, so that the name was free. Called after publishing, since files are deleted only after they
  * are packed.
  */
-async function checkPack({ newest, publisher, reader }: Store, at: SessionPlace, commit: Commit): Promise<void> {
+async function checkPack(store: Store, at: SessionPlace, commit: Commit): Promise<void> {
   const { sessionId: id, version, hash } = commit;
-  if (version === 1 || version > (await reader.pack(at)).count) return;
-  if ((await reader.header(at, version))?.hash === hash) return;
-  await publisher.remove(at.folder, version);
-  newest.forget(id);
+  if (version === 1 || version > (await packAt(store, at)).count) return;
+  if ((await readHeader(store, at, version))?.hash === hash) return;
+  await store.publisher.remove(at.folder, version);
+  store.newest.delete(id);
   throw commitConflict(id, version, "another writer was first");
 }

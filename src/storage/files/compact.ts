@@ -8,12 +8,32 @@ import { isPhasegateError } from "../../errors.js";
 import type { RepairReport } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { orDamaged } from "../common/failures.js";
-import { PackIndex, parseCommit } from "./commit-file.js";
+import { eachPacked, newestPayload, packIndex, parseCommit } from "./commit-file.js";
 import { type NewFile, TEMPORARY, temporaryIn } from "./disk.js";
-import { ignoreMissing, isMissing, tampered } from "./failures.js";
-import { type SessionPlace, sessionOf } from "./layout.js";
-import { allMarker, BATCH, type Marker, markersOf } from "./markers.js";
-import type { Store } from "./parts.js";
+import { ignoreMissing, isMissing, tampered, throwDamage } from "./failures.js";
+import { type SessionPlace, type Store, sessionOf } from "./layout.js";
+import {
+  allMarker,
+  allMarkers,
+  BATCH,
+  checkAllMarkers,
+  hasMarker,
+  type Marker,
+  markersOf,
+  placeMarkers,
+  removeUnneeded,
+} from "./markers.js";
+import {
+  hasVersion,
+  hintedVersion,
+  newestHeader,
+  packAt,
+  pointHead,
+  readHeader,
+  readVersion,
+  versionsIn,
+} from "./read.js";
+import { putInTrash } from "./trash.js";
 
 /** Prefix of packs that are being written. */
 const STAGED = `${TEMPORARY}pack-`;
@@ -35,13 +55,12 @@ const STAGED = `${TEMPORARY}pack-`;
  * pack afterwards.
  */
 export async function compactSession(store: Store, id: SessionId): Promise<void> {
-  const { layout, newest, reader } = store;
-  const at = layout.place(id);
+  const at = store.layout.place(id);
   await deletePacked(store, at);
   for (;;) {
-    const last = await newest.header(id);
+    const last = await newestHeader(store, id);
     if (last === undefined) return;
-    const { count: packed } = await reader.pack(at);
+    const { count: packed } = await packAt(store, at);
     const version = await packable(store, at, packed, last.version);
     if (version - packed < 2 || (await pack(store, at, version))) return;
   }
@@ -49,8 +68,8 @@ export async function compactSession(store: Store, id: SessionId): Promise<void>
 
 /** Returns the last version that may be packed now: all, or those older than the copy window. */
 async function packable(store: Store, at: SessionPlace, packed: number, newest: number): Promise<number> {
-  const { disk, payloads, publisher, limits } = store;
-  const last = await payloads.newest(at);
+  const { disk, publisher, limits } = store;
+  const last = await newestPayload(store, at);
   if (last === undefined) return newest;
   const now = await disk.now(at.folder).catch(ignoreMissing);
   if (now === undefined) return 0;
@@ -65,17 +84,17 @@ async function packable(store: Store, at: SessionPlace, packed: number, newest: 
 
 /** Deletes the files of packed versions if the pack is old enough. Returns true if none are left. */
 export async function deletePacked(store: Store, at: SessionPlace): Promise<boolean> {
-  const { disk, publisher, reader, limits } = store;
-  const pack = await reader.pack(at);
+  const { disk, publisher, limits } = store;
+  const pack = await packAt(store, at);
   if (pack.count === 0) return true;
-  const packed = (await reader.versions(at)).filter((version) => version > 1 && version <= pack.count);
+  const packed = (await versionsIn(store, at)).filter((version) => version > 1 && version <= pack.count);
   if (packed.length === 0) return true;
   const now = await disk.now(at.folder).catch(ignoreMissing);
   if (now === undefined || now - pack.mtimeMs < limits.copyWindowMs) return now === undefined;
   for (const name of await disk.names(at.folder)) {
     if (name.startsWith(STAGED)) await disk.fs.unlink(join(at.folder, name)).catch(ignoreMissing);
   }
-  if ((await reader.pack(at)).identity !== pack.identity) return false;
+  if ((await packAt(store, at)).identity !== pack.identity) return false;
   // The process that packed them may have died before it synced the pack's name.
   await syncPack(store, at);
   // In order, so that the remaining ones have no gaps.
@@ -83,7 +102,6 @@ export async function deletePacked(store: Store, at: SessionPlace): Promise<bool
   return true;
 }
 
-/** Deletes the files of packed versions in all sessions. */
 export async function deleteAllPacked(store: Store): Promise<void> {
   const { disk, layout } = store;
   for (const name of await disk.names(layout.top("packed"))) {
@@ -120,23 +138,23 @@ async function pack(store: Store, at: SessionPlace, version: number): Promise<bo
   return true;
 }
 
-async function writePack({ reader }: Store, file: NewFile, at: SessionPlace, version: number): Promise<void> {
-  const index = new PackIndex();
+async function writePack(store: Store, file: NewFile, at: SessionPlace, version: number): Promise<void> {
+  const lengths: number[] = [];
   let [next, hash] = [1, ""];
   const take = async (data: Buffer) => {
     const commit = parseCommit(data, at.id, next);
     if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
     [next, hash] = [next + 1, commit.hash];
-    index.add(data);
+    lengths.push(data.length);
     await file.writeFile(data);
   };
-  await reader.eachPacked(at, take);
+  await eachPacked(store, store.publisher.path(at.folder, 1), take).catch((error) => throwDamage(error, at.id, 1));
   while (next <= version) {
-    const { data } = await reader.file(at, next);
+    const { data } = await readVersion(store, at, next);
     if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
     await take(data);
   }
-  await file.writeFile(index.text());
+  await file.writeFile(packIndex(lengths));
 }
 
 async function syncPack({ disk, publisher }: Store, at: SessionPlace): Promise<void> {
@@ -145,7 +163,6 @@ async function syncPack({ disk, publisher }: Store, at: SessionPlace): Promise<v
   for (const folder of around) await disk.syncFolder(folder).catch(ignoreMissing);
 }
 
-/** The repairs over all sessions. */
 interface Repaired {
   sessions: number;
   removed: number;
@@ -159,24 +176,26 @@ interface Repaired {
  * are from different times: a session may lack markers, or exist although its removal was copied too.
  */
 export async function rebuild(store: Store): Promise<Repaired> {
-  const { markers } = store;
   const sum: Repaired = { sessions: 0, removed: 0, heads: 0, missing: [], damaged: [] };
   for await (const ids of sessionFolders(store)) await Promise.all(ids.map((id) => repairOne(store, id, sum)));
-  await markers.place(sum.missing.map(({ marker }) => marker));
+  await placeMarkers(
+    store,
+    sum.missing.map(({ marker }) => marker),
+  );
   // A session may have ended since its newest commit was read.
-  for (const { id, marker } of sum.missing) if (marker.tree === "active") await markers.removeUnneeded(id, marker);
+  for (const { id, marker } of sum.missing) if (marker.tree === "active") await removeUnneeded(store, id, marker);
   return sum;
 }
 
 /** Does the same, removes superfluous markers, and reports damage. */
 export async function repairStore(store: Store): Promise<RepairReport> {
-  const { background, markers } = store;
+  const { background } = store;
   // Wait for heads that are about to be written. Not for all that follows: this process may go on committing.
   await background.current();
   const { sessions, removed, heads, missing, damaged } = await rebuild(store);
-  const count = async () => (await markers.all("all")).length + (await markers.all("active")).length;
+  const count = async () => (await allMarkers(store, "all")).length + (await allMarkers(store, "active")).length;
   const before = await count();
-  for (const tree of ["all", "active"] as const) for await (const _ of markers.checkAll(tree));
+  for (const tree of ["all", "active"] as const) for await (const _ of checkAllMarkers(store, tree));
   await deleteAllPacked(store);
   await background.current();
   const found = {
@@ -190,10 +209,10 @@ export async function repairStore(store: Store): Promise<RepairReport> {
 }
 
 async function repairOne(store: Store, id: SessionId, sum: Repaired): Promise<void> {
-  const { disk, heads, layout, markers, newest, trash } = store;
+  const { disk, layout } = store;
   const at = layout.place(id);
   if (await disk.exists(layout.removed(id))) {
-    const folder = await trash.put(at);
+    const folder = await putInTrash(store, at);
     if (folder !== undefined) await disk.dropFolder(folder);
     sum.removed += 1;
     return;
@@ -202,23 +221,22 @@ async function repairOne(store: Store, id: SessionId, sum: Repaired): Promise<vo
   // A folder without a commit belongs to a session that is about to begin, or never did.
   if (found === undefined) return;
   sum.sessions += 1;
-  for (const marker of found.markers) if (!(await markers.has(marker))) sum.missing.push({ id, marker });
-  const hinted = found.damage === undefined ? await newest.hint(id) : 0;
+  for (const marker of found.markers) if (!(await hasMarker(store, marker))) sum.missing.push({ id, marker });
+  const hinted = found.damage === undefined ? await hintedVersion(store, id) : 0;
   // This head was written in this folder (a copy's may be ahead), so commits are missing. It stays as the evidence.
   const isAhead = hinted > found.version;
   const gone = `Commits are gone: there was a version ${hinted}, and the newest one is ${found.version}`;
   const reason = found.damage ?? (isAhead ? gone : undefined);
   if (reason !== undefined) sum.damaged.push({ sessionId: id, reason });
   if (reason !== undefined || hinted === found.version) return;
-  heads.point(at, found.version);
+  pointHead(store, at, found.version);
   sum.heads += 1;
 }
 
 /** Returns the version of the newest commit, the markers that it needs, and what is wrong with the log. */
 async function lookAt(store: Store, at: SessionPlace) {
-  const { newest, reader } = store;
   try {
-    const header = await newest.header(at.id);
+    const header = await newestHeader(store, at.id);
     if (header === undefined) return undefined;
     const damage = await gapIn(store, at, header.version);
     const markers = damage === undefined ? markersOf(header.summary) : [allMarker(header.summary)];
@@ -226,17 +244,17 @@ async function lookAt(store: Store, at: SessionPlace) {
   } catch (error) {
     if (!isPhasegateError(error, "TAMPERED")) throw error;
     // If the first commit can't be read either, its damage is reported already.
-    const first = await reader.header(at, 1).catch(orDamaged);
+    const first = await readHeader(store, at, 1).catch(orDamaged);
     return { version: 0, markers: first === undefined ? [] : [allMarker(first.summary)], damage: error.message };
   }
 }
 
 /** Returns the damage of a log that lacks a version. */
-async function gapIn({ reader }: Store, at: SessionPlace, newest: number): Promise<string | undefined> {
-  const { count: packed } = await reader.pack(at);
-  const versions = new Set(await reader.versions(at));
+async function gapIn(store: Store, at: SessionPlace, newest: number): Promise<string | undefined> {
+  const { count: packed } = await packAt(store, at);
+  const versions = new Set(await versionsIn(store, at));
   for (let version = packed + 1; version <= newest; version++) {
-    if (!versions.has(version) && !(await reader.has(at, version))) return `Version ${version} is missing`;
+    if (!versions.has(version) && !(await hasVersion(store, at, version))) return `Version ${version} is missing`;
   }
   return undefined;
 }

@@ -22,10 +22,8 @@ export function temporaryIn(folder: string, prefix = TEMPORARY): string {
 /** Reads a range of bytes from a file; fewer at its end. */
 export type ReadRange = (position: number, bytes: number) => Promise<Buffer>;
 
-/** A new file that is being written. Each call appends. */
 export type NewFile = Pick<OpenFile, "writeFile">;
 
-/** A folder that is open for a sync. */
 type OpenFolder = Pick<OpenFile, "sync" | "close">;
 
 const FILE_MODE = 0o600;
@@ -54,7 +52,6 @@ export class Disk {
     this.#windows = platform === "win32";
   }
 
-  /** Returns the stats of a file or folder; undefined if it does not exist. */
   stat(path: string): Promise<fs.Stats | undefined> {
     return this.fs.stat(path).catch(ignoreMissing);
   }
@@ -98,7 +95,6 @@ export class Disk {
     await this.fill(path, (file) => file.writeFile(data));
   }
 
-  /** Writes a new file in parts and syncs it. Leaves no file behind on failure. */
   async fill(path: string, write: (file: NewFile) => Promise<void>): Promise<void> {
     const file = await this.fs.open(path, CREATE, FILE_MODE);
     try {
@@ -150,7 +146,6 @@ export class Disk {
     return isNew(this.fs.open(path, CREATE, FILE_MODE).then((file) => file.close()));
   }
 
-  /** Creates an empty file unless it exists. */
   async touch(path: string): Promise<void> {
     const file = await this.fs.open(path, TOUCH, FILE_MODE);
     await file.close();
@@ -172,7 +167,7 @@ export class Disk {
     return this.#windows ? openOnWindows(opening) : opening;
   }
 
-  /** Makes a folder; returns false if it exists already. */
+  /** Returns false if it exists already. */
   makeFolder(path: string): Promise<boolean> {
     return isNew(this.fs.mkdir(path, { mode: FOLDER_MODE }));
   }
@@ -193,6 +188,16 @@ export class Disk {
         if (!this.#windows || attempt === RENAME_ATTEMPTS || !OPEN_ELSEWHERE.has(errnoOf(error))) throw error;
         await delay(2 ** attempt);
       }
+    }
+  }
+
+  /** Gives a staged file its name, or deletes it. */
+  async replaceOrDrop(staged: string, to: string): Promise<void> {
+    try {
+      await this.replace(staged, to);
+    } catch (error) {
+      await this.drop(staged);
+      throw error;
     }
   }
 

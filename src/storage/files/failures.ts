@@ -35,7 +35,6 @@ export function oddityOf(error: unknown): string | undefined {
   return error instanceof OddFile ? error.message : ODD[errnoOf(error) ?? ""];
 }
 
-/** Returns true if a call failed because a file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return errnoOf(error) === "ENOENT";
 }
@@ -45,7 +44,6 @@ export function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }
 
-/** Ignores failures that do no harm. */
 export function ignore(): void {}
 
 /**
@@ -60,7 +58,6 @@ export function throwFailure(operation: string, error: unknown): never {
   throw storageFailure({ operation, cause, remedy: (code && REMEDIES[code]) ?? OTHER, error });
 }
 
-/** Builds `STORAGE_FAILED` for a store that can't be opened. */
 export function notOpened(cause: string, remedy: string): PhasegateError {
   return storageFailure({ operation: "open", cause, remedy });
 }

@@ -1,6 +1,10 @@
-/** The paths of a file store, and what all its parts use: folders made on first use, and tasks that no caller waits for. */
+/**
+ * The paths of a file store, and what its operations share: what this process knows of it, folders made on first use, and tasks
+ * that no caller waits for.
+ */
 import { hash } from "node:crypto";
 import { dirname, join } from "node:path";
+import type { RecentMap } from "../../workflow/cache.js";
 import { isSessionId, parseSessionId, type SessionId } from "../../workflow/names.js";
 import type { Disk } from "./disk.js";
 import { ignore, isMissing } from "./failures.js";
@@ -46,7 +50,6 @@ export class StoreLayout {
     this.root = root;
   }
 
-  /** Returns the place of a session. */
   place(id: SessionId): SessionPlace {
     return { id, folder: this.#spread("sessions", id) };
   }
@@ -56,23 +59,13 @@ export class StoreLayout {
     return dirname(this.#spread("sessions", id));
   }
 
-  /** Returns the mark of an id that is never used again. */
   removed(id: SessionId): string {
     return this.#spread("removed", id);
-  }
-
-  #spread(top: "sessions" | "removed", id: SessionId): string {
-    return join(this.root, top, hash("sha256", id, "hex").slice(0, 2), this.#name(id));
   }
 
   /** Returns the note that a session was packed and has files to delete. */
   packed(id: SessionId): string {
     return join(this.root, "packed", this.#name(id));
-  }
-
-  // The id was checked by the caller. It is checked again because it becomes a path, and callers may be untyped.
-  #name(id: SessionId): string {
-    return DEVICES.test(parseSessionId(id)) ? `_${id}` : id;
   }
 
   top(name: (typeof TOP_FOLDERS)[number]): string {
@@ -81,6 +74,15 @@ export class StoreLayout {
 
   format(): string {
     return join(this.root, "format.json");
+  }
+
+  #spread(top: "sessions" | "removed", id: SessionId): string {
+    return join(this.root, top, hash("sha256", id, "hex").slice(0, 2), this.#name(id));
+  }
+
+  // The id was checked by the caller. It is checked again because it becomes a path, and callers may be untyped.
+  #name(id: SessionId): string {
+    return DEVICES.test(parseSessionId(id)) ? `_${id}` : id;
   }
 }
 
@@ -114,13 +116,44 @@ export interface Publisher {
   discard(staged: string): Promise<void>;
 }
 
-/** What all parts of a store use. */
-export interface Base {
+/** The state of a pack. */
+export interface Pack {
+  /** The number of packed versions; 0 if there is no pack. */
+  readonly count: number;
+  /** The position of its index. */
+  readonly indexAt: number;
+  /** Identifies the file and its state: a pack is replaced by a longer one. */
+  readonly identity: string;
+  readonly mtimeMs: number;
+}
+
+/** A version that was seen on the disk. Versions never change, so this stays true unless a backup is restored. */
+interface KnownVersion {
+  readonly version: number;
+  /** Its hash, if it is synced: lists sync nothing. */
+  readonly hash: string | undefined;
+}
+
+/** A store that is open. */
+export interface Store {
   readonly disk: Disk;
   readonly layout: StoreLayout;
   readonly publisher: Publisher;
+  readonly limits: {
+    readonly maxCommitBytes: number;
+    readonly watchIntervalMs: number;
+    readonly copyWindowMs: number;
+  };
   readonly folders: Folders;
   readonly background: Background;
+  /** The packs that were read, by their paths. */
+  readonly packs: Map<string, Pack>;
+  /** The newest versions that this process has seen: with one, a read looks at two files and not at three, and syncs nothing. */
+  readonly newest: RecentMap<SessionId, KnownVersion>;
+  /** The versions that are to be written into heads. */
+  readonly heads: Map<SessionId, number>;
+  /** The watchers of this process, which are called with each version that it may have written. */
+  readonly listeners: Set<(id: SessionId, version: number) => void>;
 }
 
 const MAX_KNOWN = 4096;

@@ -13,12 +13,11 @@ import {
 import { payloadFolder } from "./commit-file.js";
 import { TEMPORARY } from "./disk.js";
 import { tampered } from "./failures.js";
-import type { SessionPlace } from "./layout.js";
-import { BATCH, type MarkerEntry } from "./markers.js";
-import type { Store } from "./parts.js";
+import type { SessionPlace, Store } from "./layout.js";
+import { BATCH, checkAllMarkers, checkMarker, headerOrDamaged, type MarkerEntry, walkMarkers } from "./markers.js";
+import { hasVersion, newestHeader, packAt, readCommit, versionsIn } from "./read.js";
 
-/** Lists sessions: markers give the order, each session's newest header the content. */
-export async function listSessions({ markers }: Store, query: SessionQuery): Promise<Page<SessionSummary>> {
+export async function listSessions(store: Store, query: SessionQuery): Promise<Page<SessionSummary>> {
   const { status, cursor, idPrefix = "" } = query;
   const limit = pageLimit(query);
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
@@ -27,13 +26,13 @@ export async function listSessions({ markers }: Store, query: SessionQuery): Pro
   const hashes = new Map<string, string>();
   const tree = status?.every((one) => one === "active") ? "active" : "all";
   // One more than the page tells whether there is a next page.
-  for await (const batch of markers.walk(tree, after, Math.min(limit + 1, BATCH))) {
+  for await (const batch of walkMarkers(store, tree, after, Math.min(limit + 1, BATCH))) {
     const positions = byPosition(batch.filter(({ sessionId }) => sessionId.startsWith(idPrefix)));
-    const headers = await Promise.all(positions.map(([{ sessionId }]) => markers.header(sessionId)));
+    const headers = await Promise.all(positions.map(([{ sessionId }]) => headerOrDamaged(store, sessionId)));
     for (const [index, [entry, ...others]] of positions.entries()) {
       const { sessionId, createdAt } = entry;
       const newest = headers[index];
-      for (const each of [entry, ...others]) markers.check(each, newest);
+      for (const each of [entry, ...others]) checkMarker(store, each, newest);
       if (newest === "damaged") found.push({ sessionId, createdAt, damaged: true });
       else if (newest?.summary.createdAt === createdAt && matchesQuery(newest.summary, query)) {
         found.push(newest.summary);
@@ -60,8 +59,8 @@ function byPosition(batch: readonly MarkerEntry[]): [MarkerEntry, ...MarkerEntry
 }
 
 /** Yields the sessions that lists omit because they are damaged. */
-export async function* damagedSessions({ markers }: Store): AsyncGenerator<SessionId> {
-  for await (const { entry, newest } of markers.checkAll("all")) if (newest === "damaged") yield entry.sessionId;
+export async function* damagedSessions(store: Store): AsyncGenerator<SessionId> {
+  for await (const { entry, newest } of checkAllMarkers(store, "all")) if (newest === "damaged") yield entry.sessionId;
 }
 
 const READ_AHEAD = 8;
@@ -78,7 +77,7 @@ export async function* readLog(
     const count = Math.min(READ_AHEAD, after + limit + 1 - next);
     const versions = Array.from({ length: count }, (_, index) => next + index);
     // An unreadable commit fails in its turn, after the commits before it were yielded.
-    for (const read of await Promise.allSettled(versions.map((version) => store.reader.commit(at, version)))) {
+    for (const read of await Promise.allSettled(versions.map((version) => readCommit(store, at, version)))) {
       if (read.status === "rejected") throw read.reason;
       if (read.value === undefined) {
         if (await endsBefore(store, at, next)) return;
@@ -91,22 +90,22 @@ export async function* readLog(
 }
 
 // A missing version is the end of the log, unless it has just been written, or was deleted by hand.
-async function endsBefore({ disk, newest, reader }: Store, at: SessionPlace, version: number): Promise<boolean> {
-  const last = await newest.header(at.id);
+async function endsBefore(store: Store, at: SessionPlace, version: number): Promise<boolean> {
+  const last = await newestHeader(store, at.id);
   if (last === undefined || last.version < version) return true;
-  if (await reader.has(at, version)) return false;
-  if (!(await disk.exists(at.folder))) return true;
+  if (await hasVersion(store, at, version)) return false;
+  if (!(await store.disk.exists(at.folder))) return true;
   throw tampered(at.id, version, "it is missing, though later versions are there");
 }
 
 /** Measures a session's files, except those that are about to be deleted. Reads only the newest commit's header. */
 export async function sizeOf(store: Store, id: SessionId): Promise<SessionSize | undefined> {
-  const { disk, layout, newest, publisher, reader } = store;
+  const { disk, layout, publisher } = store;
   const at = layout.place(id);
-  const header = await newest.header(id);
+  const header = await newestHeader(store, id);
   if (header === undefined) return undefined;
-  const { count: packed } = await reader.pack(at);
-  const versions = (await reader.versions(at)).filter((version) => version > packed && version <= header.version);
+  const { count: packed } = await packAt(store, at);
+  const versions = (await versionsIn(store, at)).filter((version) => version > packed && version <= header.version);
   const payloads = (await disk.names(payloadFolder(at))).filter((name) => !name.startsWith(TEMPORARY));
   const paths = [
     ...[...(packed > 0 ? [1] : []), ...versions].map((version) => publisher.path(at.folder, version)),

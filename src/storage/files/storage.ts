@@ -3,7 +3,7 @@
  * delegates to one file per operation. This is the entry file of the folder.
  *
  * What is decided where:
- * - layout.ts: the paths of a store, and why a plain file copy of it is consistent.
+ * - layout.ts: what the operations share; the paths of a store, and why a plain file copy of it is consistent.
  * - publish.ts: a version is claimed by a hard link, or by a rename where there are none.
  * - append.ts: markers and payloads are on the disk before the commit, and the commit before the answer.
  * - commit-file.ts: a commit is two lines of JSON; a pack is several commits with an index at the end.
@@ -13,8 +13,8 @@
  * - read.ts: `head` is a hint only; the newest version is the last one that exists.
  * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.
  * - compact.ts: packed versions are deleted only after the copy window; markers and heads are rebuilt from the commits.
- * - parts.ts: what the operations share; a removed id is marked as used before its folder goes to the trash.
- * - trash.ts: when a watcher counts as dead; temp files and trash are deleted by age, measured by the file system's clock.
+ * - trash.ts: a removed id is marked as used before its folder goes to the trash; when a watcher counts as dead; temp files and
+ *   trash are deleted by age, measured by the file system's clock.
  * - watch.ts: watching is polling, with a wake-up for this process's own commits.
  * - failures.ts: which system errors become which error codes.
  */
@@ -30,17 +30,21 @@ import type {
   StorageAdapter,
   WatchOptions,
 } from "../../ports/storage-adapter.js";
+import { RecentMap } from "../../workflow/cache.js";
 import type { SessionId } from "../../workflow/names.js";
 import { numberOptions } from "../common/failures.js";
 import { appendCommit, beginSession } from "./append.js";
+import { readPayload } from "./commit-file.js";
 import { compactSession, deleteAllPacked, rebuild, repairStore } from "./compact.js";
 import { Disk } from "./disk.js";
 import { guardedEach, ignoreMissing, notOpened, throwFailure } from "./failures.js";
 import type { FileSystem } from "./file-system.js";
-import { StoreLayout, TOP_FOLDERS } from "./layout.js";
+import { Background, Folders, type Store, StoreLayout, TOP_FOLDERS } from "./layout.js";
 import { damagedSessions, listSessions, readLog, sizeOf } from "./list.js";
-import { createStore, removeSession, type Store } from "./parts.js";
+import { countActive } from "./markers.js";
 import { openFormat, writeFormat } from "./publish.js";
+import { hintedVersion, newestCommit } from "./read.js";
+import { emptyTrash, removeSession } from "./trash.js";
 import { SessionWatch } from "./watch.js";
 
 /** Options of {@link FileStorage.open}. */
@@ -65,6 +69,7 @@ export interface FileStorageOptions {
   readonly platform?: string;
 }
 
+const KNOWN_VERSIONS_MAX = 4096;
 const LIMITS = {
   maxCommitBytes: { value: 64 * 1024 * 1024, min: 1, max: 256 * 1024 * 1024 },
   watchIntervalMs: { value: 200, min: 1, max: 3_600_000 },
@@ -119,14 +124,21 @@ export class FileStorage implements StorageAdapter {
       }
       await disk.now(layout.top("trash"));
       const { publisher, isCopy } = await openFormat(disk, layout);
-      const store = createStore(disk, layout, publisher, limits);
+      const store: Store = {
+        ...{ disk, layout, publisher, limits },
+        folders: new Folders(disk),
+        background: new Background(),
+        packs: new Map(),
+        newest: new RecentMap(KNOWN_VERSIONS_MAX),
+        heads: new Map(),
+        listeners: new Set(),
+      };
       if (isCopy) {
         await rebuild(store);
         await writeFormat(disk, layout, publisher);
       }
-      const { background, trash, watchers } = store;
-      background.run("trash", () => watchers.any().then((isWatched) => trash.empty(isWatched)));
-      background.run("packed", () => deleteAllPacked(store));
+      store.background.run("trash", () => emptyTrash(store));
+      store.background.run("packed", () => deleteAllPacked(store));
       return new FileStorage(store);
     } catch (error) {
       return throwFailure("open", error);
@@ -135,7 +147,7 @@ export class FileStorage implements StorageAdapter {
 
   /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
-    return this.#store.newest.commit(id).catch((error) => throwFailure("read", error));
+    return newestCommit(this.#store, id).catch((error) => throwFailure("read", error));
   }
 
   /** Appends a commit. */
@@ -153,7 +165,7 @@ export class FileStorage implements StorageAdapter {
    * before it.
    */
   async hint(id: SessionId): Promise<number> {
-    return this.#store.newest.hint(id).catch((error) => throwFailure("read", error));
+    return hintedVersion(this.#store, id).catch((error) => throwFailure("read", error));
   }
 
   /** Yields a session's commits in order, starting after version `after`. */
@@ -163,7 +175,7 @@ export class FileStorage implements StorageAdapter {
 
   /** Returns a payload's text; undefined if the session has none with this hash. */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
-    return this.#store.payloads.read(id, hash).catch((error) => throwFailure("read", error));
+    return readPayload(this.#store, id, hash).catch((error) => throwFailure("read", error));
   }
 
   /** Lists sessions, newest first. */
@@ -178,7 +190,7 @@ export class FileStorage implements StorageAdapter {
 
   /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
-    return this.#store.markers.countActive(upTo).catch((error) => throwFailure("count", error));
+    return countActive(this.#store, upTo).catch((error) => throwFailure("count", error));
   }
 
   /** Removes a session. Its id is never used again. */

@@ -8,10 +8,11 @@ import { orDamaged, Pause } from "../common/failures.js";
 import { matchesQuery } from "../common/session-query.js";
 import type { Disk } from "./disk.js";
 import { ignore, oddityOf } from "./failures.js";
+import type { Store } from "./layout.js";
 import { readLog } from "./list.js";
-import { BATCH } from "./markers.js";
-import type { Store } from "./parts.js";
-import type { TrashEntry } from "./trash.js";
+import { allMarkers, BATCH, markersOfSomeDays, walkMarkers } from "./markers.js";
+import { hasVersion, highestVersion, newestHeader, readCommit, syncVersions } from "./read.js";
+import { emptyTrash, enterWatch, type TrashEntry, trashEntries } from "./trash.js";
 
 /** Sessions that began in the newest days are polled in every round; of the older days, one per round. */
 const NEWEST_DAYS = 2;
@@ -32,7 +33,6 @@ async function folderStamp(disk: Disk, path: string): Promise<string | undefined
   return Math.abs(disk.about() - stat.mtimeMs) >= stableMs ? `${stat.ino}:${stat.mtimeMs}` : undefined;
 }
 
-/** The last known state of a session. */
 interface Watched {
   /** The last version that was yielded, or the newest one when the watch began. */
   version: number;
@@ -43,7 +43,6 @@ interface Watched {
 /** Rounds after which the trash is emptied. */
 const EMPTY_EVERY = 50;
 
-/** Yields commits as they are appended, found by polling. */
 export class SessionWatch {
   readonly #store: Store;
   readonly #query: SessionQuery;
@@ -70,7 +69,7 @@ export class SessionWatch {
     this.#store = store;
     this.#query = query;
     this.#signal = signal;
-    const { isIn, leave } = store.watchers.enter((id, version) => {
+    const { isIn, leave } = enterWatch(store, (id, version) => {
       this.#heard.set(id, Math.min(version, this.#heard.get(id) ?? version));
       this.#pause.wake();
     });
@@ -83,7 +82,6 @@ export class SessionWatch {
   }
 
   async *commits(): AsyncGenerator<Commit> {
-    const { trash, limits } = this.#store;
     try {
       await this.ready;
       for (let round = 1; !this.#signal.aborted; round++) {
@@ -91,8 +89,8 @@ export class SessionWatch {
           if (!this.#signal.aborted && matchesQuery(commit.summary, this.#query)) yield commit;
           if (this.#signal.aborted) return;
         }
-        if (round % EMPTY_EVERY === 0) await trash.empty(true);
-        if (!this.#signal.aborted) await this.#pause.wait(limits.watchIntervalMs);
+        if (round % EMPTY_EVERY === 0) await emptyTrash(this.#store);
+        if (!this.#signal.aborted) await this.#pause.wait(this.#store.limits.watchIntervalMs);
       }
     } finally {
       await this.#end();
@@ -101,10 +99,9 @@ export class SessionWatch {
 
   /** Records the newest version of all sessions, and what was removed before the watch. */
   async #begin(isIn: Promise<void>): Promise<void> {
-    const { markers, trash } = this.#store;
     await isIn;
-    for (const { name } of await trash.entries()) this.#removed.add(name);
-    for await (const batch of markers.walk("all")) {
+    for (const { name } of await trashEntries(this.#store)) this.#removed.add(name);
+    for await (const batch of walkMarkers(this.#store, "all")) {
       const own = this.#own(batch.map(({ sessionId }) => sessionId));
       await Promise.all(own.map(async (id) => this.#watched(id, await this.#newest(id))));
     }
@@ -116,10 +113,9 @@ export class SessionWatch {
   }
 
   async #newest(id: SessionId): Promise<number> {
-    const { layout, newest, reader } = this.#store;
-    const header = await newest.header(id).catch(orDamaged);
+    const header = await newestHeader(this.#store, id).catch(orDamaged);
     // The path of its folder may not be a folder.
-    return header?.version ?? (await reader.highest(layout.place(id)).catch(orDamaged)) ?? 0;
+    return header?.version ?? (await highestVersion(this.#store, this.#store.layout.place(id)).catch(orDamaged)) ?? 0;
   }
 
   /** Returns a session's state. One that is new is watched from a version on. */
@@ -131,7 +127,7 @@ export class SessionWatch {
 
   async *#round(): AsyncGenerator<Commit> {
     for (const id of await this.#toPoll()) yield* this.#newCommits(id);
-    const entries = await this.#store.trash.entries();
+    const entries = await trashEntries(this.#store);
     for (const entry of entries) if (!this.#removed.has(entry.name)) yield* this.#lastCommits(entry);
     const there = new Set(entries.map(({ name }) => name));
     for (const name of this.#removed) if (!there.has(name)) this.#forget(name);
@@ -143,11 +139,11 @@ export class SessionWatch {
    * others, in turns, whatever their folders' times are.
    */
   async #toPoll(): Promise<SessionId[]> {
-    const { disk, layout, markers } = this.#store;
+    const { disk, layout } = this.#store;
     const heard = [...this.#heard.keys()];
     this.#heard = new Map();
-    const active = new Set((await markers.all("active")).map(({ sessionId }) => sessionId));
-    const recent = (await markers.someDays("all", NEWEST_DAYS, this.#day++)).map(({ sessionId }) => sessionId);
+    const active = new Set((await allMarkers(this.#store, "active")).map(({ sessionId }) => sessionId));
+    const recent = (await markersOfSomeDays(this.#store, NEWEST_DAYS, this.#day++)).map(({ sessionId }) => sessionId);
     const begun = recent.filter((id) => !this.#sessions.has(id));
     const changing = this.#own([...new Set([...heard, ...active, ...this.#active, ...begun])]);
     this.#active = active;
@@ -170,13 +166,12 @@ export class SessionWatch {
 
   // A damaged session is skipped, as in a list, and polled again later.
   async *#newCommits(id: SessionId): AsyncGenerator<Commit> {
-    const { layout, reader } = this.#store;
-    const at = layout.place(id);
+    const at = this.#store.layout.place(id);
     const watched = this.#watched(id);
     try {
-      if (!(await reader.has(at, watched.version + 1))) return;
+      if (!(await hasVersion(this.#store, at, watched.version + 1))) return;
       // A commit that a watch has yielded must survive a power failure.
-      if (!(await reader.sync(at))) return;
+      if (!(await syncVersions(this.#store, at))) return;
       for await (const commit of readLog(this.#store, id, watched.version)) {
         watched.version = commit.version;
         yield commit;
@@ -192,7 +187,7 @@ export class SessionWatch {
     if (this.#own([id]).length === 0) return;
     const watched = this.#watched(id);
     for (;;) {
-      const commit = await this.#store.reader.commit({ id, folder: path }, watched.version + 1).catch(orDamaged);
+      const commit = await readCommit(this.#store, { id, folder: path }, watched.version + 1).catch(orDamaged);
       if (commit === undefined) return;
       watched.version = commit.version;
       yield commit;
@@ -214,9 +209,7 @@ export class SessionWatch {
   async #finish(): Promise<void> {
     this.#signal.removeEventListener("abort", this.#aborted);
     await this.#leave();
-    const { trash, watchers } = this.#store;
-    const emptied = watchers.any().then((isWatched) => trash.empty(isWatched));
     // What is left in the trash is deleted when the store is next opened.
-    await emptied.catch(ignore);
+    await emptyTrash(this.#store).catch(ignore);
   }
 }

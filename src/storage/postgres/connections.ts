@@ -4,10 +4,9 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../../errors.js";
-import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected } from "./failures.js";
+import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected, NotReplicated } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
 
-/** Gives access to the server. */
 export interface Connections {
   /**
    * Runs work on a client that nobody else uses meanwhile. Throws `NotConnected` if there is none, and otherwise what
@@ -29,7 +28,6 @@ export interface Connections {
 
 const knownPools = new WeakSet<PgPool>();
 
-/** Connections of a pool: the host's, or one that was made here and is ended here. */
 export class PoolConnections implements Connections {
   readonly canReconnect = true;
   readonly #pool: PgPool;
@@ -139,7 +137,7 @@ export class ClientConnections implements Connections {
   }
 }
 
-function ignore(): void {}
+export function ignore(): void {}
 
 /** Loads `pg`, an optional dependency. Throws `INTERNAL` if it is not installed. */
 export async function loadPg(load: () => Promise<typeof import("pg")> = () => import("pg")) {
@@ -181,13 +179,16 @@ function handleClientErrors(client: PgClient): void {
  * Runs a write and tells whether the server waited for its standbys, as `synchronous_commit` and
  * `synchronous_standby_names` demand. If it did not, the data may be lost with this server.
  */
-export async function withStandby<T>(
-  client: PgClient,
-  write: () => Promise<T>,
-): Promise<{ readonly result: T; readonly waited: boolean }> {
+export async function withStandby<T>(client: PgClient, write: () => Promise<T>) {
   unreplicated.delete(client);
   const result = await write();
   return { result, waited: !unreplicated.has(client) };
+}
+
+/** Runs a write for which the server must have waited. Throws `NotReplicated`. */
+export async function replicated(client: PgClient, write: () => Promise<unknown>): Promise<void> {
+  const { waited } = await withStandby(client, write);
+  if (!waited) throw new NotReplicated();
 }
 
 const FIRST_PAUSE_MS = 20;
@@ -203,7 +204,6 @@ export class Retrier {
     this.#retryMs = retryMs;
   }
 
-  /** Returns the rows of a reading statement. */
   async rows<R extends PgRow>(operation: string, query: PgQuery): Promise<R[]> {
     return (await this.repeatable(operation, (client) => client.query<R>(query))).rows;
   }

@@ -105,18 +105,15 @@ const LOST_ERRNOS = new Set(
 /** Messages of `pg` for lost connections. */
 const LOST_WORDS = /Connection terminated|not queryable|Query read timeout|timeout exceeded when trying to connect/;
 
-/** Returns the SQLSTATE, or the code of a failed system call. */
 function codeOf(error: unknown): string | undefined {
   if (error instanceof NotConnected) return codeOf(error.cause);
   return errnoOf(error);
 }
 
-/** Returns true if the server refused to write: it is a standby, or read-only. Nothing was written. */
 export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === "25006";
 }
 
-/** Returns true if no connection of the pool was free in time. */
 export function isExhausted(error: unknown): boolean {
   return error instanceof NotConnected && error.cause instanceof Error && EXHAUSTED.test(error.cause.message);
 }
@@ -146,7 +143,6 @@ export function isNotWritten(error: unknown): boolean {
   return codeOf(error) === "22P02" && error instanceof Error && error.message.includes(NOT_WRITTEN);
 }
 
-/** Returns true if the row exists already. */
 export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
@@ -169,7 +165,6 @@ export function notWritten(operation: string): PhasegateError {
   return storageFailure({ operation, cause, remedy });
 }
 
-/** Builds `STORAGE_FAILED` for a server that cannot be used. */
 export function unusable(cause: string, remedy: string): PhasegateError {
   return storageFailure({ operation: "open", cause, remedy });
 }

@@ -105,7 +105,6 @@ export class CommitFeed {
     this.#schema = `"${schema}"`;
   }
 
-  /** Returns the position after everything committed. */
   async now(): Promise<FeedPosition> {
     const text = `SELECT ${LAST_COLUMNS} FROM ${lastIn(this.#schema)}`;
     const [row] = await this.#retrier.rows<LastRow>("watch", { text });

@@ -2,11 +2,10 @@
  * Addresses with several hosts: reads them as libpq does, and finds the server with the wanted role, again after each
  * failover.
  */
-import type { Connections, PoolConnections } from "./connections.js";
+import { type Connections, ignore, type PoolConnections } from "./connections.js";
 import { isExhausted, isLost, isReadOnly, NotConnected, unusable, WrongRole } from "./failures.js";
 import type { PgClient, PgListeningClient } from "./options.js";
 
-/** The role that a server must have, in libpq's terms. */
 export type WantedRole = "any" | "read-write" | "read-only" | "primary" | "standby";
 
 /** The servers of an address, each with its own URL, and the wanted roles, the best first. */
@@ -15,7 +14,6 @@ interface HostList {
   readonly roles: readonly WantedRole[];
 }
 
-/** By the value of `target_session_attrs`. */
 const ROLES: Readonly<Record<string, readonly WantedRole[]>> = {
   any: ["any"],
   "read-write": ["read-write"],
@@ -181,5 +179,3 @@ export class HostConnections implements Connections {
 function isWrongRole(error: unknown): boolean {
   return error instanceof NotConnected && error.cause instanceof WrongRole;
 }
-
-function ignore(): void {}

@@ -1,7 +1,7 @@
 /** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
 import { decodeCursor, pageLimit, readSummary, sessionPage } from "../common/session-query.js";
-import type { PgQuery } from "./options.js";
+import type { Retrier } from "./connections.js";
 import { type CommitRow, decodeText, encodeText, type Preparation } from "./rows.js";
 import { IS_OPEN, OPEN } from "./schema.js";
 
@@ -10,14 +10,8 @@ const LAST_CHARACTER = "\u{10ffff}";
 
 type ListRow = Pick<CommitRow, "session_id" | "hash" | "summary"> & { readonly created_at: string };
 
-/** Runs reading statements, and repeats them after a lost connection. */
-interface RowReader {
-  rows<R extends Record<string, unknown>>(operation: string, query: PgQuery): Promise<R[]>;
-}
-
-/** Returns a page of sessions, newest first. */
 export async function listSessions(
-  reader: RowReader,
+  retrier: Retrier,
   schema: string,
   preparation: Preparation,
   query: SessionQuery,
@@ -25,7 +19,7 @@ export async function listSessions(
   const limit = pageLimit(query);
   const statement = listStatement(schema, preparation, query, limit + 1);
   if (statement === undefined) return { items: [] };
-  const rows = await reader.rows<ListRow>("list", statement);
+  const rows = await retrier.rows<ListRow>("list", statement);
   const found = rows.map(({ session_id: sessionId, created_at: createdAt, summary }) => {
     return readSummary(summary, sessionId) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const);
   });
@@ -37,12 +31,7 @@ export async function listSessions(
  * Builds the statement for a page; undefined if no session can match. Most are not prepared: the server then plans them for
  * their values, and chooses the index by the selectivity of each filter.
  */
-function listStatement(
-  schema: string,
-  preparation: Preparation,
-  query: SessionQuery,
-  limit: number,
-): PgQuery | undefined {
+function listStatement(schema: string, preparation: Preparation, query: SessionQuery, limit: number) {
   const values: unknown[] = [limit];
   const value = (given: unknown) => `$${values.push(given)}`;
   const conditions = [...filters(query, value), ...position(query, value)];

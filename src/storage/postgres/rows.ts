@@ -45,10 +45,8 @@ export function commitOf(row: CommitRow): Commit {
   };
 }
 
-/** A value in a column of the tables. */
 export type ColumnValue = string | number | null;
 
-/** Returns the parameters of the appending statements. */
 export function valuesOf(commit: Commit): ColumnValue[] {
   const { sessionId, version, at, schema, previousHash, hash, summary, body } = commit;
   return [
@@ -88,7 +86,6 @@ export function encodeText(text: string): string {
   return text.replace(UNSTORABLE, (character) => MARK + character.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
-/** Decodes a stored text. */
 export function decodeText(stored: string): string {
   if (!stored.includes(MARK)) return stored;
   return stored.replace(ENCODED, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
@@ -97,7 +94,6 @@ export function decodeText(stored: string): string {
 /** The frequent statements of one schema. Parameters of appending ones are those of `valuesOf`. */
 export type Statements = ReturnType<typeof createStatements>;
 
-/** Builds a query from parameters. */
 type Statement = (values: unknown[]) => PgQuery;
 
 /**
@@ -117,7 +113,6 @@ export class Preparation {
     this.#isOn = isOn;
   }
 
-  /** Notes that a commit was written. */
   wrote(): void {
     this.#written += 1;
   }
@@ -148,14 +143,11 @@ export function createStatements(schema: string, preparation: Preparation) {
   const s = `"${schema}"`;
   const statement = (text: string) => preparation.statement(text);
   return {
-    /** Reads the newest commit of a session. */
     read: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
       WHERE s.session_id = $1 AND s.hash <> ''`),
-    /** Reads a number of commits of a session above a version. */
     log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.commits c WHERE c.session_id = $1 AND c.version > $2
       AND EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = $1 AND s.hash <> '') ORDER BY c.version LIMIT $3`),
-    /** Reads a session's state after a commit was refused. */
     state: statement(`SELECT version, hash, removed_at IS NOT NULL AS removed FROM ${s}.sessions
       WHERE session_id = $1`),
     /**

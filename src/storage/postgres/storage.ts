@@ -27,8 +27,8 @@ import type {
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { damagedIn } from "../common/session-query.js";
-import { ClientConnections, type Connections, loadPg, PoolConnections, Retrier, withStandby } from "./connections.js";
-import { asStorageFailure, NotReplicated, WrongRole } from "./failures.js";
+import { ClientConnections, type Connections, loadPg, PoolConnections, Retrier, replicated } from "./connections.js";
+import { asStorageFailure, WrongRole } from "./failures.js";
 import { CommitFeed, type FeedPosition, readLog } from "./feed.js";
 import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
 import { listSessions } from "./list.js";
@@ -131,9 +131,8 @@ export class PostgresStorage implements StorageAdapter {
    * standbys too.
    */
   async makeDurable(id: SessionId): Promise<void> {
-    await this.#retrier.repeatable("make durable", async (client) => {
-      const { waited } = await withStandby(client, () => client.query(this.#statements.makeDurable([id])));
-      if (!waited) throw new NotReplicated();
+    await this.#retrier.repeatable("make durable", (client) => {
+      return replicated(client, () => client.query(this.#statements.makeDurable([id])));
     });
   }
 

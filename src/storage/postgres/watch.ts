@@ -4,23 +4,20 @@ import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import { Pause } from "../common/failures.js";
 import { matchesQuery } from "../common/session-query.js";
-import type { Connections, Retrier } from "./connections.js";
+import { type Connections, ignore, type Retrier } from "./connections.js";
 import type { CommitFeed, FeedPosition } from "./feed.js";
 import type { PgListeningClient } from "./options.js";
 import type { Statements } from "./rows.js";
 
-/** The parts of a watch. */
 interface WatchParts {
   readonly connections: Connections;
   /** Without retries: the watch repeats by itself. */
   readonly retrier: Retrier;
   readonly feed: CommitFeed;
   readonly schema: string;
-  /** Polling interval in milliseconds. */
   readonly pollMs: number;
 }
 
-/** Yields commits from a position on until the signal aborts. */
 export async function* watchCommits(
   parts: WatchParts,
   begun: Promise<FeedPosition>,
@@ -83,7 +80,7 @@ class Listener {
     this.#running = this.#run();
   }
 
-  /** Ends the connection. If the server does not answer in time, it is cut off. */
+  /** If the server does not answer in time, the connection is cut off. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#pause.wake();
@@ -157,7 +154,6 @@ class Listener {
 /** Appends within this time share one notification, in milliseconds. */
 const GATHER_MS = 10;
 
-/** Returns the notification channel of a schema. */
 function channelOf(schema: string): string {
   return `phasegate_${schema}`;
 }
@@ -196,11 +192,8 @@ export class Channel {
     return this.#sending;
   }
 
-  /** Sends a pending notification. */
   async close(): Promise<void> {
     await this.#sending;
     if (this.#timer !== undefined) await this.now();
   }
 }
-
-function ignore(): void {}

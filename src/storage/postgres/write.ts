@@ -16,7 +16,7 @@ import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { checkCommit, commitConflict, invalidCommit, isIsoTime, takeGroup } from "../common/session-query.js";
-import { type Connections, type Retrier, withStandby } from "./connections.js";
+import { type Connections, type Retrier, replicated, withStandby } from "./connections.js";
 import {
   asStorageFailure,
   isAnswered,
@@ -34,7 +34,6 @@ import { inTransaction } from "./schema.js";
 
 /** A commit on its way: a copy, since its caller may change it meanwhile. */
 interface Sending extends Pick<Commit, "sessionId" | "version" | "previousHash" | "hash"> {
-  /** The number of characters of its body. */
   readonly characters: number;
   readonly values: ColumnValue[];
   /** The hashes and the bodies of its payloads. */
@@ -64,7 +63,6 @@ const CHARACTERS_MAX = 1024 * 1024;
  */
 const FEW = 16;
 
-/** Appends commits. */
 export class CommitAppender {
   readonly #connections: Connections;
   readonly #retrier: Retrier;
@@ -117,7 +115,6 @@ export class CommitAppender {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#onSettled.push(resolve));
   }
 
-  /** Sends a commit alone. */
   async #send({ values, payloads }: Sending): Promise<Sent> {
     try {
       const { result, waited } = await this.#write(this.#statements.append([...values, ...payloads]));
@@ -231,20 +228,17 @@ export function checkRowCommit(commit: Commit, maxBytes: number): void {
  */
 export async function removeSession(retrier: Retrier, schema: string, id: SessionId): Promise<void> {
   const s = `"${schema}"`;
-  await retrier.repeatable("remove", async (client) => {
-    const removing = () =>
-      inTransaction(client, async () => {
-        await emptySession(client, s, id);
-        // SKIP LOCKED: concurrent sweeps must not wait for each other.
-        await client.query({
-          text: `WITH due AS (SELECT session_id FROM ${s}.sessions WHERE sweep_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED),
+  const remove = (client: PgClient) =>
+    inTransaction(client, async () => {
+      await emptySession(client, s, id);
+      // SKIP LOCKED: concurrent sweeps must not wait for each other.
+      await client.query({
+        text: `WITH due AS (SELECT session_id FROM ${s}.sessions WHERE sweep_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED),
             swept AS (UPDATE ${s}.sessions SET sweep_at = NULL FROM due WHERE sessions.session_id = due.session_id)
             DELETE FROM ${s}.commits USING due WHERE commits.session_id = due.session_id`,
-        });
       });
-    const { waited } = await withStandby(client, removing);
-    if (!waited) throw new NotReplicated();
-  });
+    });
+  await retrier.repeatable("remove", (client) => replicated(client, () => remove(client)));
 }
 
 // Separate statements: each sees everything committed before it, including the commit of the row's previous lock holder.

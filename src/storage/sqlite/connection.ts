@@ -25,53 +25,43 @@ interface KnownFile {
 /** A folder that changed less than this ago may change again unnoticed: some file systems keep its time to the second. */
 const STABLE_MS = 3000;
 
+/** Throws `STORAGE_FAILED` if a file was moved, deleted or replaced; after a write with `outcome: "unknown"`. */
+type FileCheck = (operation: string, isWritten: boolean) => void;
+
 /**
- * The files of an open database. SQLite keeps writing to the file it has opened, even after it was moved or deleted:
- * such commits would be acknowledged, but nobody would find them. So each write checks that the names still lead to
- * the same files: before it, so that it can be refused with nothing written, and before it is acknowledged.
+ * Returns the check of the files that a database has open; undefined for one in memory. SQLite keeps writing to the file it has
+ * opened, even after it was moved or deleted: such commits would be acknowledged, but nobody would find them. So each write
+ * checks that the names still lead to the same files: before it, so that it can be refused with nothing written, and before it
+ * is acknowledged.
  *
  * A folder's time tells whether a name in it was added, removed or changed, so most checks look at the folder alone. To
  * ask for the status of the log itself makes Linux 6.13 and later record a new time in it with the next write, and the
  * sync that follows takes half as long again.
  */
-export class OpenFile {
-  readonly #files: readonly KnownFile[];
-  /** The folder that holds all of them; undefined where a name is a link. */
-  readonly #folder: string | undefined;
+export function fileCheck(database: DatabaseSync, opened?: KnownFile): FileCheck | undefined {
+  const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {};
+  if (typeof file !== "string" || file === "") return undefined;
+  const main = knownFile(opened?.name ?? file);
+  // A host's own virtual file system may have no file under this name.
+  if (main === undefined && opened === undefined) return undefined;
+  if (main === undefined || (opened !== undefined && !isSame(main.stats, opened.stats))) {
+    throw storageFailed("open", "its file was moved or replaced while it was opened", "Open it again.");
+  }
+  const files = [main, knownFile(`${file}-wal`)].filter((found) => found !== undefined);
   /** The folder's status when all files were last found, if a later change shows in it. */
-  #stable: Stats | undefined;
-
-  private constructor(files: readonly KnownFile[], folder: string | undefined) {
-    this.#files = files;
-    this.#folder = folder;
-  }
-
-  /** Returns the files that a database has open; undefined for one in memory. */
-  static of(database: DatabaseSync, opened?: KnownFile): OpenFile | undefined {
-    const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {};
-    if (typeof file !== "string" || file === "") return undefined;
-    const main = knownFile(opened?.name ?? file);
-    // A host's own virtual file system may have no file under this name.
-    if (main === undefined && opened === undefined) return undefined;
-    if (main === undefined || (opened !== undefined && !isSame(main.stats, opened.stats))) {
-      throw storageFailed("open", "its file was moved or replaced while it was opened", "Open it again.");
-    }
-    const log = knownFile(`${file}-wal`);
-    return new OpenFile(log === undefined ? [main] : [main, log], main.name === file ? dirname(file) : undefined);
-  }
-
-  /** Throws `STORAGE_FAILED` if a name leads to another file, or to none; after a write with `outcome: "unknown"`. */
-  requireHere(operation: string, isWritten: boolean): void {
-    const folder = this.#folder === undefined ? undefined : statSync(this.#folder, { throwIfNoEntry: false });
-    if (folder !== undefined && this.#stable !== undefined && isUnchanged(folder, this.#stable)) return;
-    const gone = this.#files.find(({ name, stats }) => {
+  let stable: Stats | undefined;
+  return (operation, isWritten) => {
+    // Where the name is a link, the files are in another folder.
+    const folder = main.name === file ? statSync(dirname(file), { throwIfNoEntry: false }) : undefined;
+    if (folder !== undefined && stable !== undefined && isUnchanged(folder, stable)) return;
+    const gone = files.find(({ name, stats }) => {
       const now = knownFile(name);
       return now === undefined || !isSame(now.stats, stats);
     });
     if (gone !== undefined) throw fileMoved(operation, gone.name, isWritten);
     // Taken before the files were looked up, or a change in between would never be seen.
-    this.#stable = folder !== undefined && folder.mtimeMs < Date.now() - STABLE_MS ? folder : undefined;
-  }
+    stable = folder !== undefined && folder.mtimeMs < Date.now() - STABLE_MS ? folder : undefined;
+  };
 }
 
 function isUnchanged(now: Stats, known: Stats): boolean {
@@ -96,17 +86,14 @@ export function pauseAfter(tries: number): number {
   return 1 + Math.random() * Math.min(2 ** tries, PAUSE_MAX);
 }
 
-/** A database with its prepared statements and transactions. */
 export class Connection {
   readonly database: DatabaseSync;
   readonly names: TableNames;
-  /** The texts of the statements on the log. */
   readonly sql: ReturnType<typeof statements>;
   /** How long a lock is waited for, in milliseconds. */
   readonly busyTimeout: number;
   readonly #statements = new Map<string, StatementSync>();
-  /** The files that each write checks. */
-  file: OpenFile | undefined;
+  checkFile: FileCheck | undefined;
   #closed = false;
 
   constructor(database: DatabaseSync, names: TableNames, busyTimeout: number) {
@@ -116,7 +103,6 @@ export class Connection {
     this.busyTimeout = busyTimeout;
   }
 
-  /** Returns the prepared statement of a text, from a cache. */
   prepare(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -164,7 +150,7 @@ export class Connection {
 
   /** Runs an action in a transaction that holds the write lock from its beginning. Throws SQLite's own errors. */
   transaction<T>(operation: string, work: () => T): T {
-    this.file?.requireHere(operation, false);
+    this.checkFile?.(operation, false);
     this.#begin(operation);
     let result: T;
     try {
@@ -179,11 +165,10 @@ export class Connection {
       this.#rollBack();
       throw isOutcomeUnknown(error) ? outcomeUnknown(operation, error) : error;
     }
-    this.file?.requireHere(operation, true);
+    this.checkFile?.(operation, true);
     return result;
   }
 
-  /** Closes the database unless it is closed. */
   close(): void {
     this.#statements.clear();
     if (!this.#closed) this.database.close();

@@ -43,7 +43,6 @@ export function sqliteCode(error: unknown): string | undefined {
   return NAMES[error.errcode & 0xff] ?? `SQLite error ${error.errcode}`;
 }
 
-/** Returns true if a call failed because another connection held a lock. */
 export function isLocked(error: unknown): boolean {
   return PASSING.has(sqliteCode(error));
 }
@@ -60,7 +59,6 @@ export function asStorageFailure(operation: string, error: unknown): unknown {
   return storageFailed(operation, cause, REMEDIES[cause] ?? OTHER, error);
 }
 
-/** Builds `STORAGE_FAILED` with a specific remedy. */
 export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
   return storageFailure({ subject, operation, cause, remedy, error });
 }

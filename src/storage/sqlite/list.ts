@@ -18,7 +18,6 @@ interface Condition {
   readonly alternatives?: readonly Condition[];
 }
 
-/** Returns a page of sessions, newest first. */
 export function listSessions(connection: Connection, query: SessionQuery): Page<SessionSummary> {
   const limit = pageLimit(query);
   const conditions = conditionsOf(query);
@@ -69,7 +68,6 @@ function countMatches(connection: Connection, { sql, values, index }: Condition,
   return numberIn(row, "count");
 }
 
-/** Counts active sessions, up to a number. */
 export function countActive(connection: Connection, upTo: number): number {
   return countMatches(connection, equals("status", "active"), Math.max(0, Math.min(upTo, Number.MAX_SAFE_INTEGER)));
 }

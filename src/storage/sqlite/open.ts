@@ -8,7 +8,7 @@ import { basename, dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { errnoOf, PhasegateError } from "../../errors.js";
 import { tooNew } from "../common/failures.js";
-import { Connection, knownFile, OpenFile } from "./connection.js";
+import { Connection, fileCheck, knownFile } from "./connection.js";
 import { asStorageFailure, isLocked, storageFailed } from "./failures.js";
 import { logTables, numberIn, type TableNames, textIn } from "./rows.js";
 import { createViews } from "./views.js";
@@ -47,7 +47,7 @@ export async function openDatabase(
     if (await connection.withRetry("open", () => needsMigration(connection, mayMigrate))) {
       await connection.write("open", () => migrate(connection), Math.max(busyTimeout, MIGRATION_MS));
     }
-    connection.file = await connection.withRetry("open", () => OpenFile.of(database, opened));
+    connection.checkFile = await connection.withRetry("open", () => fileCheck(database, opened));
     return connection;
   } catch (error) {
     if (isOwn) connection.close();
@@ -55,7 +55,7 @@ export async function openDatabase(
   }
 }
 
-/** Opens a file. Also returns its identity right before, to detect a swap. */
+/** Also returns the file's identity right before, to detect a swap. */
 async function openFile(name: string, create: boolean) {
   if (name === "") {
     throw new PhasegateError("INVALID_INPUT", "The database has no name", {
@@ -104,8 +104,8 @@ function configure(connection: Connection, mayMigrate: boolean): void {
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-/** Suffixes of the files that SQLite creates next to a database. */
-const SUFFIXES = ["-journal", "-wal", "-shm"];
+/** The database, and the files that SQLite makes next to it. */
+const SUFFIXES = ["", "-journal", "-wal", "-shm"];
 
 /**
  * Creates the file of a new database, and its folder, for their owner only: SQLite gives its other files the same
@@ -144,11 +144,10 @@ function refuseOdd(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
     throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
   }
-  for (const name of [file, ...SUFFIXES.map((ending) => `${file}${ending}`)]) {
-    if (statSync(name, { throwIfNoEntry: false })?.isFile() === false) {
-      const cause = `${basename(name)} is not a regular file`;
-      throw storageFailed("open", cause, `Remove ${basename(name)}, and find out who made it.`);
-    }
+  for (const name of SUFFIXES.map((suffix) => `${file}${suffix}`)) {
+    if (statSync(name, { throwIfNoEntry: false })?.isFile() !== false) continue;
+    const cause = `${basename(name)} is not a regular file`;
+    throw storageFailed("open", cause, `Remove ${basename(name)}, and find out who made it.`);
   }
 }
 
@@ -199,11 +198,11 @@ function withoutWarning<T>(load: () => T): T {
 const MIGRATIONS: readonly ((connection: Connection, names: TableNames) => void)[] = [
   ({ database }, names) => database.exec(logTables(names)),
   () => undefined,
-  ({ database }, { sessions }) =>
-    alterTables(
-      database,
-      WITH_EACH_COMMIT.map((column) => `ALTER TABLE ${sessions} DROP COLUMN ${column};`).join("\n"),
-    ),
+  ({ database }, { sessions }) => {
+    // They changed with every commit.
+    const columns = ["version", "hash", "newest", "updated_at", "bytes"];
+    alterTables(database, columns.map((column) => `ALTER TABLE ${sessions} DROP COLUMN ${column};`).join("\n"));
+  },
   () => undefined,
   // Sessions of older formats have no owner.
   ({ database }, { sessions }) =>
@@ -213,9 +212,6 @@ const MIGRATIONS: readonly ((connection: Connection, names: TableNames) => void)
     `),
   viewsForTables,
 ];
-
-/** Columns of a session's row that changed with every commit. */
-const WITH_EACH_COMMIT = ["version", "hash", "newest", "updated_at", "bytes"];
 
 /** Replaces the tables for people by views, and keeps the number of commits that they had of each session. */
 function viewsForTables(connection: Connection, names: TableNames): void {

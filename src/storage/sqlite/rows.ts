@@ -15,22 +15,9 @@ import { readSummary } from "../common/session-query.js";
 import { storageFailed, tampered } from "./failures.js";
 
 /** The names of the tables, with the host's prefix. */
-export interface TableNames {
-  readonly prefix: string;
-  readonly migrations: string;
-  readonly sessions: string;
-  readonly commits: string;
-  readonly payloads: string;
-  readonly removed: string;
-  readonly events: string;
-  readonly instances: string;
-  readonly history: string;
-}
-
-/** A row as the driver returns it. */
+export type TableNames = ReturnType<typeof tableNames>;
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** A payload as it is stored. */
 export interface PackedPayload {
   readonly hash: string;
   readonly bytes: Uint8Array;
@@ -47,7 +34,7 @@ const MAX_JSON_GROWTH = 6;
 export const FOUND_BY = ["kind", "workflow_type", "target", "owner", "status", "created_at", "updated_day"] as const;
 
 /** Returns the table names with a prefix. Throws `INVALID_INPUT` for one that is not the beginning of an identifier. */
-export function tableNames(prefix: string): TableNames {
+export function tableNames(prefix: string) {
   if (!/^([A-Za-z_][A-Za-z0-9_]{0,31})?$/.test(prefix) || /^sqlite_/i.test(prefix)) {
     throw new PhasegateError("INVALID_INPUT", `tablePrefix is not valid: ${shown(prefix)}`, {
       remedy: "Use at most 32 letters, digits and '_', the first no digit, and not 'sqlite_'.",
@@ -205,7 +192,6 @@ export function keysOf({ kind, workflowType, target, owner = "", status, created
   return [kind, workflowType, target, owner, status, createdAt, updatedAt.slice(0, 10)];
 }
 
-/** Reads the commit in a row. Throws `TAMPERED` if its summary is unreadable. */
 export function commitIn(row: Row): Commit {
   const version = numberIn(row, "version");
   const summary = summaryIn(row);
@@ -229,12 +215,10 @@ export function summaryIn(row: Row): SessionSummary | undefined {
   return readSummary(textIn(row, "summary"), row.session_id, { updatedAt: textIn(row, "at") });
 }
 
-/** Returns a text as a value to bind. */
 export function storedText(text: string): string | Uint8Array {
   return text.isWellFormed() && !text.includes("\0") ? text : Buffer.from(text, "utf16le");
 }
 
-/** Reads the text in a column. */
 export function textIn(row: Row | undefined, column: string): string {
   const value = row?.[column];
   if (typeof value === "string") return value;
@@ -242,14 +226,12 @@ export function textIn(row: Row | undefined, column: string): string {
   throw notHeld(column, "text");
 }
 
-/** Reads the integer in a column. */
 export function numberIn(row: Row | undefined, column: string): number {
   const value = row?.[column];
   if (typeof value === "number") return value;
   throw notHeld(column, "number");
 }
 
-/** Reads the bytes in a column. */
 export function bytesIn(row: Row, column: string): Buffer {
   const value = row[column];
   if (value instanceof Uint8Array) return bufferOf(value);

@@ -88,7 +88,7 @@ export class SqliteStorage implements StorageAdapter {
   private constructor(
     connection: Connection,
     ownsDatabase: boolean,
-    limits: Pick<Required<SqliteStorageOptions>, "maxCommitBytes" | "watchInterval">,
+    limits: Readonly<Record<keyof typeof LIMITS, number>>,
   ) {
     this.capabilities = readCapabilities(connection, limits.maxCommitBytes);
     this.#connection = connection;
@@ -258,7 +258,6 @@ export class SqliteStorage implements StorageAdapter {
     if (this.#ownsDatabase) this.#connection.close();
   }
 
-  /** Runs a statement that reads one row. */
   #get(name: keyof Connection["sql"], ...values: (string | Uint8Array)[]) {
     const { sql } = this.#connection;
     return this.#connection.withRetry("read", () => this.#connection.prepare(sql[name]).get(...values));

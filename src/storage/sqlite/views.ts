@@ -4,12 +4,10 @@
  */
 import type { TableNames } from "./rows.js";
 
-/** Returns the statements that create the views. */
 export function createViews(names: TableNames): string {
   return [eventsView, instancesView, historyView].map((view) => view(names)).join("");
 }
 
-/** Every event of every session. */
 function eventsView({ commits, sessions, events }: TableNames): string {
   return `
     CREATE VIEW ${events} AS
@@ -92,7 +90,6 @@ function updatedAt(commit: string): string {
   return `coalesce(${summary(commit, "updatedAt")}, ${commit}.at)`;
 }
 
-/** The phase's number or the step's name, as a text. */
 function step(commit: string): string {
   return `CAST(${summary(commit, "current")} AS TEXT)`;
 }

@@ -10,7 +10,6 @@ import type { Connection } from "./connection.js";
 import { asStorageFailure, isLocked } from "./failures.js";
 import { commitIn, numberIn, type Row } from "./rows.js";
 
-/** Commits read per query. */
 const BATCH = 64;
 
 /** A watch, until its signal aborts or the storage is closed. */
@@ -22,7 +21,6 @@ interface Watcher {
   readonly pause: Pause;
 }
 
-/** Yields commits as they are appended by any process. */
 export class CommitFeed {
   readonly #connection: Connection;
   readonly #interval: number;
@@ -43,7 +41,6 @@ export class CommitFeed {
     return this.#follow(watcher, () => signal.removeEventListener("abort", leave));
   }
 
-  /** Makes all watchers poll now. */
   wake(): void {
     for (const { pause } of this.#watchers) pause.wake();
   }

@@ -99,11 +99,9 @@ export function removeSession(connection: Connection, id: SessionId): void {
 const COMMITS_MAX = 256;
 const CHARACTERS_MAX = 8 * 1024 * 1024;
 
-/** A commit that waits for the end of the turn, or for a lock. */
 interface Waiting extends Item {
   readonly sessionId: SessionId;
   readonly characters: number;
-  /** When it came. */
   readonly since: number;
   resolve(): void;
   reject(error: unknown): void;

@@ -14,113 +14,87 @@ import {
   refuses,
   wins,
 } from "../contract.js";
-import type { StorageCheck } from "./stage.js";
+import type { StageChecks } from "./stage.js";
 
 const RACERS = 16;
 
 /** Compare-and-set: a commit is accepted only after the newest one. */
-export const appendChecks: readonly StorageCheck[] = [
-  [
-    "append: stores the first commit and those that follow it",
-    async (storage) => {
-      const chain = commitChain(3);
-      for (const commit of chain) {
-        await storage.append(commit);
-        assert.deepEqual(await storage.read(commit.sessionId), commit);
-      }
-    },
-  ],
-  [
-    "append: refuses a second first commit, with CONFLICT",
-    async (storage) => {
-      const [first] = await appendAll(storage, [makeCommit()]);
-      await refuses("CONFLICT", storage.append(makeCommit({ body: "another" })));
-      assert.deepEqual(await storage.read(first.sessionId), first);
-    },
-  ],
-  [
-    "append: refuses a version that is taken, with CONFLICT",
-    async (storage) => {
-      const [first, second] = await appendAll(storage, commitChain(2));
-      await refuses("CONFLICT", storage.append(nextCommit(first, { body: "too late" })));
-      assert.deepEqual(await storage.read(first.sessionId), second);
-    },
-  ],
-  [
-    "append: refuses the same commit a second time, with CONFLICT",
-    async (storage) => {
-      const [first] = await appendAll(storage, [makeCommit()]);
-      await refuses("CONFLICT", storage.append(first));
-    },
-  ],
-  [
-    "append: refuses a wrong previousHash, with CONFLICT",
-    async (storage) => {
-      const [first] = await appendAll(storage, [makeCommit()]);
-      await eachOf([
-        ["another hash", () => conflicts(storage, nextCommit(first, { previousHash: "0".repeat(64) }))],
-        ["an empty one", () => conflicts(storage, nextCommit(first, { previousHash: "" }))],
-        ["another session's", () => conflicts(storage, makeCommit({ sessionId: "other", previousHash: first.hash }))],
-      ]);
-      assert.deepEqual(await storage.read(first.sessionId), first);
-    },
-  ],
-  [
-    "append: refuses a version that leaves a gap, with CONFLICT",
-    async (storage) => {
-      const [first] = await appendAll(storage, [makeCommit()]);
-      const foreign = makeCommit({ sessionId: "other", version: 2, previousHash: first.hash });
-      await eachOf([
-        ["version 3 after version 1", () => conflicts(storage, nextCommit(first, { version: 3 }))],
-        ["version 2 of a session that does not exist", () => conflicts(storage, foreign)],
-      ]);
-      assert.equal((await collect(storage.log(first.sessionId))).length, 1);
-    },
-  ],
-  [
-    "append: of concurrent first commits of a session, stores exactly one, and refuses the others with CONFLICT",
-    async (storage) => {
-      const winner = await race(storage, (name) => makeCommit({ body: name }));
-      assert.deepEqual(await collect(storage.log(winner.sessionId)), [winner]);
-    },
-  ],
-  [
-    "append: of concurrent next commits, stores exactly one, and refuses the others with CONFLICT",
-    async (storage) => {
-      const [first] = await appendAll(storage, [makeCommit()]);
-      const winner = await race(storage, (name) => nextCommit(first, { body: name }));
-      assert.deepEqual(await collect(storage.log(first.sessionId)), [first, winner]);
-    },
-  ],
-  [
-    "append: keeps sessions independent of each other",
-    async (storage) => {
-      const chains = ["a", "b", "a-b", "a_b"].map((sessionId) => commitChain(5, { sessionId }));
-      await Promise.all(chains.map((chain) => appendAll(storage, chain)));
-      for (const chain of chains) {
-        assert.deepEqual(await collect(storage.log(chain[0].sessionId)), chain);
-      }
-    },
-  ],
-  [
-    "append: refuses a commit over the largest size, with TOO_LARGE",
-    async (storage) => {
-      const { maxCommitBytes } = storage.capabilities;
-      // A very large limit cannot be tested: the commit would not fit into memory.
-      if (maxCommitBytes > 128 * 1024 * 1024) throw new NotTried("the adapter's `maxCommitBytes` is too large to try");
-      const commit = makeCommit({ hash: "0".repeat(64), body: "x".repeat(maxCommitBytes + 1) });
-      await refuses("TOO_LARGE", storage.append(commit));
-      assert.equal(await storage.read(commit.sessionId), undefined);
-    },
-  ],
-];
+export const appendChecks: StageChecks = {
+  "append: stores the first commit and those that follow it": async ({ storage }) => {
+    const chain = commitChain(3);
+    for (const commit of chain) {
+      await storage.append(commit);
+      assert.deepEqual(await storage.read(commit.sessionId), commit);
+    }
+  },
+  "append: refuses a second first commit, with CONFLICT": async ({ storage }) => {
+    const [first] = await appendAll(storage, [makeCommit()]);
+    await refuses("CONFLICT", storage.append(makeCommit({ body: "another" })));
+    assert.deepEqual(await storage.read(first.sessionId), first);
+  },
+  "append: refuses a version that is taken, with CONFLICT": async ({ storage }) => {
+    const [first, second] = await appendAll(storage, commitChain(2));
+    await refuses("CONFLICT", storage.append(nextCommit(first, { body: "too late" })));
+    assert.deepEqual(await storage.read(first.sessionId), second);
+  },
+  "append: refuses the same commit a second time, with CONFLICT": async ({ storage }) => {
+    const [first] = await appendAll(storage, [makeCommit()]);
+    await refuses("CONFLICT", storage.append(first));
+  },
+  "append: refuses a wrong previousHash, with CONFLICT": async ({ storage }) => {
+    const [first] = await appendAll(storage, [makeCommit()]);
+    await eachOf([
+      ["another hash", () => conflicts(storage, nextCommit(first, { previousHash: "0".repeat(64) }))],
+      ["an empty one", () => conflicts(storage, nextCommit(first, { previousHash: "" }))],
+      ["another session's", () => conflicts(storage, makeCommit({ sessionId: "other", previousHash: first.hash }))],
+    ]);
+    assert.deepEqual(await storage.read(first.sessionId), first);
+  },
+  "append: refuses a version that leaves a gap, with CONFLICT": async ({ storage }) => {
+    const [first] = await appendAll(storage, [makeCommit()]);
+    const foreign = makeCommit({ sessionId: "other", version: 2, previousHash: first.hash });
+    await eachOf([
+      ["version 3 after version 1", () => conflicts(storage, nextCommit(first, { version: 3 }))],
+      ["version 2 of a session that does not exist", () => conflicts(storage, foreign)],
+    ]);
+    assert.equal((await collect(storage.log(first.sessionId))).length, 1);
+  },
+  "append: of concurrent first commits of a session, stores exactly one, and refuses the others with CONFLICT": async ({
+    storage,
+  }) => {
+    const winner = await race(storage, (name) => makeCommit({ body: name }));
+    assert.deepEqual(await collect(storage.log(winner.sessionId)), [winner]);
+  },
+  "append: of concurrent next commits, stores exactly one, and refuses the others with CONFLICT": async ({
+    storage,
+  }) => {
+    const [first] = await appendAll(storage, [makeCommit()]);
+    const winner = await race(storage, (name) => nextCommit(first, { body: name }));
+    assert.deepEqual(await collect(storage.log(first.sessionId)), [first, winner]);
+  },
+  "append: keeps sessions independent of each other": async ({ storage }) => {
+    const chains = ["a", "b", "a-b", "a_b"].map((sessionId) => commitChain(5, { sessionId }));
+    await Promise.all(chains.map((chain) => appendAll(storage, chain)));
+    for (const chain of chains) {
+      assert.deepEqual(await collect(storage.log(chain[0].sessionId)), chain);
+    }
+  },
+  "append: refuses a commit over the largest size, with TOO_LARGE": async ({ storage }) => {
+    const { maxCommitBytes } = storage.capabilities;
+    // A very large limit cannot be tested: the commit would not fit into memory.
+    if (maxCommitBytes > 128 * 1024 * 1024) throw new NotTried("the adapter's `maxCommitBytes` is too large to try");
+    const commit = makeCommit({ hash: "0".repeat(64), body: "x".repeat(maxCommitBytes + 1) });
+    await refuses("TOO_LARGE", storage.append(commit));
+    assert.equal(await storage.read(commit.sessionId), undefined);
+  },
+};
 
 function conflicts(storage: StorageAdapter, commit: Commit): Promise<void> {
   return refuses("CONFLICT", storage.append(commit));
 }
 
 /** Appends several commits at the same time. One must be accepted, and is returned; the others must be refused. */
-async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string) => Commit): Promise<Commit> {
+async function race(storage: StorageAdapter, make: (name: string) => Commit): Promise<Commit> {
   const commits = Array.from({ length: RACERS }, (_, index) => make(`racer ${index}`));
   const results = await Promise.all(commits.map((commit) => wins(storage.append(commit))));
   const winners = commits.filter((_, index) => results[index]);
@@ -129,10 +103,9 @@ async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string
 }
 
 /** Changing an object that was given to the adapter or returned by it must not change what is stored. */
-export const aliasChecks: readonly StorageCheck[] = [
-  [
-    "aliases: objects that were appended or read can be changed without changing what is stored, which refuses with CONFLICT",
-    async (storage) => {
+export const aliasChecks: StageChecks = {
+  "aliases: objects that were appended or read can be changed without changing what is stored, which refuses with CONFLICT":
+    async ({ storage }) => {
       const commit = makeCommit();
       const given = { ...commit, summary: { ...commit.summary } };
       await storage.append(given);
@@ -147,49 +120,44 @@ export const aliasChecks: readonly StorageCheck[] = [
       assert.deepEqual((await storage.list({})).items, [commit.summary]);
       await refuses("CONFLICT", storage.append(commit));
     },
-  ],
-  [
-    "aliases: objects from a log or a list can be changed without changing what is stored",
-    async (storage) => {
-      const first = makeCommit();
-      const second = nextCommit(first);
-      for (const commit of [first, second]) await storage.append(commit);
-      for (let time = 1; time <= 2; time++) {
-        const log = await collect(storage.log(first.sessionId));
-        assert.deepEqual(log, [first, second]);
-        for (const commit of log) {
-          spoil(commit.summary);
-          spoil(commit);
-        }
-        const page = await storage.list({});
-        assert.deepEqual(page.items, [second.summary]);
-        spoil(page.items);
+  "aliases: objects from a log or a list can be changed without changing what is stored": async ({ storage }) => {
+    const first = makeCommit();
+    const second = nextCommit(first);
+    for (const commit of [first, second]) await storage.append(commit);
+    for (let time = 1; time <= 2; time++) {
+      const log = await collect(storage.log(first.sessionId));
+      assert.deepEqual(log, [first, second]);
+      for (const commit of log) {
+        spoil(commit.summary);
+        spoil(commit);
       }
-      await storage.append(nextCommit(second));
-    },
-  ],
-  [
-    "aliases: stores a commit as it was when append was called, even if the caller changes it meanwhile",
-    async (storage) => {
-      const payload = { hash: digest("x"), body: "x" };
-      const first = makeCommit({ payloads: [payload] });
-      const handed = { ...payload };
-      const given = { ...first, summary: { ...first.summary }, payloads: [handed] };
-      const appended = storage.append(given);
-      given.summary.target = given.body = given.hash = handed.body = "changed";
-      given.payloads.length = 0;
-      await appended;
-      const { payloads, ...kept } = first;
-      assert.deepEqual(payloads, [payload]);
-      // An adapter may leave out the payloads.
-      const { payloads: _, ...read } = (await storage.read(first.sessionId)) ?? {};
-      assert.deepEqual(read, kept);
-      assert.equal(await storage.payload(first.sessionId, payload.hash), payload.body);
-      assert.deepEqual((await storage.list({})).items, [first.summary]);
-      await storage.append(nextCommit(first, { payloads: [] }));
-    },
-  ],
-];
+      const page = await storage.list({});
+      assert.deepEqual(page.items, [second.summary]);
+      spoil(page.items);
+    }
+    await storage.append(nextCommit(second));
+  },
+  "aliases: stores a commit as it was when append was called, even if the caller changes it meanwhile": async ({
+    storage,
+  }) => {
+    const payload = { hash: digest("x"), body: "x" };
+    const first = makeCommit({ payloads: [payload] });
+    const handed = { ...payload };
+    const given = { ...first, summary: { ...first.summary }, payloads: [handed] };
+    const appended = storage.append(given);
+    given.summary.target = given.body = given.hash = handed.body = "changed";
+    given.payloads.length = 0;
+    await appended;
+    const { payloads, ...kept } = first;
+    assert.deepEqual(payloads, [payload]);
+    // An adapter may leave out the payloads.
+    const { payloads: _, ...read } = (await storage.read(first.sessionId)) ?? {};
+    assert.deepEqual(read, kept);
+    assert.equal(await storage.payload(first.sessionId, payload.hash), payload.body);
+    assert.deepEqual((await storage.list({})).items, [first.summary]);
+    await storage.append(nextCommit(first, { payloads: [] }));
+  },
+};
 
 /** Changes every property. A frozen object stays as it is, which is fine as well. */
 function spoil(value: object): void {

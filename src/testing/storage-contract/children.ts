@@ -17,13 +17,11 @@ import { parseSessionId } from "../../workflow/names.js";
 import { comes } from "../contract.js";
 import type { StorageProcess } from "./stage.js";
 
-/** The exit code or signal of a child that has ended. */
 interface ChildEnd {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A child process on the storage under test. */
 export class StorageChild {
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #ended: Promise<ChildEnd>;

@@ -1,5 +1,5 @@
 /**
- * The contract of storage adapters. The cases are in the files of their subjects: append.ts, read.ts, list.ts, model.ts,
+ * The contract of storage adapters. The cases are in the files of their subjects: append.ts, read.ts, list.ts,
  * remove.ts, errors.ts, growth.ts, watch.ts and kills.ts; stage.ts opens the storage for a case.
  */
 import {
@@ -14,43 +14,11 @@ import { aliasChecks, appendChecks } from "./append.js";
 import { errorChecks, keyChecks } from "./errors.js";
 import { growthChecks, instanceChecks, optionalChecks } from "./growth.js";
 import { killChecks, processChecks } from "./kills.js";
-import { changesChecks, listChecks, pageChecks } from "./list.js";
-import { modelChecks } from "./model.js";
+import { changesChecks, listChecks, modelChecks, pageChecks } from "./list.js";
 import { capabilityChecks, readChecks } from "./read.js";
 import { removeChecks, reopenChecks } from "./remove.js";
-import {
-  type ReopenCheck,
-  type StageCheck,
-  type StorageCheck,
-  type StorageContractOptions,
-  StorageStage,
-} from "./stage.js";
+import { type StageCheck, type StorageContractOptions, StorageStage } from "./stage.js";
 import { watchChecks } from "./watch.js";
-
-/** The checks of one adapter. */
-const onOne: readonly StorageCheck[] = [
-  ...appendChecks,
-  ...readChecks,
-  ...aliasChecks,
-  ...listChecks,
-  ...pageChecks,
-  ...changesChecks,
-  ...modelChecks,
-  ...removeChecks,
-];
-
-/** The checks that need more of a storage. Those that do not apply to an adapter end with a reason. */
-const onStage: readonly StageCheck[] = [
-  ...errorChecks,
-  ...capabilityChecks,
-  ...growthChecks,
-  ...optionalChecks,
-  ...watchChecks,
-  ...instanceChecks,
-  ...keyChecks,
-  ...processChecks,
-  ...killChecks,
-];
 
 /**
  * Returns the promises of every `StorageAdapter` as cases for any test runner:
@@ -62,9 +30,27 @@ const onStage: readonly StageCheck[] = [
  * Cases that start processes take longer than others: allow a minute for them, and more time for more `kills`.
  */
 export function storageContract(options: StorageContractOptions): ContractCase[] {
-  const restarts = options.reopen === undefined ? [] : reopenChecks;
-  const checks = [...onOne.map(ofStorage), ...restarts.map(ofRestart), ...onStage];
-  return checks.map(([name, check]) => ({ name, run: () => outcomeOf(() => runOn(options, check)) }));
+  const checks = {
+    ...appendChecks,
+    ...readChecks,
+    ...aliasChecks,
+    ...listChecks,
+    ...pageChecks,
+    ...changesChecks,
+    ...modelChecks,
+    ...removeChecks,
+    ...(options.reopen === undefined ? {} : reopenChecks),
+    ...errorChecks,
+    ...capabilityChecks,
+    ...growthChecks,
+    ...optionalChecks,
+    ...watchChecks,
+    ...instanceChecks,
+    ...keyChecks,
+    ...processChecks,
+    ...killChecks,
+  };
+  return Object.entries(checks).map(([name, check]) => ({ name, run: () => outcomeOf(() => runOn(options, check)) }));
 }
 
 /**
@@ -75,15 +61,7 @@ export function runStorageContract(options: StorageContractOptions, run: Contrac
   return runCases(storageContract(options), run);
 }
 
-function ofStorage([name, check]: StorageCheck): StageCheck {
-  return [name, ({ storage }) => check(storage)];
-}
-
-function ofRestart([name, check]: ReopenCheck): StageCheck {
-  return [name, (stage) => check(stage.storage, () => stage.reopen())];
-}
-
-async function runOn(options: StorageContractOptions, check: StageCheck[1]): Promise<void> {
+async function runOn(options: StorageContractOptions, check: StageCheck): Promise<void> {
   const stage = await StorageStage.open(options);
   try {
     await check(stage);

@@ -5,7 +5,7 @@ import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import { collect, makeCommit, NotTried, nextCommit, present } from "../contract.js";
 import { markedEngine, markersIn, markersOf, type StorageChild, type WorkerTask, withChildren } from "./children.js";
-import type { StageCheck, StorageProcess, StorageStage } from "./stage.js";
+import type { StageChecks, StorageProcess, StorageStage } from "./stage.js";
 
 /** The number of processes that work at the same time; each is killed in its turn. */
 const LANES = 3;
@@ -17,45 +17,39 @@ const ENGINE_SHARE = 5;
 const TOGETHER = 12;
 
 /** Processes that are killed at random times. */
-export const killChecks: readonly StageCheck[] = [
-  [
-    "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works",
-    async (stage) => {
-      const target = await durable(stage);
-      const lines = await inLanes(stage, stage.kills, (round) => {
-        const task = { kind: "append", count: 1e9 } as const;
-        if (round % 2 === 0) return killOne(target, { ...task, ids: ["common", `round_${round}`] });
-        const own = Array.from({ length: TOGETHER - 1 }, (_, index) => `round_${round}_${index}`);
-        return killOne(target, { ...task, ids: ["common", ...own], isTogether: true });
-      });
-      await checkSessions(await stage.reopen(), lines);
-    },
-  ],
-  [
-    "kills: the calls of a killed engine can be repeated with their keys, and nothing is done twice",
-    async (stage) => {
-      const target = await durable(stage);
-      const kills = Math.ceil(stage.kills / ENGINE_SHARE);
-      const keys = new Set<string>();
-      // A lane's next process goes on with the unfinished sessions, and has more than it can finish in its time.
-      const lines = await inLanes(stage, kills, async (round, lane, before) => {
-        const finished = new Set(before.filter((line) => line.endsWith("-last")).map(keyIn));
-        const mine = Array.from({ length: finished.size + 200 }, (_, index) => `l${lane}s${index}`).filter(
-          (key) => !finished.has(key),
-        );
-        const lanes = round % 2 === 0 ? 1 : TOGETHER;
-        const found = await killOne(target, { kind: "live", keys: mine, lanes });
-        const said = new Set(found.map(keyIn));
-        // It may have begun some more, and was killed before it could say so.
-        for (const key of mine.slice(0, mine.findLastIndex((key) => said.has(key)) + 1 + lanes)) keys.add(key);
-        return found;
-      });
-      for (const line of lines) keys.add(keyIn(line));
-      lines.push(...(await finish(target, [...keys])));
-      await checkLives(stage, lines);
-    },
-  ],
-];
+export const killChecks: StageChecks = {
+  "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works": async (stage) => {
+    const target = await durable(stage);
+    const lines = await inLanes(stage, stage.kills, (round) => {
+      const task = { kind: "append", count: 1e9 } as const;
+      if (round % 2 === 0) return killOne(target, { ...task, ids: ["common", `round_${round}`] });
+      const own = Array.from({ length: TOGETHER - 1 }, (_, index) => `round_${round}_${index}`);
+      return killOne(target, { ...task, ids: ["common", ...own], isTogether: true });
+    });
+    await checkSessions(await stage.reopen(), lines);
+  },
+  "kills: the calls of a killed engine can be repeated with their keys, and nothing is done twice": async (stage) => {
+    const target = await durable(stage);
+    const kills = Math.ceil(stage.kills / ENGINE_SHARE);
+    const keys = new Set<string>();
+    // A lane's next process goes on with the unfinished sessions, and has more than it can finish in its time.
+    const lines = await inLanes(stage, kills, async (round, lane, before) => {
+      const finished = new Set(before.filter((line) => line.endsWith("-last")).map(keyIn));
+      const mine = Array.from({ length: finished.size + 200 }, (_, index) => `l${lane}s${index}`).filter(
+        (key) => !finished.has(key),
+      );
+      const lanes = round % 2 === 0 ? 1 : TOGETHER;
+      const found = await killOne(target, { kind: "live", keys: mine, lanes });
+      const said = new Set(found.map(keyIn));
+      // It may have begun some more, and was killed before it could say so.
+      for (const key of mine.slice(0, mine.findLastIndex((key) => said.has(key)) + 1 + lanes)) keys.add(key);
+      return found;
+    });
+    for (const line of lines) keys.add(keyIn(line));
+    lines.push(...(await finish(target, [...keys])));
+    await checkLives(stage, lines);
+  },
+};
 
 /** Returns how other processes open a durable storage. All adapters of this process are closed. */
 async function durable(stage: StorageStage): Promise<StorageProcess> {
@@ -129,30 +123,25 @@ const STOPPED_MS = 250;
 const PAUSES_MAX = 25;
 
 /** Several processes on one storage, which are stopped and continued at random times. */
-export const processChecks: readonly StageCheck[] = [
-  ["processes: no update is lost among those that append to one session", (stage) => race(stage, ["one"])],
-  [
-    "processes: no update is lost when several append to several sessions",
-    (stage) => race(stage, ["one", "two", "three"]),
-  ],
-  [
-    "processes: one that is suspended during an append and continues later overwrites nothing",
-    async (stage) => {
-      // Windows has no such signals.
-      if (process.platform === "win32") throw new NotTried("processes can't be stopped on Windows");
-      const target = await shared(stage);
-      const lines = await withChildren(async (start) => {
-        const task = { kind: "append", ids: ["common"], count: 1e9 } as const;
-        const [sleeper, other] = [start(target, task), start(target, task)];
-        const pauses = Math.min(PAUSES_MAX, Math.ceil(stage.kills / 10));
-        for (let count = 0; count < pauses; count++) await pause(sleeper, other);
-        await Promise.all([sleeper.stop(), other.stop()]);
-        return [...sleeper.lines, ...other.lines];
-      });
-      await checkSessions(await stage.reopen(), lines);
-    },
-  ],
-];
+export const processChecks: StageChecks = {
+  "processes: no update is lost among those that append to one session": (stage) => race(stage, ["one"]),
+  "processes: no update is lost when several append to several sessions": (stage) =>
+    race(stage, ["one", "two", "three"]),
+  "processes: one that is suspended during an append and continues later overwrites nothing": async (stage) => {
+    // Windows has no such signals.
+    if (process.platform === "win32") throw new NotTried("processes can't be stopped on Windows");
+    const target = await shared(stage);
+    const lines = await withChildren(async (start) => {
+      const task = { kind: "append", ids: ["common"], count: 1e9 } as const;
+      const [sleeper, other] = [start(target, task), start(target, task)];
+      const pauses = Math.min(PAUSES_MAX, Math.ceil(stage.kills / 10));
+      for (let count = 0; count < pauses; count++) await pause(sleeper, other);
+      await Promise.all([sleeper.stop(), other.stop()]);
+      return [...sleeper.lines, ...other.lines];
+    });
+    await checkSessions(await stage.reopen(), lines);
+  },
+};
 
 async function race(stage: StorageStage, ids: readonly string[]): Promise<void> {
   const target = await shared(stage);

@@ -1,6 +1,6 @@
 /** The options of the storage contract, and the storage of one case with the adapters that are open over it. */
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
-import { comes, explained, ifThere } from "../contract.js";
+import { comes, explained, ifThere, NotTried } from "../contract.js";
 
 /** The module with which another process opens the same storage. */
 export interface StorageProcess {
@@ -34,19 +34,21 @@ export interface StorageContractModule extends StorageContractOptions {
   finish?(): Promise<void>;
 }
 
-/** A check on an empty storage. */
-export type StorageCheck = readonly [name: string, check: (storage: StorageAdapter) => Promise<void>];
-
-/** A check on a storage before and after a restart. */
-export type ReopenCheck = readonly [
-  name: string,
-  check: (storage: StorageAdapter, reopen: () => Promise<StorageAdapter>) => Promise<void>,
-];
-
 const KILLS = 100;
 
-/** A check that needs several adapters or processes. */
-export type StageCheck = readonly [name: string, check: (stage: StorageStage) => Promise<void>];
+/** A check on an empty storage. One that does not apply to the adapter ends with {@link NotTried}. */
+export type StageCheck = (stage: StorageStage) => Promise<void>;
+/** Checks by the promises that they test. */
+export type StageChecks = Readonly<Record<string, StageCheck>>;
+
+type Method = Exclude<keyof StorageAdapter, "capabilities">;
+
+/** Returns a method that an adapter may omit. Ends the case if it does. */
+export function methodOf<Name extends Method>(storage: StorageAdapter, name: Name): NonNullable<StorageAdapter[Name]> {
+  const method = storage[name];
+  if (method) return method;
+  throw new NotTried(`the adapter has no \`${name}\``);
+}
 
 /** One storage under test, with all adapters that are open over it. */
 export class StorageStage {
