@@ -10,7 +10,6 @@ import type { CheckProgress } from "../phased/verify/verify.js";
 import { systemClock } from "../ports/clock.js";
 import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
 import type { FollowedReport } from "../routed/types.js";
-import { jsonOf } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
 import { isSessionId, shown } from "../workflow/names.js";
 
@@ -45,7 +44,7 @@ export async function answerCall(
 ): Promise<CallToolResult | InputRequiredResult> {
   const answer = await (telemetry === undefined ? work() : telemetry.measure(measured(call), work, outcomeOf));
   const { body, isError, form } = answer;
-  return form ?? { content: [{ type: "text", text: jsonOf(body) }], structuredContent: { ...body }, isError };
+  return form ?? { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
 }
 
 /** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */

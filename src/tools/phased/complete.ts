@@ -13,7 +13,7 @@ import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
 import { verificationNotice, verificationPassed } from "../verification-notice.js";
-import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
+import { brief, compact, ifAllowed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { approvalNotice, waivedLine, waivedNotice, waiverNotice } from "./approval-notices.js";
 import {
@@ -35,7 +35,7 @@ import { skipNotice } from "./shapes.js";
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
   const { signal, onCheck } = context;
-  const followed = { ...keyed(key), ...(signal && { signal }), ...(onCheck && { onCheck }) };
+  const followed = { idempotencyKey: key, ...(signal && { signal }), ...(onCheck && { onCheck }) };
   const result = await context.engine.session(sessionId).completePhase(phase, evidence, followed);
   const submitted = Object.keys(evidence);
   if (!result.passed && result.waiverAsked !== undefined) {
@@ -388,7 +388,7 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
 export async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
   const { session_id: sessionId, phase, fields, reason, idempotency_key: key } = params;
   refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
-  const asked = await context.engine.session(sessionId).requestWaiver(phase, { fields, reason, ...keyed(key) });
+  const asked = await context.engine.session(sessionId).requestWaiver(phase, { fields, reason, idempotencyKey: key });
   await askForWaiver(context, asked);
   return waiverAnswer(context, asked);
 }

@@ -15,7 +15,7 @@ import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
 import { verificationNotice } from "../verification-notice.js";
-import { brief, compact, fits, keyed, type WireObject } from "../wire.js";
+import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { nextCall, phaseCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
@@ -124,7 +124,7 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
   const { checkpoint_note: note, idempotency_key: key } = params;
   // The engine would name it as its own option.
   if (note !== undefined && note.length > NOTE_MAX) throw tooLong("checkpoint_note", NOTE_MAX);
-  const request = { note, ...keyed(key) };
+  const request = { note, idempotencyKey: key };
   const paused = await context.engine.session(params.session_id).pause(request);
   const { sessionId, replayed } = paused;
   const answer = {

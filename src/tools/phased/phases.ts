@@ -8,7 +8,7 @@ import type { TaskResult } from "../../phased/complete-task.js";
 import type { DocumentView, PhaseView } from "../../phased/views.js";
 import { optional } from "../../workflow/json.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
-import { compact, fits, keyed, type WireObject } from "../wire.js";
+import { compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { approvalNotice, waiverNotice } from "./approval-notices.js";
 import {
@@ -36,7 +36,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     workflowType,
     target,
     options,
-    ...keyed(params.idempotency_key),
+    idempotencyKey: params.idempotency_key,
   });
   const { phase, openSessions, sessionId, replayed } = started;
   const open = openSessions.map((session) => session.sessionId);
@@ -124,7 +124,7 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
     note,
     outcome,
     skipped,
-    ...keyed(key),
+    idempotencyKey: key,
   };
   const result = await context.engine.session(sessionId).completeTask(phase, task, request);
   const next = nextCall(result, () => callInPhase(result, workIn(context, result)));
@@ -180,7 +180,7 @@ function callAfterDocument(context: ToolContext, view: DocumentView): WireObject
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
   const { phase, pausedSeconds, note, beforeDecision, replayed } = await context.engine
     .session(params.session_id)
-    .resume(keyed(params.idempotency_key));
+    .resume({ idempotencyKey: params.idempotency_key });
   const replay = replayNotice(replayed, phase);
   const fields = {
     action: "resume",
@@ -198,7 +198,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
 
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const resetEvidence = params.reset_evidence ?? false;
-  const request = { resetEvidence, by: "agent" as const, ...keyed(params.idempotency_key) };
+  const request = { resetEvidence, by: "agent" as const, idempotencyKey: params.idempotency_key };
   const {
     phase,
     previousProblems: all,
@@ -217,7 +217,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 }
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
-  const request = { by: "agent" as const, ...keyed(params.idempotency_key) };
+  const request = { by: "agent" as const, idempotencyKey: params.idempotency_key };
   const { phase, from, to, cleared, skipped, replayed } = await context.engine
     .session(params.session_id)
     .rollback(params.to_phase, request);

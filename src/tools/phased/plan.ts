@@ -6,7 +6,7 @@ import type { StartResult } from "../../phased/start.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { pageItems } from "../pages.js";
-import { brief, compact, keyed, type WireObject } from "../wire.js";
+import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, nextCall, phaseCall, replayNotice, syncCall } from "./next-call.js";
 
@@ -19,7 +19,7 @@ const LISTED_MAX = 15;
 export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
   const { session_id: sessionId, preview = false, cursor, idempotency_key: key } = params;
   if (cursor !== undefined && !preview) throw cursorWithoutPreview();
-  const result = await context.engine.session(sessionId).syncPlan({ preview, by: "agent", ...keyed(key) });
+  const result = await context.engine.session(sessionId).syncPlan({ preview, by: "agent", idempotencyKey: key });
   const { changes, changed, shift, path, needsHost, currentPhase } = result;
   const seen = seenBy(changes, currentPhase);
   const page = preview ? changesPage(seen, context.maxChars - ENVELOPE, cursor) : listed(seen);

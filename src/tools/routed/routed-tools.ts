@@ -15,7 +15,7 @@ import type { AdvanceRequest, FollowedDecision, RoutedResult, RoutedView } from 
 import { isJsonObject } from "../../workflow/json.js";
 import { type Action, action, dispatch, type Product, readCall } from "../dispatch.js";
 import { maxCharsFor, type ObjectSchema } from "../schemas.js";
-import { ifAllowed, keyed, type ShrinkRules, type WireObject } from "../wire.js";
+import { ifAllowed, type ShrinkRules, type WireObject } from "../wire.js";
 import {
   ALL_CALLS,
   actionInput,
@@ -123,7 +123,7 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
   start: action(
     REQUESTS.start,
     async (context, { workflow_name: workflow, context: initial, idempotency_key: key }) => {
-      const begun = { workflow, context: initial, ...keyed(key) };
+      const begun = { workflow, context: initial, idempotencyKey: key };
       return resultOnWire(context, await context.engine.start({ ...begun, ...decisionOf(context) }));
     },
   ),
@@ -147,7 +147,7 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
     return viewOnWire(context, await context.engine.session(params.instance_id).cancel(move(params)));
   }),
   retry: action(REQUESTS.retry, async (context: RoutedContext, { instance_id: id, idempotency_key: key }) => {
-    return moved(context, () => context.engine.session(id).retry({ ...keyed(key), ...decisionOf(context) }));
+    return moved(context, () => context.engine.session(id).retry({ idempotencyKey: key, ...decisionOf(context) }));
   }),
   history: action(
     REQUESTS.history,
@@ -275,7 +275,7 @@ function reported(
 ): AdvanceRequest {
   const { onCheck } = context;
   const updates = contextUpdates === undefined ? {} : { contextUpdates };
-  return { report, ...updates, ...keyed(key), ...decisionOf(context), ...(onCheck && { onCheck }) };
+  return { report, ...updates, idempotencyKey: key, ...decisionOf(context), ...(onCheck && { onCheck }) };
 }
 
 function decisionOf({ signal, onAsk }: RoutedContext): FollowedDecision {
@@ -293,5 +293,5 @@ async function viewOnWire(context: RoutedContext, view: RoutedView): Promise<Wir
 }
 
 function move({ reason, idempotency_key: key }: Params<"suspend">): RoutedMove {
-  return { reason, ...keyed(key) };
+  return { reason, idempotencyKey: key };
 }
