@@ -13,7 +13,9 @@ export type WireObject = { [key: string]: unknown };
 
 /** Returns an object without its undefined keys. */
 export function compact(entries: WireObject): WireObject {
-  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+  const object: WireObject = {};
+  for (const key in entries) if (entries[key] !== undefined) object[key] = entries[key];
+  return object;
 }
 
 /** Shortens a text from a definition for a brief answer. */

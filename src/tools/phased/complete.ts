@@ -135,7 +135,7 @@ const NAMES_MAX = 100;
 const DESCRIPTION_MAX = 400;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, evidenceAccepted: accepted, warnings, nextPhase, ticks, reveal } = result;
+  const { sessionId, evidenceAccepted: accepted, warnings, nextPhase, skipped, ticks, waived, reveal } = result;
   const isLong = accepted.length > NAMES_MAX;
   // Its text may say more: get_phase has that.
   const about = nextPhase?.purpose ?? nextPhase?.plan?.goal;
@@ -149,8 +149,8 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     warnings: warnings.length > 0 ? conceal(warnings, reveal).map(({ message }) => message) : undefined,
     ...(ticks && tickNotice(ticks)),
     ...droppedNotice(result.dropped),
-    ...waivedNotice(result.waived, true),
-    ...skipNotice(result.skipped),
+    ...(waived && waivedNotice(waived, true)),
+    ...(skipped && skipNotice(skipped)),
     workflow_complete: nextPhase === null || undefined,
     next_phase: nextPhase && {
       phase_number: nextPhase.number,

@@ -3,18 +3,6 @@ import * as z from "zod";
 import type { StepReport } from "../../routed/decision/request.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 
-/** The calls to routed workflows. */
-export type RoutedCall =
-  | "list"
-  | "start"
-  | "advance"
-  | "resume"
-  | "status"
-  | "suspend"
-  | "cancel"
-  | "retry"
-  | "history";
-
 /** The longest reason, in characters. */
 const REASON_MAX = 2000;
 /** The longest name of a workflow or a step, in characters. */
@@ -89,7 +77,10 @@ export const REQUESTS = {
   cancel: z.strictObject({ instance_id: sessionId, reason, idempotency_key: idempotencyKey }),
   retry: z.strictObject({ instance_id: sessionId, idempotency_key: idempotencyKey }),
   history: z.strictObject({ instance_id: sessionId, cursor: cursorSchema.optional() }),
-} satisfies Record<RoutedCall, z.ZodObject>;
+};
+
+/** The calls to routed workflows. */
+export type RoutedCall = keyof typeof REQUESTS;
 
 function shapeOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...shape } = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
