@@ -83,10 +83,30 @@ export const REQUESTS = {
   get_errors: z.strictObject({ session_id, ...may("cursor") }),
   get_history: z.strictObject({ session_id, ...may("cursor") }),
   get_metrics: z.strictObject({}),
-};
+} satisfies Record<Action, z.ZodMiniObject>;
 
 /** One of the tool's actions. */
-export type Action = keyof typeof REQUESTS;
+export type Action =
+  | "list_workflows"
+  | "start"
+  | "get_phase"
+  | "get_task"
+  | "get_document"
+  | "complete_task"
+  | "complete_phase"
+  | "request_waiver"
+  | "get_state"
+  | "list_sessions"
+  | "get_session"
+  | "delete_session"
+  | "pause"
+  | "resume"
+  | "retry_phase"
+  | "rollback"
+  | "sync_plan"
+  | "get_errors"
+  | "get_history"
+  | "get_metrics";
 
 /** The checked parameters of an action. */
 export type ParametersOf<A extends Action> = z.infer<(typeof REQUESTS)[A]>;

@@ -77,10 +77,19 @@ export const REQUESTS = {
   cancel: z.strictObject({ instance_id: sessionId, reason, idempotency_key: idempotencyKey }),
   retry: z.strictObject({ instance_id: sessionId, idempotency_key: idempotencyKey }),
   history: z.strictObject({ instance_id: sessionId, cursor: cursorSchema.optional() }),
-};
+} satisfies Record<RoutedCall, z.ZodObject>;
 
 /** The calls to routed workflows. */
-export type RoutedCall = keyof typeof REQUESTS;
+export type RoutedCall =
+  | "list"
+  | "start"
+  | "advance"
+  | "resume"
+  | "status"
+  | "suspend"
+  | "cancel"
+  | "retry"
+  | "history";
 
 function shapeOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...shape } = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
