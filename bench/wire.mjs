@@ -5,7 +5,7 @@
 import "../scripts/run-sources.mjs";
 import { mediansInTurn, row, time } from "./measure.mjs";
 
-const { fits, jsonOf, shrinkAnswer } = await import("../src/tools/wire.ts");
+const { fits, shrinkAnswer } = await import("../src/tools/wire.ts");
 const { maxCharsFor } = await import("../src/tools/schemas.ts");
 const { pageAnswer } = await import("../src/tools/pages.ts");
 
@@ -29,11 +29,11 @@ const call = { call: () => ({ action: "get_phase", session_id: "a_session" }) };
 
 /** Each case: an answer, and what is done with it. A new object each time, as each call has its own. */
 const CASES = {
-  "that fits": [answerWith(20_500), (answer) => jsonOf(fits(answer, MAX) ? answer : {})],
-  "that is paged": [answerWith(24_000), (answer) => jsonOf(pageAnswer(answer, MAX, call))],
+  "that fits": [answerWith(20_500), (answer) => JSON.stringify(fits(answer, MAX) ? answer : {})],
+  "that is paged": [answerWith(24_000), (answer) => JSON.stringify(pageAnswer(answer, MAX, call))],
   "that is shortened": [
     answerWith(24_000),
-    (answer) => jsonOf(fits(answer, MAX) ? answer : shrinkAnswer(answer, MAX, rules)),
+    (answer) => JSON.stringify(fits(answer, MAX) ? answer : shrinkAnswer(answer, MAX, rules)),
   ],
 };
 

@@ -15,7 +15,6 @@ import type { Actor } from "../ports/actor.js";
 import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
-import { jsonOf } from "../tools/wire.js";
 import {
   callable,
   checkOptions,
@@ -210,7 +209,7 @@ function respond(
     "refusal" in answered
       ? { ...inCodes(codes, answered.refusal), headers: answered.headers }
       : { status: 200, body: answered.body, headers: undefined };
-  return new Response(request.method === "HEAD" ? null : jsonOf(body), {
+  return new Response(request.method === "HEAD" ? null : JSON.stringify(body), {
     status,
     headers: {
       "content-type": "application/json; charset=utf-8",

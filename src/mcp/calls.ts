@@ -10,7 +10,6 @@ import type { CheckProgress } from "../phased/verify/verify.js";
 import { systemClock } from "../ports/clock.js";
 import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
 import type { FollowedReport } from "../routed/types.js";
-import { jsonOf } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
 import { isSessionId, shown } from "../workflow/names.js";
 
@@ -45,7 +44,7 @@ export async function answerCall(
 ): Promise<CallToolResult | InputRequiredResult> {
   const answer = await (telemetry === undefined ? work() : telemetry.measure(measured(call), work, outcomeOf));
   const { body, isError, form } = answer;
-  return form ?? { content: [{ type: "text", text: jsonOf(body) }], structuredContent: { ...body }, isError };
+  return form ?? { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
 }
 
 /** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */
@@ -86,58 +85,64 @@ const EVERY_MS = 10_000;
 
 /** What a call tells its client, and how the client ends it. */
 interface ClientFollows extends FollowedReport {
-  /** Ends the reports of progress; missing if the client asked for none. */
-  readonly end?: () => void;
-}
-
-/** A call that is followed for its client. */
-export interface FollowedCall extends ClientFollows {
-  readonly ctx: ServerContext;
-  readonly sessionId: unknown;
+  /** Ends the reports. */
+  end(): void;
 }
 
 /** Follows a call for the client that made it. Whoever follows it calls `end` once it has ended. */
 export function followCall(ctx: ServerContext): ClientFollows {
   const { signal, _meta } = ctx.mcpReq;
-  return { signal, ...(_meta?.progressToken === undefined ? {} : reportProgress(ctx, _meta.progressToken)) };
+  const progress = _meta?.progressToken === undefined ? undefined : reportProgress(ctx, _meta.progressToken);
+  return { signal, end: () => {}, ...progress };
 }
 
-/** Follows the calls of a server's clients. It listens to the engine once, however many calls there are. */
-export class Followers {
-  /** The calls under way. Whoever has added a call takes it out. */
-  readonly calls = new Set<FollowedCall>();
-  readonly #stops: readonly (() => void)[];
-
-  constructor(engine: Engine) {
-    const listen = <N extends keyof typeof WARNINGS>(name: N, text: (payload: EngineNotifications[N]) => string) =>
-      engine.on(name, (payload) => {
-        for (const call of this.calls) if (call.sessionId === payload.sessionId) warn(call, text(payload));
-      });
-    this.#stops = [
-      listen("conflict", WARNINGS.conflict),
-      listen("stepRefused", WARNINGS.stepRefused),
-      listen("planTicksPending", WARNINGS.planTicksPending),
-      listen("snapshotsTaken", WARNINGS.snapshotsTaken),
-    ];
-  }
-
-  /** Follows a call on a session for the client that made it. */
-  follow(ctx: ServerContext, sessionId: unknown): FollowedCall {
-    const call = { ctx, sessionId, ...followCall(ctx) };
-    this.calls.add(call);
-    return call;
-  }
-
-  /** Listens no longer. */
-  dispose(): void {
-    for (const stop of this.#stops) stop();
-  }
-}
-
-/** A check that runs. */
-interface Running {
-  readonly name: string;
-  readonly since: number;
+/**
+ * Follows the calls of a server's clients, and warns them of what happens to their session. It listens to the engine once,
+ * however many calls there are. No warning has a path of the host or evidence in it.
+ */
+export function followCalls(engine: Engine) {
+  const calls = new Set<{ readonly ctx: ServerContext; readonly sessionId: unknown }>();
+  const listen = <N extends "conflict" | "stepRefused" | "planTicksPending" | "snapshotsTaken">(
+    name: N,
+    text: (payload: EngineNotifications[N]) => string,
+  ) =>
+    engine.on(name, (payload) => {
+      for (const { ctx, sessionId } of calls) {
+        if (sessionId !== payload.sessionId) continue;
+        // The client may disconnect at any time, which is not an error.
+        const warning = { session_id: sessionId, message: text(payload) };
+        ctx.mcpReq.log("warning", warning, "phasegate").catch(() => {});
+      }
+    });
+  const stops = [
+    listen("conflict", () => "another call has changed the session at the same time; this one was decided again"),
+    listen("stepRefused", ({ message }) => message),
+    listen(
+      "planTicksPending",
+      ({ path }) => `the plan ${path} could not be written; the next call on the session tries again`,
+    ),
+    listen(
+      "snapshotsTaken",
+      ({ phase }) => `snapshots for phase ${phase} were taken late: what has changed since it was entered is in them`,
+    ),
+  ];
+  return {
+    /** Follows a call on a session for the client that made it. */
+    follow(ctx: ServerContext, sessionId: unknown): ClientFollows {
+      const { end, ...followed } = followCall(ctx);
+      const call = { ctx, sessionId };
+      calls.add(call);
+      const endAll = () => {
+        calls.delete(call);
+        end();
+      };
+      return { ...followed, end: endAll };
+    },
+    /** Listens no longer. */
+    dispose() {
+      for (const stop of stops) stop();
+    },
+  };
 }
 
 /**
@@ -146,7 +151,7 @@ interface Running {
  * ended, with a fraction that grows while others run: the protocol requires that each is greater than the one before.
  */
 function reportProgress(ctx: ServerContext, progressToken: string | number) {
-  const running: Running[] = [];
+  const running: { readonly name: string; readonly since: number }[] = [];
   // After a conflict checks may run again: `before` counts those of the times before.
   let [sent, before, done, total] = [0, 0, 0, 0];
   let asked: number | undefined;
@@ -198,20 +203,4 @@ function reportProgress(ctx: ServerContext, progressToken: string | number) {
 
 function secondsSince(begun: number): string {
   return `${((systemClock.elapsed() - begun) / 1000).toFixed(1)} s`;
-}
-
-/** The notifications that warn of something, with their texts. None of them has a path of the host or evidence in it. */
-const WARNINGS = {
-  conflict: () => "another call has changed the session at the same time; this one was decided again",
-  stepRefused: ({ message }: EngineNotifications["stepRefused"]) => message,
-  planTicksPending: ({ path }: EngineNotifications["planTicksPending"]) =>
-    `the plan ${path} could not be written; the next call on the session tries again`,
-  snapshotsTaken: ({ phase }: EngineNotifications["snapshotsTaken"]) =>
-    `snapshots for phase ${phase} were taken late: what has changed since it was entered is in them`,
-} as const;
-
-/** Sends a warning about a session to a client that is calling. */
-function warn({ ctx, sessionId }: FollowedCall, message: string): void {
-  // The client may disconnect at any time, which is not an error.
-  ctx.mcpReq.log("warning", { session_id: sessionId, message }, "phasegate").catch(() => {});
 }

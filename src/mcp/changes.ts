@@ -3,6 +3,7 @@ import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextp
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
+import { type FullClock, pause } from "../ports/clock.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { fromOne, having, type OptionChecks } from "../workflow/host-options.js";
@@ -52,7 +53,7 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
     });
     // Throws if the storage can't be watched.
     const first = engine.watch({}, { signal, onReady });
-    const ready = Promise.race([begun, waited(READY_MS, signal)]);
+    const ready = Promise.race([begun, pause(untied, READY_MS, signal)]);
     watching = { end: aborter, ready };
     const follow = async (): Promise<void> => {
       for (let isFirst = true; !signal.aborted; isFirst = false) {
@@ -65,7 +66,7 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Subscr
           engine.reportError("subscriptions", error);
           onReady();
         }
-        await waited(AGAIN_MS, signal);
+        await pause(untied, AGAIN_MS, signal);
       }
     };
     void follow();
@@ -128,21 +129,6 @@ function sessionOf(uri: string): string | undefined {
 
 function refused(uri: string, message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { uri });
-}
-
-/** Waits; less if the signal aborts. */
-function waited(milliseconds: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    letProcessEnd(timer);
-    signal.addEventListener("abort", end);
-  });
 }
 
 async function sendUpdated(server: McpServer, uri: string | undefined): Promise<void> {
@@ -226,6 +212,15 @@ function stateOf(listing: WorkflowListing): readonly unknown[] {
   const revision = listing.status === "ready" ? listing.definition.structure.revision : undefined;
   return [listing.type, revision, listing.diagnostics.map(formatDiagnostic)];
 }
+
+/** Timers that let the process end. */
+const untied: Pick<FullClock, "after"> = {
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds);
+    letProcessEnd(timer);
+    return () => clearTimeout(timer);
+  },
+};
 
 /** Lets the process end in spite of a timer. In Node a timer is an object that keeps it alive; elsewhere it is a number. */
 export function letProcessEnd(timer: unknown): void {

@@ -20,7 +20,7 @@ import { pageItems, pageText } from "../tools/pages.js";
 import { unapprovedNotice } from "../tools/phased/approval-notices.js";
 import { errorAnswer } from "../tools/phased/refusals.js";
 import { historyEntry } from "../tools/phased/shapes.js";
-import { compact, fits, jsonOf, type WireObject } from "../tools/wire.js";
+import { compact, fits, type WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
 /** Maximum number of sessions in the list, which has the newest. The others can be read by their ids. */
@@ -287,7 +287,7 @@ function registerJsonResources(server: McpServer, resources: JsonResources): voi
 /** Returns a page of a value's JSON, or the value itself if it is short and no page was requested. */
 function pageOf(kind: string, id: string, found: object | undefined, maxChars: number, cursor: string | undefined) {
   if (found === undefined || (cursor === undefined && fits(found, maxChars))) return found;
-  const page = pageText(jsonOf(found), maxChars - ENVELOPE, cursor, { kind: "json" });
+  const page = pageText(JSON.stringify(found), maxChars - ENVELOPE, cursor, { kind: "json" });
   return compact({
     json_page: page.text,
     json_range: { from: page.from, to: page.to, total: page.total },
@@ -302,7 +302,7 @@ function pageOf(kind: string, id: string, found: object | undefined, maxChars: n
 async function readJson(uri: URL, load: () => Promise<object | undefined>): Promise<ReadResourceResult> {
   const found = await guarded(uri, load);
   if (found === undefined) throw new ResourceNotFoundError(uri.href);
-  return { contents: [{ uri: uri.href, mimeType: "application/json", text: jsonOf(found) }] };
+  return { contents: [{ uri: uri.href, mimeType: "application/json", text: JSON.stringify(found) }] };
 }
 
 /** Turns errors into those of MCP. The message of an unexpected error may contain a path, so it is not passed on. */

@@ -26,12 +26,14 @@ import {
   type StdioLine,
 } from "./stdio-messages.js";
 
-/** The streams of a transport, and its size limit. */
-interface StdioStreams {
+/** Options of {@link serveOverStdio}. */
+interface StdioServing {
   readonly input: Readable;
   readonly output: Writable;
   /** Maximum size of a message, in bytes: a longer one is refused and dropped. */
   readonly maxMessageBytes: number;
+  /** Time for requests under way after reading has stopped, in milliseconds. */
+  readonly drainMs: number;
   /** Called with errors that no answer contains. */
   readonly onError: (error: Error) => void;
   /**
@@ -41,32 +43,26 @@ interface StdioStreams {
   readonly onSubscribe?: (uris: readonly string[]) => void;
 }
 
-/** Options of {@link serveOverStdio}. */
-interface StdioServing extends StdioStreams {
-  /** Time for requests under way after reading has stopped, in milliseconds. */
-  readonly drainMs: number;
-}
-
 /** Why nothing more is read: `close` was called, the client closed its end, or nothing can be written. */
 type StdioStop = "closed" | "input ended" | "broken";
 
-/** Why a connection ended; `abandoned` if some requests were not answered in time. */
-type StdioEnd = StdioStop | "abandoned";
-
 /** A connection that is being served. */
 interface StdioConnection {
-  /** Resolves when the connection has ended. Unless it was abandoned, every answer was written. Never rejects. */
-  readonly ended: Promise<StdioEnd>;
+  /**
+   * Resolves when the connection has ended, with the reason; `abandoned` if some requests were not answered in time. Otherwise
+   * every answer was written. Never rejects.
+   */
+  readonly ended: Promise<StdioStop | "abandoned">;
   /** Stops reading, answers what was read, and ends the connection. */
   close(): void;
 }
 
 /** Serves one client over a pair of streams. The factory may be called more than once; the last server is used. */
 export function serveOverStdio(factory: () => McpServer, serving: StdioServing): StdioConnection {
-  const { drainMs, onError, ...streams } = serving;
-  const transport = new StdioTransport({ ...streams, onError });
+  const { drainMs, onError } = serving;
+  const transport = new StdioTransport(serving);
   const handle = serveStdio(factory, { transport, onerror: onError });
-  const ended = transport.stopped.then(async (reason): Promise<StdioEnd> => {
+  const ended = transport.stopped.then(async (reason) => {
     const answered = await transport.idle(drainMs);
     if (!answered) {
       onError(new Error("some requests were not answered in time"));
@@ -92,9 +88,11 @@ class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
+  /** True if nothing can be written any more. */
+  isBroken = false;
   /** Resolves when reading has stopped. */
   readonly stopped: Promise<StdioStop>;
-  readonly #streams: StdioStreams;
+  readonly #streams: StdioServing;
   readonly #lines: (chunk: Uint8Array) => StdioLine[];
   /** Requests of the client without an answer. */
   readonly #open = new Set<RequestId>();
@@ -110,9 +108,8 @@ class StdioTransport implements Transport {
   #drained: Promise<void> | undefined;
   #release: () => void = () => {};
   #initialized = false;
-  #isBroken = false;
 
-  constructor(streams: StdioStreams) {
+  constructor(streams: StdioServing) {
     this.#streams = streams;
     this.#lines = createStdioLines(streams.maxMessageBytes);
     this.stopped = new Promise((resolve) => {
@@ -123,7 +120,7 @@ class StdioTransport implements Transport {
   async start(): Promise<void> {
     const { input, output } = this.#streams;
     this.#reading = true;
-    input.on("data", this.#read).on("end", this.#ended).on("close", this.#ended).on("error", this.#failed);
+    input.on("data", this.#read).on("end", this.#ended).on("close", this.#ended).on("error", this.#streams.onError);
     output.on("error", this.#broken).on("close", this.#gone);
     // The streams may have ended before these listeners were added.
     if (output.destroyed) this.#gone();
@@ -165,11 +162,6 @@ class StdioTransport implements Transport {
     this.onclose?.();
   }
 
-  /** True if nothing can be written any more. */
-  get isBroken(): boolean {
-    return this.#isBroken;
-  }
-
   /** Resolves with true when every request has its answer, or with false after `withinMs` milliseconds. */
   async idle(withinMs: number): Promise<boolean> {
     if (this.#isIdle()) return true;
@@ -192,12 +184,10 @@ class StdioTransport implements Transport {
 
   readonly #ended = (): void => this.stop("input ended");
 
-  readonly #failed = (error: Error): void => this.#report(error);
-
   readonly #broken = (error: Error): void => {
     if (this.#closed) return;
-    this.#report(error);
-    this.#isBroken = true;
+    this.#streams.onError(error);
+    this.isBroken = true;
     this.stop("broken");
     void this.close();
   };
@@ -206,7 +196,7 @@ class StdioTransport implements Transport {
 
   #tooLong(): ReadMessage {
     const { maxMessageBytes } = this.#streams;
-    this.#report(new Error(`a message of the client has more than ${maxMessageBytes} bytes`));
+    this.#streams.onError(new Error(`a message of the client has more than ${maxMessageBytes} bytes`));
     return { kind: "refused", answer: lineTooLong(maxMessageBytes) };
   }
 
@@ -260,7 +250,7 @@ class StdioTransport implements Transport {
   #answered(id: RequestId, message: object): void {
     if (!this.#asked.delete(id)) return;
     if (isJSONRPCResponse(message)) this.onmessage?.(message);
-    else this.#report(new Error("the client has answered a request with an invalid JSON-RPC response"));
+    else this.#streams.onError(new Error("the client has answered a request with an invalid JSON-RPC response"));
   }
 
   /** Forgets a request to the client that this server cancels. */
@@ -303,9 +293,5 @@ class StdioTransport implements Transport {
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
-  }
-
-  #report(error: Error): void {
-    this.#streams.onError(error);
   }
 }

@@ -11,12 +11,17 @@
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import { completable, type McpServer, type ToolAnnotations } from "@modelcontextprotocol/server";
+import {
+  completable,
+  type McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedQuestion } from "../routed/types.js";
-import { type Action, type DispatchOptions, WORKFLOW_READING } from "../tools/phased/actions.js";
+import { type Action, WORKFLOW_READING } from "../tools/phased/actions.js";
 import {
   createWorkflowTool,
   engineFor,
@@ -24,7 +29,7 @@ import {
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "../tools/phased/workflow-tool.js";
-import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
+import { ALL_CALLS, namedCalls, READING } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { maxCharsFor } from "../tools/schemas.js";
 import type { SearchTool } from "../tools/search-tool.js";
@@ -33,16 +38,37 @@ import { checkOptions, flag, group, having, optionally } from "../workflow/host-
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
-import { answerCall, Followers, followCall, type WatchedTools } from "./calls.js";
-import {
-  notifyListChanged,
-  pollChecks,
-  registerSubscriptions,
-  type Subscriptions,
-  type WorkflowPoll,
-} from "./changes.js";
+import { answerCall, followCall, followCalls, type ToolAnswer, type WatchedTools } from "./calls.js";
+import { notifyListChanged, pollChecks, registerSubscriptions, type WorkflowPoll } from "./changes.js";
 import { type Elicited, elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
+
+/** A tool as it is registered: what is published, and what runs. */
+interface Registered extends WatchedTools {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: StandardSchemaWithJSON;
+  readonly outputSchema?: StandardSchemaWithJSON;
+  readonly annotations: ToolAnnotations;
+  /** The values of `action` that the tool knows. */
+  readonly actions?: readonly string[];
+  /** Answers a call. `ask` takes what a person was asked, and returns the answer if there is one already. */
+  run(input: unknown, ctx: ServerContext, ask: (asked: Elicited) => Elicited["answer"]): Promise<ToolAnswer>;
+}
+
+function register(server: McpServer, { name, telemetry, actions, run, ...config }: Registered): void {
+  server.registerTool(name, config, (input: unknown, ctx: ServerContext) =>
+    answerCall({ tool: name, actions, input, ctx }, { telemetry }, async () => {
+      let open: Elicited = {};
+      const answer = await run(input, ctx, (asked) => {
+        open = asked;
+        return asked.answer;
+      });
+      return { ...answer, form: open.form };
+    }),
+  );
+}
 
 /** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
@@ -91,42 +117,32 @@ export function registerWorkflowTool(
   const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
   const engine = engineFor("registerWorkflowTool", host, options);
   const tool = createWorkflowTool(engine, toolOptions);
-  const followers = new Followers(engine);
-  server.registerTool(
-    tool.name,
-    {
-      description: tool.description,
-      inputSchema: passThroughSchema(tool.inputSchema),
-      outputSchema: passThroughSchema(tool.outputSchema),
-      annotations: toolAnnotations(tool.actions),
-    },
-    async (input, ctx) => {
-      let open: Elicited = {};
-      const followed = followers.follow(ctx, Object(input).session_id);
-      const given: DispatchOptions = {
-        ...followed,
-        askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
-          const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
-          open = elicitApproval(server, ctx, { ...request, about });
-          return open.answer;
-        },
-        askWaiver: async (request) => {
-          open = elicitWaiver(server, ctx, request);
-          return open.answer;
-        },
-      };
-      const call = { tool: tool.name, actions: tool.actions, input, ctx };
+  const followers = followCalls(engine);
+  register(server, {
+    name: tool.name,
+    description: tool.description,
+    inputSchema: passThroughSchema(tool.inputSchema),
+    outputSchema: passThroughSchema(tool.outputSchema),
+    annotations: toolAnnotations(tool.actions),
+    telemetry,
+    actions: tool.actions,
+    async run(input, ctx, ask) {
+      const { end, ...followed } = followers.follow(ctx, Object(input).session_id);
       try {
-        return await answerCall(call, { telemetry }, async () => {
-          const body = await tool.dispatch(input, given);
-          return { body, isError: body.status === "error", form: open.form };
+        const body = await tool.dispatch(input, {
+          ...followed,
+          askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
+            const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
+            return ask(elicitApproval(server, ctx, { ...request, about }));
+          },
+          askWaiver: async (request) => ask(elicitWaiver(server, ctx, request)),
         });
+        return { body, isError: body.status === "error" };
       } finally {
-        followers.calls.delete(followed);
-        followed.end?.();
+        end();
       }
     },
-  );
+  });
   server.server.registerCapabilities({ logging: {} });
   const maxChars = maxCharsFor(options.maxTokens);
   const registered = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : undefined;
@@ -149,15 +165,13 @@ function registerResources(
   if (workflows) registerWorkflowResources(server, engine, maxChars);
   if (sessions) registerSessionResources(server, engine, shared);
   if (actions.includes("get_document")) registerDocumentResources(server, engine, shared);
-  const subscriptions: Subscriptions | undefined = sessions ? registerSubscriptions(server, engine) : undefined;
+  const subscriptions = sessions ? registerSubscriptions(server, engine) : undefined;
   const stop = workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : undefined;
-  return {
-    ...(subscriptions && { subscribe: subscriptions.subscribe, unsubscribe: subscriptions.unsubscribe }),
-    dispose: () => {
-      stop?.();
-      subscriptions?.dispose();
-    },
+  const dispose = () => {
+    stop?.();
+    subscriptions?.dispose();
   };
+  return { ...subscriptions, dispose };
 }
 
 /** Returns the hints from which a client decides whether to ask its user before it calls the tool. */
@@ -212,72 +226,38 @@ export function registerRoutedTools(
   const { during = (_, call) => call(), telemetry, ...toolsOptions } = options;
   const tools = createRoutedTools(engine, toolsOptions);
   const actions = [...namedCalls(options.calls ?? ALL_CALLS, options.names ?? {}).values()];
-  for (const tool of tools) registerTool(server, tool, { during, actions, telemetry });
-  return tools;
-}
-
-function registerTool(
-  server: McpServer,
-  tool: RoutedTool,
-  {
-    during,
-    actions,
-    telemetry,
-  }: Required<Pick<RegisterRoutedToolsOptions, "during">> &
-    Pick<RegisterRoutedToolsOptions, "telemetry"> & {
-      readonly actions: readonly string[];
-    },
-): void {
-  const { name, title, description, inputSchema, outputSchema } = tool;
-  server.registerTool(
-    name,
-    {
+  for (const { name, title, description, inputSchema, outputSchema, calls, dispatch } of tools) {
+    const readOnlyHint = calls.every((call) => READING.has(call));
+    // Only a cancelled instance cannot be continued.
+    const hints = { readOnlyHint, destructiveHint: calls.includes("cancel"), idempotentHint: readOnlyHint };
+    register(server, {
+      name,
       title,
       description,
       inputSchema: passThroughSchema(inputSchema),
       outputSchema: passThroughSchema(outputSchema),
-      annotations: annotations(tool),
-    },
-    async (input, ctx) => {
-      let open: Elicited = {};
-      const client: CallingClient = {
-        getClientCapabilities: () => server.server.getClientCapabilities(),
-        createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
-      };
-      const { end, ...followed } = followCall(ctx);
-      const given: RoutedCallOptions = {
-        ...followed,
-        askPerson: async (question) => {
-          open = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
-          return open.answer;
-        },
-      };
-      try {
-        return await answerCall({ tool: name, actions, input, ctx }, { telemetry }, async () => {
-          const answer = await during(client, () => tool.dispatch(input, given));
-          return { ...answer, form: open.form };
-        });
-      } finally {
-        end?.();
-      }
-    },
-  );
-}
-
-function aboutOf({ step, workflowType, sessionId }: RoutedQuestion): string {
-  return `The step ${step} of ${workflowType}, instance ${sessionId}`;
-}
-
-function annotations({ title, calls }: RoutedTool): ToolAnnotations {
-  const readOnly = calls.every((call) => READING.has(call));
-  return {
-    title,
-    readOnlyHint: readOnly,
-    // Only a cancelled instance cannot be continued.
-    destructiveHint: calls.includes("cancel"),
-    idempotentHint: readOnly,
-    openWorldHint: false,
-  };
+      annotations: { title, ...hints, openWorldHint: false },
+      telemetry,
+      actions,
+      async run(input, ctx, ask) {
+        const client: CallingClient = {
+          getClientCapabilities: () => server.server.getClientCapabilities(),
+          createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
+        };
+        const { end, ...followed } = followCall(ctx);
+        const call = () =>
+          dispatch(input, {
+            ...followed,
+            askPerson: async (question) => {
+              const about = `The step ${question.step} of ${question.workflowType}, instance ${question.sessionId}`;
+              return ask(elicitApproval(server, ctx, { ...question, warnings: [], about }));
+            },
+          });
+        return during(client, call).finally(end);
+      },
+    });
+  }
+  return tools;
 }
 
 /**
@@ -285,20 +265,19 @@ function annotations({ title, calls }: RoutedTool): ToolAnnotations {
  * (`@modelcontextprotocol/server` 2.x).
  */
 export function registerSearchTool(server: McpServer, tool: SearchTool, watched: WatchedTools = {}): void {
-  server.registerTool(
-    tool.name,
-    {
-      title: "Search standards",
-      description: tool.description,
-      inputSchema: tool.inputSchema,
-      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  const { name, description, inputSchema } = tool;
+  register(server, {
+    name,
+    title: "Search standards",
+    description,
+    inputSchema,
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    ...watched,
+    async run(input) {
+      const body = await tool.handler(input);
+      return { body, isError: body.status === "error" };
     },
-    (input, ctx) =>
-      answerCall({ tool: tool.name, input, ctx }, watched, async () => {
-        const body = await tool.handler(input);
-        return { body, isError: body.status === "error" };
-      }),
-  );
+  });
 }
 
 /** The output schema of all workspace tools. It is short because each tool publishes it. */
@@ -317,26 +296,24 @@ export function registerWorkspaceTools(
   const connection = workspace.connect(options);
   for (const tool of connection.tools) {
     const { name, title, description, readOnly } = tool;
-    server.registerTool(
+    register(server, {
       name,
-      {
-        title,
-        description,
-        inputSchema: passThroughSchema(publishedInput(tool)),
-        outputSchema: passThroughSchema(ANSWER),
-        annotations: {
-          readOnlyHint: readOnly,
-          // Saving an output again replaces it; the other tools only add. The hint is not defined for tools that only read.
-          ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
-          openWorldHint: false,
-        },
+      title,
+      description,
+      inputSchema: passThroughSchema(publishedInput(tool)),
+      outputSchema: passThroughSchema(ANSWER),
+      annotations: {
+        readOnlyHint: readOnly,
+        // Saving an output again replaces it; the other tools only add. The hint is not defined for tools that only read.
+        destructiveHint: readOnly ? undefined : name === "save_output",
+        openWorldHint: false,
       },
-      (input, ctx) =>
-        answerCall({ tool: name, input, ctx }, { telemetry }, async () => {
-          const body = await connection.call(name, input);
-          return { body, isError: !body.success };
-        }),
-    );
+      telemetry,
+      async run(input) {
+        const body = await connection.call(name, input);
+        return { body, isError: !body.success };
+      },
+    });
   }
   return connection;
 }

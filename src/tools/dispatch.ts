@@ -15,6 +15,7 @@ import { type ErrorCode, PhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 import { pageAnswer, readJsonCursor } from "./pages.js";
 import {
+  compact,
   type Fault,
   fits,
   givenFields,
@@ -85,16 +86,21 @@ export interface Call<Name extends string = string> {
 export interface Product<Context extends { readonly maxChars: number }, Name extends string> {
   readonly actions: Readonly<Record<Name, Action<Context>>>;
   /** Returns the action that a call names, and its fields; undefined if there is no such action. */
-  readonly choose: (context: Context, input: unknown) => ChosenAction<Name> | undefined;
+  readonly choose: Choose<Context, Name>;
   /** Returns the answer to a call that was not executed. */
   refuse(context: Context, call: Call<Name>, failure: Failure): WireObject | Promise<WireObject>;
   /** Returns a call as the agent would make it. */
   callOf(context: Context, name: Name, fields: WireObject): WireObject;
   /** Completes an answer before it is paged or shortened. */
-  finish?(context: Context, answer: WireObject): WireObject;
+  finish?(context: Context, answer: WireObject, name: Name | undefined): WireObject;
   /** Returns what an answer can do without. */
   shrink(context: Context, isRefusal: boolean): ShrinkRules;
 }
+
+type Choose<Context, Name extends string> = (
+  context: Context,
+  input: unknown,
+) => { readonly name: Name; readonly fields: unknown } | undefined;
 
 /** Returns the error of a failed call, as a host is told of it: an invalid request is `INVALID_INPUT`. */
 export function errorIn(failure: Failure): unknown {
@@ -106,40 +112,50 @@ export function errorIn(failure: Failure): unknown {
   });
 }
 
-/** The action that a call names, and its fields. */
-interface ChosenAction<Name extends string> {
-  readonly name: Name;
-  readonly fields: unknown;
-}
-
-/** An answer within its budget. */
-export interface Answer {
-  readonly ok: boolean;
-  readonly body: WireObject;
-}
-
 /** Executes a call and keeps its answer within its budget. Never rejects. */
 export async function dispatch<Context extends { readonly maxChars: number }, Name extends string>(
   product: Product<Context, Name>,
   context: Context,
   input: unknown,
-): Promise<Answer> {
+): Promise<{ readonly ok: boolean; readonly body: WireObject }> {
+  const { maxChars } = context;
   const call = readCall(context, input, product.choose);
-  const outcome = call.failure === undefined ? await answer(product, context, call) : call.failure;
+  const finished = (body: WireObject) => compact(product.finish?.(context, body, call.name) ?? body);
+  const shortened = (body: WireObject, isRefusal: boolean) => {
+    const whole = finished(body);
+    return fits(whole, maxChars) ? whole : shrinkAnswer(whole, maxChars, product.shrink(context, isRefusal));
+  };
+  const answer = async (name: Name): Promise<Outcome<WireObject>> => {
+    const { paging, run } = product.actions[name];
+    const pages = typeof paging === "function" ? paging(call.given) : paging;
+    if (pages === "none" || !isJsonObject(call.input)) {
+      const outcome = await run(context, call.input);
+      return "body" in outcome ? { body: shortened(outcome.body, false) } : outcome;
+    }
+    const { cursor, ...again } = call.given;
+    const { own, json, inner } = cursorsOf(cursor, pages);
+    const outcome = await run(context, own === undefined ? again : { ...again, cursor: own });
+    if (!("body" in outcome)) return outcome;
+    const page = { call: () => product.callOf(context, name, again), cursor: json, inner };
+    return { body: pageAnswer(finished(outcome.body), maxChars, page) };
+  };
+  // An error is, for example, a cursor that does not belong to the answer.
+  const outcome = call.failure ?? (await answer(call.name).catch((error: unknown) => ({ error })));
   if ("body" in outcome) return { ok: true, body: outcome.body };
-  return { ok: false, body: shorten(product, context, await product.refuse(context, call, outcome), true) };
+  return { ok: false, body: shortened(await product.refuse(context, call, outcome), true) };
 }
 
 /** A call of a tool that was read: its action with what it gets, or why it can't be run. */
-type ReadCall<Name extends string> =
-  | { readonly name: Name; readonly given: WireObject; readonly input: unknown; readonly failure?: undefined }
-  | { readonly given: WireObject; readonly failure: Failure };
+type ReadCall<Name extends string> = { readonly given: WireObject; readonly input?: unknown } & (
+  | { readonly name: Name; readonly failure?: undefined }
+  | { readonly name?: undefined; readonly failure: Failure }
+);
 
 /** Reads a call whose action is found by `choose`. Never throws. */
 export function readCall<Context, Name extends string>(
   context: Context,
   input: unknown,
-  choose: (context: Context, input: unknown) => ChosenAction<Name> | undefined,
+  choose: Choose<Context, Name>,
 ): ReadCall<Name> {
   try {
     const chosen = choose(context, input);
@@ -157,65 +173,12 @@ function noAction(given: WireObject | undefined): Fault {
   return { field: "action", kind: given.action === undefined ? "missing" : "unknown", message: "" };
 }
 
-/** Runs a call, and pages or shortens its answer. Never rejects. */
-async function answer<Context extends { readonly maxChars: number }, Name extends string>(
-  product: Product<Context, Name>,
-  context: Context,
-  { name, given, input }: Extract<ReadCall<Name>, { readonly name: Name }>,
-): Promise<Outcome<WireObject>> {
-  try {
-    const { paging, run } = product.actions[name];
-    const pages = typeof paging === "function" ? paging(given) : paging;
-    if (pages === "none" || !isJsonObject(input)) {
-      const outcome = await run(context, input);
-      return "body" in outcome ? { body: shorten(product, context, outcome.body, false) } : outcome;
-    }
-    const call = given.cursor === undefined ? given : withoutCursor(given);
-    const { own, json, inner } = cursorsOf(given.cursor, pages);
-    const outcome = await run(context, own === undefined ? call : { ...call, cursor: own });
-    if (!("body" in outcome)) return outcome;
-    const finished = product.finish?.(context, outcome.body) ?? outcome.body;
-    const page = { call: () => product.callOf(context, name, call), cursor: json, inner };
-    return { body: pageAnswer(finished, context.maxChars, page) };
-  } catch (error) {
-    // Such as a cursor that does not belong to the answer.
-    return { error };
-  }
-}
-
-function withoutCursor({ cursor: _, ...call }: WireObject): WireObject {
-  return call;
-}
-
-/** Completes an answer that can't be requested again, and keeps it within its budget. */
-function shorten<Context extends { readonly maxChars: number }, Name extends string>(
-  product: Product<Context, Name>,
-  context: Context,
-  body: WireObject,
-  isRefusal: boolean,
-): WireObject {
-  const finished = product.finish?.(context, body) ?? body;
-  const { maxChars } = context;
-  return fits(finished, maxChars) ? finished : shrinkAnswer(finished, maxChars, product.shrink(context, isRefusal));
-}
-
-/** The cursors of a call. */
-interface Cursors {
-  /** The cursor for the action itself. */
-  readonly own: unknown;
-  /** The cursor into the JSON of the answer. */
-  readonly json: string | undefined;
-  /** The action's cursor, for the cursors of further pages of JSON. */
-  readonly inner: string | undefined;
-}
-
-function cursorsOf(given: unknown, paging: "own" | "json"): Cursors {
-  if (typeof given !== "string") return { own: given, json: undefined, inner: undefined };
+/** Returns the cursors of a call: that of the action itself, that into the JSON of its answer, and that of further pages of JSON. */
+function cursorsOf(given: unknown, paging: "own" | "json") {
+  if (typeof given !== "string") return { own: given };
   const json = readJsonCursor(given);
   if (json !== undefined) return { own: json.inner, json: given, inner: json.inner };
-  return paging === "own"
-    ? { own: given, json: undefined, inner: given }
-    : { own: undefined, json: given, inner: undefined };
+  return paging === "own" ? { own: given, inner: given } : { json: given };
 }
 
 /** The kinds of errors in answers about phased workflows. */

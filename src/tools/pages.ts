@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { revisionOf } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
-import { compact, fits, jsonOf, serialise, type WireObject } from "./wire.js";
+import { compact, fits, type WireObject } from "./wire.js";
 
 /** The smallest budget for a text that is worth a page. */
 export const LEAST_PAGE = 1000;
@@ -22,8 +22,6 @@ export interface TextPage {
   readonly total: number;
   /** Missing on the last page. */
   readonly cursor?: string;
-  /** The JSON of `text`, if that was written to find where the page ends. */
-  readonly json?: string | undefined;
 }
 
 /** The kind of a text: a part of an answer, or a whole answer as JSON, which may be a page with its own cursor. */
@@ -41,12 +39,17 @@ export function pageText(
 ): TextPage {
   const from = cursor === undefined ? 0 : offsetOf(cursor, kind, revisionOf(text));
   const rest = text.slice(from);
-  // The JSON of a text is no shorter than the text.
-  if (rest.length <= maxChars && fits(rest, maxChars)) return { text: rest, from, to: text.length, total: text.length };
+  const total = text.length;
+  if (fits(rest, maxChars)) return { text: rest, from, to: total, total };
   const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200), kind);
-  const to = from + part.text.length;
-  const page = { ...part, from, to, total: text.length };
-  return to === text.length ? page : { ...page, cursor: cursorAt(kind, to, revisionOf(text), inner) };
+  const to = from + part.length;
+  return {
+    text: part,
+    from,
+    to,
+    total,
+    cursor: to === total ? undefined : cursorAt(kind, to, revisionOf(text), inner),
+  };
 }
 
 /** A part of a list. */
@@ -81,7 +84,7 @@ export function pageItems<T>(
   return {
     items: items.slice(from, to),
     left: items.length - to,
-    ...(to < items.length ? { cursor: cursorAt("items", to, revision) } : {}),
+    cursor: to < items.length ? cursorAt("items", to, revision) : undefined,
   };
 }
 
@@ -101,8 +104,8 @@ interface PagedCall {
  */
 export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor, inner }: PagedCall): WireObject {
   if (cursor === undefined && fits(answer, maxChars)) return answer;
-  const page = pageText(jsonOf(answer), maxChars - PAGE_OVERHEAD, cursor, { kind: "json", inner });
-  const shownPage = compact({
+  const page = pageText(JSON.stringify(answer), maxChars - PAGE_OVERHEAD, cursor, { kind: "json", inner });
+  return compact({
     status: answer.status,
     action: answer.action,
     session_id: answer.session_id,
@@ -111,9 +114,6 @@ export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor,
     cursor: page.cursor,
     next: page.cursor === undefined ? answer.next : { ...call(), cursor: page.cursor },
   });
-  // Most of what is written to the client was written already, to count it.
-  if (page.json !== undefined) serialise(shownPage, new Map([["json_page", page.json]]));
-  return shownPage;
 }
 
 /** Returns a cursor: JSON in base64, which clients pass on unread. */
@@ -170,31 +170,21 @@ function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
 }
 
 /** Returns at most `maxChars` characters of JSON, up to the last complete line of a text, without splitting a character. */
-function cut(text: string, maxChars: number, kind: TextOf["kind"]): Pick<TextPage, "text" | "json"> {
-  const { length, json } = partWithin(text, maxChars);
+function cut(text: string, maxChars: number, kind: TextOf["kind"]): string {
+  const length = partWithin(text, maxChars);
   // The JSON of an answer is one line.
   const line = kind === "json" ? -1 : text.lastIndexOf("\n", length - 1);
-  return line > length * 0.7 ? { text: text.slice(0, line + 1) } : { text: text.slice(0, length), json };
+  return text.slice(0, line > length * 0.7 ? line + 1 : length);
 }
 
-/** Returns how many characters of a text have at most so many characters of JSON, and that JSON. Splits no pair of surrogates. */
-export function partWithin(text: string, maxChars: number): { readonly length: number; readonly json: string } {
-  const written: string[] = [];
-  let left = maxChars - 2;
-  let index = 0;
-  // The serialiser itself counts characters, in a fraction of the time of a look at each. Most JSON is less than twice as long
-  // as its text: the half of what is left fits, and after some halves little is left.
-  for (let step = left; step >= 1 && left >= 1 && index < text.length; ) {
-    step = Math.min(step, Math.ceil(left / 2));
-    const end = index + step;
-    const isInPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
-    const part = text.slice(index, isInPair ? end + 1 : end);
-    const json = JSON.stringify(part).slice(1, -1);
-    if (json.length <= left) {
-      left -= json.length;
-      index += part.length;
-      written.push(json);
-    } else step = Math.floor(step / 2);
+/** Returns how many characters of a text have at most so many characters of JSON. Splits no pair of surrogates. */
+export function partWithin(text: string, maxChars: number): number {
+  const whole = (end: number) => ((text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end);
+  let [least, most] = [0, Math.min(text.length, maxChars)];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (fits(text.slice(0, whole(middle)), maxChars)) least = middle;
+    else most = middle - 1;
   }
-  return { length: index, json: `"${written.join("")}"` };
+  return whole(least);
 }

@@ -3,7 +3,7 @@
  * an agent could read phases that are ahead of it.
  */
 import * as z from "zod";
-import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
+import type { Chunk, Retriever } from "../ports/retriever.js";
 import { canonicalJson } from "../workflow/json.js";
 import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
 import { action, type Failure, readCall } from "./dispatch.js";
@@ -157,7 +157,7 @@ async function searchTexts(context: SearchContext, call: SearchCall): Promise<Wi
 
 /** Returns a chunk on the wire; the beginning, if it is too long. */
 function resultOf({ text, headings, lines, score, ...chunk }: Chunk, maxChars: number): WireObject {
-  const shown = text.slice(0, partWithin(text, maxChars).length);
+  const shown = text.slice(0, partWithin(text, maxChars));
   return compact({
     file: chunk.file,
     headings: headings.join(" > "),
@@ -184,23 +184,12 @@ async function find(
   { cursor: _, limit = DEFAULT_LIMIT, ...call }: SearchCall,
   visible: (chunk: Chunk) => boolean,
 ): Promise<readonly Chunk[]> {
-  const query = compactQuery(call);
   let asked = limit;
   for (let round = 1; ; round += 1) {
-    const found = await retriever.search({ ...query, limit: asked });
+    const found = await retriever.search({ ...call, limit: asked });
     // A chunk with a score of 0 matches the filters, but nothing of the query.
     const shown = found.filter((chunk) => chunk.score !== 0 && visible(chunk));
     if (shown.length >= limit || found.length < asked || round === ROUNDS) return shown.slice(0, limit);
     asked *= 4;
   }
-}
-
-function compactQuery({ query, workflow, phase, task, tags }: Omit<SearchCall, "cursor" | "limit">): SearchQuery {
-  return {
-    query,
-    workflow,
-    phase,
-    task,
-    tags,
-  };
 }

@@ -11,14 +11,8 @@ import type { ObjectSchema } from "./schemas.js";
 /** An answer of a tool, or a part of one. */
 export type WireObject = { [key: string]: unknown };
 
-/**
- * Returns an object without its undefined keys: the same one if it has none, otherwise a copy. Frequent answers avoid the
- * copy: their optional keys are made with `optional`.
- */
+/** Returns an object without its undefined keys. */
 export function compact(entries: WireObject): WireObject {
-  let isCompact = true;
-  for (const key in entries) if (entries[key] === undefined) isCompact = false;
-  if (isCompact) return entries;
   const object: WireObject = {};
   for (const key in entries) if (entries[key] !== undefined) object[key] = entries[key];
   return object;
@@ -29,80 +23,9 @@ export function brief(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** The longest form of one character in JSON: `\u0000`. */
-const ESCAPE_MAX = 6;
-/** The longest form of a number, a boolean or null. */
-const NUMBER_MAX = 25;
-
-/**
- * Returns true if a value has at most so many characters of JSON. Most values are short enough even if each character
- * had its longest form: they need not be serialised, which would take longer than all else that a reading call does.
- */
+/** Returns true if a value has at most so many characters of JSON. */
 export function fits(value: unknown, maxChars: number): boolean {
-  let left = maxChars;
-  const waiting = [value];
-  while (waiting.length > 0 && left >= 0) {
-    const next = waiting.pop();
-    if (typeof next === "string") left -= ESCAPE_MAX * next.length + 2;
-    else if (typeof next !== "object" || next === null) left -= NUMBER_MAX;
-    else if (Array.isArray(next)) {
-      left -= next.length + 2;
-      for (const inside of next) waiting.push(inside);
-    } else {
-      left -= 2;
-      for (const key in next) {
-        const inside: unknown = Reflect.get(next, key);
-        left -= ESCAPE_MAX * key.length + 4;
-        // Most texts are here, and need not wait.
-        if (typeof inside === "string") left -= ESCAPE_MAX * inside.length + 2;
-        else waiting.push(inside);
-      }
-    }
-  }
-  if (left >= 0) return true;
-  if (!isJsonObject(value)) return (JSON.stringify(value) ?? "").length <= maxChars;
-  const { parts } = serialise(value);
-  let length = parts.size === 0 ? 2 : 1;
-  for (const json of parts.values()) length += json.length + 1;
-  return length <= maxChars;
-}
-
-/** Answers that were serialised to see if they fit: to do so again would take longer than all else that is done with them. */
-const serialised = new WeakMap<object, Serialised>();
-
-/** The JSON of the parts of an answer, each with its key, and the parts that it was made of. */
-interface Serialised {
-  readonly parts: ReadonlyMap<string, string>;
-  readonly values: WireObject;
-}
-
-/** Serialises the parts of an answer, and remembers them; `known` has the JSON of some of them. */
-export function serialise(answer: WireObject, known?: ReadonlyMap<string, string>): Serialised {
-  const before = serialised.get(answer);
-  if (before !== undefined && hasSameParts(answer, before.values)) return before;
-  const parts = new Map<string, string>();
-  for (const [key, value] of Object.entries(answer)) {
-    const json: string | undefined = known?.get(key) ?? JSON.stringify(value);
-    if (json !== undefined) parts.set(key, `${JSON.stringify(key)}:${json}`);
-  }
-  const made = { parts, values: { ...answer } };
-  serialised.set(answer, made);
-  return made;
-}
-
-/** Returns the JSON of an answer; of what is remembered, if the answer still has the same parts. */
-export function jsonOf(answer: object): string {
-  const known = serialised.get(answer);
-  // Joined only now: an answer that is too long is not sent like this.
-  return known !== undefined && hasSameParts(answer, known.values)
-    ? `{${[...known.parts.values()].join(",")}}`
-    : JSON.stringify(answer);
-}
-
-/** A host may add to an answer before it is sent. */
-function hasSameParts(answer: object, values: WireObject): boolean {
-  const keys = Object.keys(answer);
-  return keys.length === Object.keys(values).length && keys.every((key) => Reflect.get(answer, key) === values[key]);
+  return (JSON.stringify(value) ?? "").length <= maxChars;
 }
 
 /** Decides what an answer can do without. */
@@ -123,8 +46,7 @@ export interface ShrinkRules {
  */
 export function shrinkAnswer(answer: WireObject, maxChars: number, rules: ShrinkRules): WireObject {
   const { kept, textMax, last, next } = rules;
-  const lengthOf = (key: string) => json.get(key)?.length ?? 0;
-  const json = serialise(answer).parts;
+  const lengthOf = (key: string) => JSON.stringify(answer[key])?.length ?? 0;
   const parts = Object.keys(answer).filter((key) => !kept.has(key));
   parts.sort((one, other) => lengthOf(other) - lengthOf(one));
   const leftOut: string[] = [];
@@ -190,11 +112,6 @@ export interface Fault {
   readonly message: string;
 }
 
-/** A request that was read, or its faults: of fields in the schema's order, then unknown fields. */
-export type ParsedRequest<T> =
-  | { readonly ok: true; readonly params: T }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
-
 /** Returns the fields that a request gives. Some clients send `null` for a missing value, so null counts as missing. */
 export function givenFields(input: WireObject): WireObject {
   const given = { ...input };
@@ -202,13 +119,11 @@ export function givenFields(input: WireObject): WireObject {
   return given;
 }
 
-/** Returns the engine's option for an idempotency key. */
-export function keyed(idempotencyKey: string | undefined): { readonly idempotencyKey?: string } {
-  return idempotencyKey === undefined ? {} : { idempotencyKey };
-}
-
-/** Checks a request. */
-export function parseRequest<S extends z.core.$ZodObject>(schema: S, input: unknown): ParsedRequest<z.output<S>> {
+/** Checks a request. Returns its parameters, or its faults: of fields in the schema's order, then unknown fields. */
+export function parseRequest<S extends z.core.$ZodObject>(
+  schema: S,
+  input: unknown,
+): { readonly ok: true; readonly params: z.output<S> } | { readonly ok: false; readonly faults: readonly Fault[] } {
   const parsed = z.safeParse(schema, input);
   if (parsed.success) return { ok: true, params: parsed.data };
   return { ok: false, faults: parsed.error.issues.flatMap((issue) => faultsOf(issue, input)) };

@@ -172,7 +172,7 @@ describe("what an answer tells", () => {
   it("has each field of the evidence once, apart from its form in the call to make", async () => {
     const { call, session_id } = await begin({ fields: { report: { ...text, description: "what was found" } } });
     const phase = await call({ action: "get_phase", session_id });
-    expect(Object.keys(Object(phase.phase_content).checkpoint)).toEqual(["evidence_schema"]);
+    expect(Object(phase.phase_content).checkpoint).toEqual({ evidence_schema: expect.any(Object) });
     expect(JSON.stringify(phase).split("what was found")).toHaveLength(2);
     const refused = await call({ action: "complete_phase", session_id, phase: 1, evidence: {} });
     expect(refused).not.toHaveProperty("examples");
@@ -227,9 +227,9 @@ describe("what an answer tells", () => {
       task_content: { missing_tools },
     });
     const other = await tool.dispatch({ action: "get_task", ...get, task_number: 2 });
-    expect(other.task_content).not.toHaveProperty("missing_tools");
+    expect(Object(other.task_content).missing_tools).toBeUndefined();
     const served = await workflowTool(engine).dispatch({ action: "get_phase", ...get });
-    expect(served.phase_content).not.toHaveProperty("missing_tools");
+    expect(Object(served.phase_content).missing_tools).toBeUndefined();
   });
 
   it("a completed session has no next call, in any answer", async () => {

@@ -24,7 +24,6 @@ import {
   fits,
   givenFields,
   ifAllowed,
-  keyed,
   parseRequest,
   passThroughSchema,
   shrinkAnswer,
@@ -298,9 +297,8 @@ describe("a published schema", () => {
 });
 
 describe("the parts of an answer", () => {
-  it("have no undefined keys, and stay the same object without any", () => {
-    const whole = { a: null, b: 0 };
-    expect(compact(whole)).toBe(whole);
+  it("have no undefined keys", () => {
+    expect(compact({ a: null, b: 0 })).toEqual({ a: null, b: 0 });
     expect(compact({ a: 1, b: undefined })).toEqual({ a: 1 });
   });
 
@@ -325,12 +323,6 @@ describe("the parts of an answer", () => {
     const length = JSON.stringify(value)?.length ?? 0;
     expect([fits(value, length), fits(value, length + 1), fits(value, length - 1)]).toEqual([true, true, false]);
     expect(fits(value, 100_000)).toBe(true);
-  });
-
-  it("are not serialised if they are short in any form", () => {
-    const short = { a: { b: [1, { c: null }], toJSON: () => "x".repeat(1000) } };
-    expect(fits(short, 500)).toBe(true);
-    expect(fits(short, 80)).toBe(false);
   });
 });
 
@@ -382,7 +374,6 @@ describe("an answer that is too long", () => {
 describe("the fields of a request", () => {
   it("are those that are given: not null", () => {
     expect(givenFields({ a: 0, b: null, c: undefined, d: "" })).toEqual({ a: 0, d: "" });
-    expect([keyed("k"), keyed(undefined)]).toEqual([{ idempotencyKey: "k" }, {}]);
     expect(unknownField("phas", ["phase", "path"])).toBe("\"phas\" is unknown: did you mean 'phase'?");
     expect(unknownField("zzz", ["phase"])).toBe('"zzz" is unknown');
   });

@@ -77,10 +77,10 @@ describe("answers give shared text once", () => {
     await pass(session_id, 1);
     const phase = await ask({ action: "get_phase", session_id });
     expect(contentOf(phase)).toMatch(/^# calm Phase 2: Print\n/);
-    expect(Object(phase.phase_content)).not.toHaveProperty("note");
+    expect(Object(phase.phase_content).note).toBeUndefined();
     const task = await ask({ action: "get_task", session_id, phase: 2, task_number: 1 });
     expect(contentOf(task)).toMatch(/^# Task 2\.1: calm\n/);
-    expect(Object(task.task_content)).not.toHaveProperty("note");
+    expect(Object(task.task_content).note).toBeUndefined();
     const whole = makeTool(["get_task"], {
       "phases/dynamic/task-template.md": `# Task [TASK_ID]\n\n${shared}\n${RULES}\n`,
     });
@@ -125,6 +125,6 @@ describe("answers give shared text once", () => {
     expect(phase_content).toMatchObject({
       checkpoint: { required_evidence: ["tasks_completed", "validation_gate"], details: "see get_phase" },
     });
-    expect(phase_content).not.toHaveProperty("artifacts_from_previous_phases");
+    expect(Object(phase_content).artifacts_from_previous_phases).toBeUndefined();
   });
 });

@@ -49,59 +49,39 @@ export const PARAMETERS = {
 /** The name of a parameter. */
 export type Parameter = keyof typeof PARAMETERS;
 
-const { session_id, workflow_type, target_file, phase, task_number, path, evidence, to_phase } = PARAMETERS;
-const cursor = z.optional(PARAMETERS.cursor);
-const idempotency_key = z.optional(PARAMETERS.idempotency_key);
+const { session_id, workflow_type, phase, task_number, path, evidence, fields, reason, to_phase } = PARAMETERS;
+
+const OPTIONAL = z.partial(z.object(PARAMETERS)).shape;
+
+/** Returns parameters that a call may leave out. */
+function may<P extends Parameter>(...names: P[]): Pick<typeof OPTIONAL, P> {
+  return Object.fromEntries(names.map((name) => [name, OPTIONAL[name]])) as Pick<typeof OPTIONAL, P>;
+}
 
 /** The parameters of each action, in the order in which the actions are listed. */
 export const REQUESTS = {
-  list_workflows: z.strictObject({
-    workflow_type: z.optional(workflow_type),
-    category: z.optional(PARAMETERS.category),
-    cursor,
-  }),
-  start: z.strictObject({
-    workflow_type,
-    target_file: z.optional(target_file),
-    options: z.optional(PARAMETERS.options),
-    idempotency_key,
-  }),
-  get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
-  get_task: z.strictObject({ session_id, phase, task_number, cursor }),
-  get_document: z.strictObject({ session_id, path, cursor }),
+  list_workflows: z.strictObject(may("workflow_type", "category", "cursor")),
+  start: z.strictObject({ workflow_type, ...may("target_file", "options", "idempotency_key") }),
+  get_phase: z.strictObject({ session_id, ...may("phase", "cursor") }),
+  get_task: z.strictObject({ session_id, phase, task_number, ...may("cursor") }),
+  get_document: z.strictObject({ session_id, path, ...may("cursor") }),
   complete_task: z.strictObject({
-    session_id,
-    phase,
-    task_number: z.optional(task_number),
-    note: z.optional(PARAMETERS.note),
-    outcome: z.optional(PARAMETERS.outcome),
-    skipped: z.optional(PARAMETERS.skipped),
-    idempotency_key,
+    ...{ session_id, phase },
+    ...may("task_number", "note", "outcome", "skipped", "idempotency_key"),
   }),
-  complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
-  request_waiver: z.strictObject({
-    session_id,
-    phase,
-    fields: PARAMETERS.fields,
-    reason: PARAMETERS.reason,
-    idempotency_key,
-  }),
-  get_state: z.strictObject({ session_id, brief: z.optional(PARAMETERS.brief), phase: z.optional(phase), cursor }),
-  list_sessions: z.strictObject({ status: z.optional(PARAMETERS.status), cursor }),
-  get_session: z.strictObject({ session_id, cursor }),
-  delete_session: z.strictObject({ session_id, reason: z.optional(PARAMETERS.reason) }),
-  pause: z.strictObject({ session_id, checkpoint_note: z.optional(PARAMETERS.checkpoint_note), idempotency_key }),
-  resume: z.strictObject({ session_id, idempotency_key }),
-  retry_phase: z.strictObject({
-    session_id,
-    phase,
-    reset_evidence: z.optional(PARAMETERS.reset_evidence),
-    idempotency_key,
-  }),
-  rollback: z.strictObject({ session_id, to_phase, idempotency_key }),
-  sync_plan: z.strictObject({ session_id, preview: z.optional(PARAMETERS.preview), cursor, idempotency_key }),
-  get_errors: z.strictObject({ session_id, cursor }),
-  get_history: z.strictObject({ session_id, cursor }),
+  complete_phase: z.strictObject({ session_id, phase, evidence, ...may("idempotency_key") }),
+  request_waiver: z.strictObject({ session_id, phase, fields, reason, ...may("idempotency_key") }),
+  get_state: z.strictObject({ session_id, ...may("brief", "phase", "cursor") }),
+  list_sessions: z.strictObject(may("status", "cursor")),
+  get_session: z.strictObject({ session_id, ...may("cursor") }),
+  delete_session: z.strictObject({ session_id, ...may("reason") }),
+  pause: z.strictObject({ session_id, ...may("checkpoint_note", "idempotency_key") }),
+  resume: z.strictObject({ session_id, ...may("idempotency_key") }),
+  retry_phase: z.strictObject({ session_id, phase, ...may("reset_evidence", "idempotency_key") }),
+  rollback: z.strictObject({ session_id, to_phase, ...may("idempotency_key") }),
+  sync_plan: z.strictObject({ session_id, ...may("preview", "cursor", "idempotency_key") }),
+  get_errors: z.strictObject({ session_id, ...may("cursor") }),
+  get_history: z.strictObject({ session_id, ...may("cursor") }),
   get_metrics: z.strictObject({}),
 } satisfies Record<Action, z.ZodMiniObject>;
 
@@ -128,25 +108,16 @@ export type Action =
   | "get_history"
   | "get_metrics";
 
-/** The actions that change no session. */
-export const WORKFLOW_READING: ReadonlySet<Action> = new Set([
-  "list_workflows",
-  "get_phase",
-  "get_task",
-  "get_document",
-  "get_state",
-  "list_sessions",
-  "get_session",
-  "get_errors",
-  "get_history",
-  "get_metrics",
-]);
-
 /** The checked parameters of an action. */
 export type ParametersOf<A extends Action> = z.infer<(typeof REQUESTS)[A]>;
 
 /** All actions. */
 export const ACTION_NAMES: readonly Action[] = Object.keys(REQUESTS).filter(isAction);
+
+/** The actions that change no session: one that does can be repeated by a key, but for a deletion, which is done once. */
+export const WORKFLOW_READING: ReadonlySet<Action> = new Set(
+  ACTION_NAMES.filter((action) => action !== "delete_session" && !("idempotency_key" in REQUESTS[action].shape)),
+);
 
 /** Checks whether a value names an action. */
 export function isAction(value: unknown): value is Action {
@@ -203,20 +174,17 @@ export function exampleCall(action: Action, also: readonly Parameter[] = []): Re
 /** Returns the tool's description for agents; short, since it is in every context all the time. The schema has the actions. */
 export function toolDescription(actions: readonly Action[]): string {
   const given = (...wanted: Action[]) => wanted.every((action) => actions.includes(action));
-  const way = (["list_workflows", "start", "get_phase", "get_task", "complete_phase"] as const).filter((action) =>
-    given(action),
-  );
-  return [
+  const steps: readonly Action[] = ["list_workflows", "start", "get_phase", "get_task", "complete_phase"];
+  const way = steps.filter((action) => given(action));
+  const lines = [
     "Runs phase-gated workflows: you see one phase at a time and pass its checkpoint with evidence.",
-    ...(way.length > 1 ? [`${way.join(" → ")}; do each phase's work, repeat until workflow_complete.`] : []),
+    way.length > 1 && `${way.join(" → ")}; do each phase's work, repeat until workflow_complete.`,
     "Every answer's `next` is the call to make.",
-    ...(given("complete_task")
-      ? [
-          "complete_task notes a finished task; outcome given_up, one that can't be done; skipped, optional ones to leave out.",
-        ]
-      : []),
-    ...(given("list_sessions", "get_state") ? ["After a context loss: list_sessions, then get_state with brief."] : []),
-  ].join("\n");
+    given("complete_task") &&
+      "complete_task notes a finished task; outcome given_up, one that can't be done; skipped, optional ones to leave out.",
+    given("list_sessions", "get_state") && "After a context loss: list_sessions, then get_state with brief.",
+  ];
+  return lines.filter((line) => line !== false).join("\n");
 }
 
 /** The newest input schema, with the actions that it is for: a server makes a tool for each request, and one takes 3 ms. */
@@ -225,17 +193,18 @@ let newest: { readonly actions: string; readonly schema: ObjectSchema } | undefi
 /** Returns the input schema of all actions in one object; each call is checked against its own action's. */
 export function inputSchema(actions: readonly Action[]): ObjectSchema {
   const key = actions.join();
-  if (newest?.actions !== key) newest = { actions: key, schema: makeInputSchema(actions) };
+  if (newest?.actions !== key) {
+    const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
+    const fields = Object.entries<z.ZodMiniType>(PARAMETERS).filter(([name]) => used.has(name));
+    const optional = Object.fromEntries(
+      fields.map(([name, schema]) => [
+        name,
+        z.optional(schema.check(z.describe(descriptionOf(name, schema, actions)))),
+      ]),
+    );
+    newest = { actions: key, schema: publishedSchema(z.object({ action: z.enum(actions), ...optional })) };
+  }
   return structuredClone(newest.schema);
-}
-
-function makeInputSchema(actions: readonly Action[]): ObjectSchema {
-  const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
-  const fields = Object.entries<z.ZodMiniType>(PARAMETERS).filter(([name]) => used.has(name));
-  const optional = Object.fromEntries(
-    fields.map(([name, schema]) => [name, z.optional(schema.check(z.describe(descriptionOf(name, schema, actions))))]),
-  );
-  return publishedSchema(z.object({ action: z.enum(actions), ...optional }));
 }
 
 /** How many actions a parameter's description names: a wrong call is answered with what its action takes. */
@@ -243,11 +212,10 @@ const NAMED_MAX = 3;
 
 /** Describes a parameter, and which of the actions take it if these are few: all of them share one schema. */
 function descriptionOf(name: string, schema: z.ZodMiniType, actions: readonly Action[]): string {
-  const takes = (action: Action) => parametersOf(action).all.some((other) => other === name);
-  const takers = actions.filter(takes);
+  const takers = actions.filter((action) => Object.hasOwn(REQUESTS[action].shape, name));
   const about = z.globalRegistry.get(schema)?.description;
   const isNamed = takers.length < actions.length && takers.length <= NAMED_MAX;
-  return [...(about === undefined ? [] : [about]), ...(isNamed ? [`for ${takers.join(", ")}`] : [])].join("; ");
+  return [about, isNamed ? `for ${takers.join(", ")}` : undefined].filter((part) => part !== undefined).join("; ");
 }
 
 /** Returns the schema that all answers share. */

@@ -4,16 +4,15 @@ import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/appro
 import type { WaiversView } from "../../phased/approval/waivers.js";
 import type { Waived } from "../../phased/state/events.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
-import { optional } from "../../workflow/json.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, type WireObject } from "../wire.js";
 import { isOpen } from "./next-call.js";
 
 /** Limits the approvers that are named. */
 const NAMES_MAX = 20;
-
+/** Limits a person's name, in characters. */
+export const NAME_MAX = 80;
 /** Limits what a person is asked, or has answered, in characters. */
 export const DENIAL_MAX = 600;
-
 /** Limits the reason for a waiver, its fields and its note, each for itself. */
 const TEXT_MAX = 300;
 
@@ -24,13 +23,13 @@ export function approvalNotice(awaiting: AwaitedApproval | undefined): WireObjec
   const whom = whoMay(approvers, "an approver");
   return {
     awaiting_approval: true,
-    approval: compact({
+    approval: {
       phase,
       prompt: brief(prompt, DENIAL_MAX),
-      approvers: approvers?.slice(0, NAMES_MAX).map((name) => brief(name, 80)),
+      approvers: approvers?.slice(0, NAMES_MAX).map((name) => brief(name, NAME_MAX)),
       asked_at: askedAt,
       how: `Tell the person you work for that ${whom} must approve session ${sessionId}, and end your turn: you can't approve it yourself. Do not submit the same evidence again.`,
-    }),
+    },
   };
 }
 
@@ -38,14 +37,8 @@ export function approvalNotice(awaiting: AwaitedApproval | undefined): WireObjec
 export function denialNotice(denied: Denial | undefined): WireObject {
   if (denied === undefined) return {};
   const { by, note, at, authenticated } = denied;
-  return {
-    approval_denied: compact({
-      by: brief(by, 80),
-      note: brief(note, DENIAL_MAX),
-      at,
-      authenticated: authenticated ? undefined : false,
-    }),
-  };
+  const objection = { by: brief(by, NAME_MAX), note: brief(note, DENIAL_MAX), at };
+  return { approval_denied: { ...objection, authenticated: authenticated ? undefined : false } };
 }
 
 /** Returns what a session waits for in order to go on without, what a person has denied, and what is waived. */
@@ -59,34 +52,37 @@ export function waiverNotice(
   { isBrief = false, isShort = false } = {},
 ): WireObject {
   const isLeft = tasks === undefined || tasks.some(isOpen);
-  const asked = open && {
-    fields: open.fields,
-    reason: isBrief ? brief(open.reason, TEXT_MAX) : open.reason,
-    asked_at: open.askedAt,
-    how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. What is waived is left out of the evidence.`,
-  };
-  const refused = denied && {
-    fields: denied.fields,
-    by: brief(denied.by, 80),
-    do_instead: brief(denied.note, DENIAL_MAX),
-    at: denied.at,
-  };
   return {
-    ...(asked === undefined ? {} : { awaiting_waiver: true, waiver: asked }),
-    ...optional("waiver_denied", refused),
+    awaiting_waiver: open && true,
+    waiver: open && {
+      fields: open.fields,
+      reason: isBrief ? brief(open.reason, TEXT_MAX) : open.reason,
+      asked_at: open.askedAt,
+      how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. What is waived is left out of the evidence.`,
+    },
+    waiver_denied: denied && {
+      fields: denied.fields,
+      by: brief(denied.by, NAME_MAX),
+      do_instead: brief(denied.note, DENIAL_MAX),
+      at: denied.at,
+    },
     ...waivedNotice(waived, isShort),
   };
 }
 
 /** Returns what is waived and by whom; unless `isShort`, also why. `get_state` has the reasons. */
 export function waivedNotice(waived: readonly Waived[] | undefined, isShort = false): WireObject {
-  const short = ({ fields, by }: Waived) => `${brief(fields.join(", "), TEXT_MAX)} waived by ${brief(by, 80)}`;
-  return waived === undefined ? {} : { waived: waived.map(isShort ? short : waivedLine) };
+  const short = ({ fields, by }: Waived) => `${brief(fields.join(", "), TEXT_MAX)} waived by ${brief(by, NAME_MAX)}`;
+  return { waived: waived?.map(isShort ? short : waivedLine) };
 }
 
 /** Returns a waiver in one line, with each part shortened by itself: a list of many names must not hide who and why. */
 export function waivedLine({ fields, by, reason, note }: Waived): string {
-  const short = { fields: [brief(fields.join(", "), TEXT_MAX)], by: brief(by, 80), reason: brief(reason, TEXT_MAX) };
+  const short = {
+    fields: [brief(fields.join(", "), TEXT_MAX)],
+    by: brief(by, NAME_MAX),
+    reason: brief(reason, TEXT_MAX),
+  };
   return waivedText({ ...short, note: note && brief(note, TEXT_MAX) });
 }
 
@@ -99,6 +95,5 @@ function whoMay(approvers: readonly string[] | undefined, anyone: string): strin
 export function unapprovedNotice(unapproved: UnapprovedPass | undefined): WireObject {
   if (unapproved === undefined) return {};
   const { phase, by, distrust, at } = unapproved;
-  const whose = by === undefined ? undefined : brief(by, 80);
-  return { approval_not_believed: compact({ phase, by: whose, reason: distrust, at }) };
+  return { approval_not_believed: { phase, by: by && brief(by, NAME_MAX), reason: distrust, at } };
 }

@@ -12,50 +12,53 @@ import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
-import { verificationNotice, verificationPassed } from "../verification-notice.js";
-import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
+import { verificationNotice } from "../verification-notice.js";
+import { brief, fits, ifAllowed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { approvalNotice, waivedLine, waivedNotice, waiverNotice } from "./approval-notices.js";
 import {
+  ANY_EVIDENCE,
   BLANKS_MAX,
   blockedBy,
+  CALL,
   nextCall,
-  phaseCall,
   planBlanks,
   refusePlaceholder,
   replayNotice,
-  retryCall,
+  usedUp,
   WAITS,
-  waitCall,
-  waiverCall,
 } from "./next-call.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
-  const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
+  const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
   const { signal, onCheck } = context;
-  const followed = { ...keyed(key), ...(signal && { signal }), ...(onCheck && { onCheck }) };
-  const result = await context.engine.session(sessionId).completePhase(phase, evidence, followed);
+  const session = context.engine.session(sessionId);
+  const result = await session.completePhase(phase, evidence, { idempotencyKey, signal, onCheck });
   const submitted = Object.keys(evidence);
-  if (!result.passed && result.waiverAsked !== undefined) {
-    await askForWaiver(context, result.waiverAsked);
-    const { problems, waiverAsked } = result;
-    if (problems.every(({ field }) => waiverAsked.fields.includes(field)))
-      return waiverAnswer(context, { ...result, fields: waiverAsked.fields }, result);
-  }
-  if (result.passed || result.awaiting === undefined) {
-    const isOver = result.passed && result.nextPhase === null;
-    const pending = result.passed || !result.waitsForWaiver ? [] : await pendingFields(context, result);
-    const verdict = judged(context, result, submitted, pending);
-    const answer = isOver ? { ...verdict, ...(await allWaived(context, result)) } : verdict;
+  if (result.passed) {
+    const answer = passed(result);
+    // Everything that was waived in the session, once it is complete.
+    if (result.nextPhase === null) answer.waived = (await allWaived(context, sessionId)) ?? answer.waived;
     return result.replayed ? now(context, result, answer) : answer;
   }
-  const decided = await askPerson(context, result.awaiting);
-  if (decided !== undefined) return judged(context, decided, submitted);
-  const open = waiting(result, result.awaiting);
+  const { waiverAsked, awaiting } = result;
+  if (waiverAsked !== undefined) {
+    await askForWaiver(context, waiverAsked);
+    if (result.problems.every(({ field }) => waiverAsked.fields.includes(field)))
+      return waiverAnswer(context, { ...result, fields: waiverAsked.fields }, result);
+  }
+  if (awaiting === undefined) {
+    const pending = result.waitsForWaiver ? ((await session.state()).awaitingWaiver?.fields ?? []) : [];
+    const answer = failed(context, result, submitted, pending);
+    return result.replayed ? now(context, result, answer) : answer;
+  }
+  const decided = await askPerson(context, awaiting);
+  if (decided !== undefined) return decided.passed ? passed(decided) : failed(context, decided, submitted, []);
+  const open = waiting(result, awaiting);
   // Without a key this is no repeated call: the same evidence waits already.
-  return key === undefined || !result.replayed ? open : now(context, result, open);
+  return idempotencyKey === undefined || !result.replayed ? open : now(context, result, open);
 }
 
 /** Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current state. */
@@ -67,9 +70,8 @@ async function now(
   const state = await engine.session(sessionId).state();
   const replay = replayNotice(replayed, state);
   if (state.version === version) return { ...answer, ...replay };
-  const next = nextCall(state, () => phaseCall(sessionId));
-  const { remediation: _, ...kept } = answer;
-  return compact({ ...kept, ...replay, blocked: blockedBy(state), next });
+  const next = nextCall(state, () => CALL.phase(sessionId));
+  return { ...answer, remediation: undefined, ...replay, blocked: blockedBy(state), next };
 }
 
 /** A gate's refusal. */
@@ -83,22 +85,18 @@ function isUnrecorded({ verification = [] }: Refused): boolean {
 /** Limits the fields that are named. */
 const FIELDS_MAX = 25;
 
-/** Returns everything that was waived in a session that is complete now, by phase. */
-async function allWaived({ engine }: ToolContext, { sessionId }: CompleteResult): Promise<WireObject> {
+/** Returns everything that was waived in a session that is complete now, by phase; undefined if nothing was. */
+async function allWaived({ engine }: ToolContext, sessionId: string): Promise<readonly string[] | undefined> {
   const { waivedPhases } = await engine.session(sessionId).state();
-  if (waivedPhases.length === 0) return {};
+  if (waivedPhases.length === 0) return undefined;
   const done = (await engine.session(sessionId).history()).filter(({ status }) => status === "completed");
-  return {
-    waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedLine(one)}`)),
-  };
+  return done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedLine(one)}`));
 }
 
 /** Returns what an agent has to do. */
 function remediation({ actions }: ToolContext, result: Refused): string {
   const { status, phase, problems, exhausted, waivable } = result;
-  if (exhausted) {
-    return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
-  }
+  if (exhausted) return usedUp(phase);
   const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, FIELDS_MAX);
   const isComplete = problems.every(({ problem }) => problem === "unverified");
   const wayOut = [
@@ -131,79 +129,50 @@ function asked(fields: readonly string[]): string {
   return fields.length === 0 ? "" : `, all of its fields, with these corrected: ${fields.join(", ")}`;
 }
 
-/** Returns what an open request for a waiver is about. */
-async function pendingFields({ engine }: ToolContext, { sessionId }: CompleteResult): Promise<readonly string[]> {
-  return (await engine.session(sessionId).state()).awaitingWaiver?.fields ?? [];
-}
-
-/** Returns the answer with the verdict; `pending` are the fields that a person has been asked to waive. */
-function judged(
-  context: ToolContext,
-  result: CompleteResult,
-  submitted: readonly string[],
-  pending: readonly string[] = [],
-): WireObject {
-  if (result.passed) return passed(result);
-  return failed(context, { ...result, problems: conceal(result.problems, result.reveal) }, submitted, pending);
-}
-
 /** Limits the names of evidence in an answer. */
 const NAMES_MAX = 100;
 /** Limits what an answer says of the next phase, in characters. */
 const DESCRIPTION_MAX = 400;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const {
-    sessionId,
-    phase,
-    evidenceAccepted,
-    warnings,
-    nextPhase,
-    skipped,
-    ticks,
-    dropped,
-    waived,
-    verification,
-    reveal,
-  } = result;
-  const done = nextPhase === null;
-  const isLong = evidenceAccepted.length > NAMES_MAX;
+  const { sessionId, evidenceAccepted: accepted, warnings, nextPhase, skipped, ticks, waived, reveal } = result;
+  const isLong = accepted.length > NAMES_MAX;
   // Its text may say more: get_phase has that.
   const about = nextPhase?.purpose ?? nextPhase?.plan?.goal;
   return {
-    status: "success",
-    action: "complete_phase",
     session_id: sessionId,
-    phase_completed: phase,
+    phase_completed: result.phase,
     checkpoint_passed: true,
-    evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
-    ...(isLong && { evidence_accepted_in_all: evidenceAccepted.length }),
-    ...verificationPassed(verification, reveal),
-    ...(warnings.length > 0 && { warnings: conceal(warnings, reveal).map(({ message }) => message) }),
+    evidence_accepted: accepted.slice(0, NAMES_MAX),
+    evidence_accepted_in_all: isLong ? accepted.length : undefined,
+    ...verificationNotice(result.verification, reveal, "passed"),
+    warnings: warnings.length > 0 ? conceal(warnings, reveal).map(({ message }) => message) : undefined,
     ...(ticks && tickNotice(ticks)),
-    ...droppedNotice(dropped),
+    ...droppedNotice(result.dropped),
     ...(waived && waivedNotice(waived, true)),
     ...(skipped && skipNotice(skipped)),
-    ...(done && { workflow_complete: true }),
+    workflow_complete: nextPhase === null || undefined,
     next_phase: nextPhase && {
       phase_number: nextPhase.number,
       phase_in_plan: numberInPlan(nextPhase),
       title: nextPhase.name,
-      ...(about === undefined ? {} : { description: brief(about, DESCRIPTION_MAX) }),
+      description: about && brief(about, DESCRIPTION_MAX),
     },
-    next: done ? null : phaseCall(sessionId),
+    next: nextPhase === null ? null : CALL.phase(sessionId),
   };
 }
 
 /** Limits the problems in an answer; `get_errors` has all. */
 const PROBLEMS_MAX = 25;
 
+/** Returns the verdict of a gate that was not met; `pending` are the fields that a person has been asked to waive. */
 function failed(
   context: ToolContext,
-  refused: Refused,
+  whole: Refused,
   submitted: readonly string[],
   pending: readonly string[],
 ): WireObject {
+  const refused = { ...whole, problems: conceal(whole.problems, whole.reveal) };
   const result = { ...refused, waivable: refused.waivable.filter((field) => !pending.includes(field)) };
   const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
   // All that is wrong may be waived: another submission would only use up an attempt.
@@ -211,7 +180,7 @@ function failed(
   const listed = problems.slice(0, PROBLEMS_MAX);
   const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
   const more = problems.length - listed.length;
-  const answer = compact({
+  const answer = {
     status: "error",
     action: "complete_phase",
     session_id: sessionId,
@@ -233,7 +202,7 @@ function failed(
     remediation: waits ? WAITS : remediation(context, result),
     if_impossible: callIfImpossible(context, result),
     next: waits ? null : callAfterRefusal(result, submitted),
-  });
+  };
   return withMore(context, answer, verificationNotice(verification, reveal), result);
 }
 
@@ -247,14 +216,8 @@ function isAwaited({ field, problem, example }: Problem, { waivable }: Refused, 
   return [field, field.split(".")[0] ?? "", ...task].some((name) => pending.includes(name));
 }
 
-/** The tasks and items that a plan's gate still requires. */
-interface PlanClaims {
-  readonly missing_tasks?: string;
-  readonly unclaimed_items?: { readonly [number: string]: unknown };
-}
-
 /** Returns what a plan's gate still requires: ids of tasks, and items by number with their text. */
-function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { passed: false }>): PlanClaims {
+function planClaims({ problems, requiredFormat }: Refused) {
   const tasks = problems.flatMap(({ field, example }) =>
     field === TASKS_FIELD && typeof example === "string" ? [example] : [],
   );
@@ -264,10 +227,8 @@ function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { pass
     const [name, number = ""] = field.split(".");
     return name === ITEMS_FIELD && texts[number] !== undefined ? [number] : [];
   });
-  return {
-    missing_tasks: idsText(tasks),
-    ...(numbers.length === 0 ? {} : { unclaimed_items: Object.fromEntries(numbers.map((at) => [at, texts[at]])) }),
-  };
+  const unclaimed = Object.fromEntries(numbers.map((at) => [at, texts[at]]));
+  return { missing_tasks: idsText(tasks), unclaimed_items: numbers.length === 0 ? undefined : unclaimed };
 }
 
 /**
@@ -277,8 +238,8 @@ function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { pass
 function callAfterRefusal(result: Refused, submitted: readonly string[]): WireObject | null {
   const { status, sessionId, phase, exhausted } = result;
   if (exhausted) return null;
-  if (status !== "active" || isUnrecorded(result)) return retryCall(sessionId, phase);
-  return { action: "complete_phase", session_id: sessionId, phase, evidence: blanksAfter(result, submitted) };
+  if (status !== "active" || isUnrecorded(result)) return CALL.retry(sessionId, phase);
+  return CALL.submit(sessionId, phase, blanksAfter(result, submitted));
 }
 
 /** Returns the call that asks for a waiver of what has a problem; undefined if nothing of it can be waived. */
@@ -287,11 +248,11 @@ function callIfImpossible(
   { sessionId, phase, waivable, reveal }: Refused,
 ): WireObject | undefined {
   if (waivable.length === 0 || reveal === "none" || !actions.includes("request_waiver")) return undefined;
-  return waiverCall(sessionId, phase, waivable.slice(0, BLANKS_MAX));
+  return CALL.waiver(sessionId, phase, waivable.slice(0, BLANKS_MAX));
 }
 
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
-  if (result.reveal === "none") return { "<what was done>": "<result>" };
+  if (result.reveal === "none") return ANY_EVIDENCE;
   const { missing_tasks: tasks, unclaimed_items: items = {} } = planClaims(result);
   const ids = "the ids that were claimed before, and those of missing_tasks that you have done by now";
   const claims = planBlanks(tasks === undefined ? undefined : ids, Object.keys(items));
@@ -344,11 +305,10 @@ function withMore(
   { requiredFormat, sessionId, phase }: Refused,
 ): WireObject {
   const full = { ...bare, ...found };
-  const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
-  const answer = JSON.stringify(full).length <= maxChars ? full : { ...bare, ...seeErrors };
+  const short = { ...bare, verification: found.verification && "see get_errors" };
+  const answer = fits(full, maxChars) ? full : short;
   const whole = { ...answer, required_format: requiredFormat };
-  if (JSON.stringify(whole).length <= maxChars) return whole;
-  return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
+  return fits(whole, maxChars) ? whole : { ...answer, required_format: { see: CALL.phase(sessionId, phase) } };
 }
 
 /** Asks the person who is present; undefined if there is none, or no answer. */
@@ -357,38 +317,37 @@ async function askPerson(
   { sessionId, request }: AwaitedApproval,
 ): Promise<CompleteResult | undefined> {
   if (ask === undefined) return undefined;
-  const asked = await engine.session(sessionId).approval();
+  const session = engine.session(sessionId);
+  const asked = await session.approval();
   // A repeated call gets its first answer, even if a person has answered since.
-  if (asked?.request !== request) return undefined;
-  const answer = await ask(asked);
-  if (answer === undefined) return undefined;
+  const answer = asked?.request === request ? await ask(asked) : undefined;
+  if (asked === undefined || answer === undefined) return undefined;
   const { decision, note = "", ...given } = answer;
   const reply = { ...given, evidenceHash: asked.evidenceHash };
-  if (decision === "deny") return ifAllowed(engine.session(sessionId).deny({ ...reply, note }));
-  return ifAllowed(engine.session(sessionId).approve({ ...reply, ...(note === "" ? {} : { note }) }));
+  return ifAllowed(
+    decision === "deny" ? session.deny({ ...reply, note }) : session.approve({ ...reply, note: note || undefined }),
+  );
 }
 
 /** Returns the answer while a person's approval is awaited. */
 function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
   const { sessionId, phase, attempt, verification, reveal } = result;
   return {
-    status: "success",
-    action: "complete_phase",
     session_id: sessionId,
     phase,
     checkpoint_passed: false,
     ...approvalNotice(awaiting),
     evidence_hash: awaiting.evidenceHash,
-    ...verificationPassed(verification, reveal),
+    ...verificationNotice(verification, reveal, "passed"),
     attempt,
-    next: waitCall(sessionId),
+    next: CALL.state(sessionId),
   };
 }
 
 export async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
-  const { session_id: sessionId, phase, fields, reason, idempotency_key: key } = params;
+  const { session_id, phase, fields, reason, idempotency_key: idempotencyKey } = params;
   refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
-  const asked = await context.engine.session(sessionId).requestWaiver(phase, { fields, reason, ...keyed(key) });
+  const asked = await context.engine.session(session_id).requestWaiver(phase, { fields, reason, idempotencyKey });
   await askForWaiver(context, asked);
   return waiverAnswer(context, asked);
 }
@@ -400,33 +359,32 @@ async function waiverAnswer(
   refused?: Refused,
 ): Promise<WireObject> {
   const state = await engine.session(sessionId).state();
-  return compact({
-    status: "success",
-    action: refused === undefined ? "request_waiver" : "complete_phase",
+  return {
     session_id: sessionId,
     ...replayNotice(replayed, state),
     phase,
-    ...(refused === undefined ? {} : { checkpoint_passed: false, attempts_left: refused.attemptsLeft }),
+    ...(refused && { checkpoint_passed: false, attempts_left: refused.attemptsLeft }),
     fields,
     ...waiverNotice(state),
     blocked: blockedBy(state),
     // Whoever polls for the decision only wastes calls.
-    next: state.waitsForWaiver ? null : nextCall(state, () => phaseCall(sessionId)),
-  });
+    next: state.waitsForWaiver ? null : nextCall(state, () => CALL.phase(sessionId)),
+  };
 }
 
 /** Asks the person who is present. Without one, or without an answer, the request stays open. */
 async function askForWaiver(
-  { engine, askWaiver }: ToolContext,
+  { engine, askWaiver: ask }: ToolContext,
   { sessionId, request }: Pick<WaiverRequested, "sessionId" | "request">,
 ): Promise<void> {
-  if (askWaiver === undefined) return;
-  const open = await engine.session(sessionId).waiver();
+  if (ask === undefined) return;
+  const session = engine.session(sessionId);
+  const open = await session.waiver();
   // A repeated call may find its request answered.
-  if (open?.request !== request) return;
-  const answer = await askWaiver(open);
+  const answer = open?.request === request ? await ask(open) : undefined;
   if (answer === undefined) return;
   const { decision, note = "", ...given } = answer;
-  if (decision === "deny") await ifAllowed(engine.session(sessionId).denyWaiver({ ...given, request, note }));
-  else await ifAllowed(engine.session(sessionId).waive({ ...given, request, ...(note === "" ? {} : { note }) }));
+  const reply = { ...given, request };
+  if (decision === "deny") await ifAllowed(session.denyWaiver({ ...reply, note }));
+  else await ifAllowed(session.waive({ ...reply, note: note || undefined }));
 }

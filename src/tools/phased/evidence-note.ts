@@ -3,7 +3,6 @@
  * with other names: the gate holds. Only names and types of the outermost fields are compared.
  */
 import { requiredFormat, requiredNames } from "../../gate/format.js";
-import { keyWeight, RecentMap } from "../../workflow/cache.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { GateDefinition } from "../../workflow/structure.js";
 import { brief } from "../wire.js";
@@ -24,9 +23,9 @@ export function evidenceNote(text: string, gate: GateDefinition): string | undef
     return wanted === undefined || type === undefined || type === wanted ? [] : [`${name} as ${wanted}`];
   });
   const parts = [
-    ...(missing.length === 0 ? [] : [`it also requires ${missing.join(", ")}`]),
-    ...(others.length === 0 ? [] : [`it wants ${others.join(", ")}`]),
-  ];
+    missing.length > 0 && `it also requires ${missing.join(", ")}`,
+    others.length > 0 && `it wants ${others.join(", ")}`,
+  ].filter((part) => part !== false);
   if (parts.length === 0) return undefined;
   return brief(`The text shows other evidence; the checkpoint in get_phase holds: ${parts.join("; ")}`, NOTE_MAX);
 }
@@ -52,21 +51,8 @@ const SHOWN_MAX = 20_000;
 /** The fields of evidence, with their types where they are clear. */
 type ShownFields = ReadonlyMap<string, string | undefined>;
 
-/** Limits the texts whose fields are cached, in characters. */
-const TEXTS_WEIGHT = 2 * 1024 * 1024;
-
-const fieldsByText = new RecentMap<string, ShownFields>(TEXTS_WEIGHT, keyWeight);
-
 /** Returns the fields of the last evidence that a text shows; none if it shows none that ends. */
 function shownIn(text: string): ShownFields {
-  const known = fieldsByText.get(text);
-  if (known !== undefined) return known;
-  const found = readShown(text);
-  fieldsByText.set(text, found);
-  return found;
-}
-
-function readShown(text: string): ShownFields {
   const last = [...text.matchAll(EVIDENCE)].at(-1);
   if (last === undefined) return new Map();
   const fields = new Map<string, string | undefined>();

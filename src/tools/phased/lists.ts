@@ -15,9 +15,9 @@ import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
 import { verificationNotice } from "../verification-notice.js";
-import { brief, compact, fits, keyed, type WireObject } from "../wire.js";
+import { brief, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { nextCall, phaseCall, replayNotice } from "./next-call.js";
+import { CALL, nextCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
 import { historyEntry, openNotice, sessionEntry } from "./shapes.js";
 
@@ -27,46 +27,38 @@ const ENVELOPE = 600;
 /** Lists workflows: a line each, those that can't be used last; one that is asked for, or is the only one, with all it has. */
 export async function listWorkflows(
   context: ToolContext,
-  { category, workflow_type: type, cursor }: ParametersOf<"list_workflows">,
+  { category, workflow_type: type, cursor: from }: ParametersOf<"list_workflows">,
 ): Promise<WireObject> {
   const listings = await context.engine.listWorkflows();
   const ready = listings.filter((listing) => listing.status === "ready");
-  const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
-  const inCategory = ready.filter(({ definition }) => definition.structure.category === category);
   const broken = listings.filter((listing) => listing.status === "broken");
+  const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
   const named = listings.filter((listing) => listing.type === type);
-  const known = category !== undefined && inCategory.length > 0 ? category : undefined;
+  const known = category !== undefined && categories.includes(category) ? category : undefined;
+  const inCategory = ready.filter(({ definition }) => definition.structure.category === known);
   const chosen = named.length > 0 ? named : known === undefined ? [...ready, ...broken] : inCategory;
-  const entries = chosen.length === 1 ? chosen.map(workflowEntry) : chosen.map(workflowLine);
-  const page = pageItems(entries, context.maxChars - ENVELOPE, cursor, `workflows ${known ?? ""}`);
+  const entries = chosen.map(chosen.length === 1 ? workflowEntry : workflowLine);
+  const { items, cursor } = pageItems(entries, context.maxChars - ENVELOPE, from, `workflows ${known ?? ""}`);
   const warnings = [
-    ...(category === undefined || known !== undefined
-      ? []
-      : [`unknown category ${shown(category)}: there are ${categories.join(", ") || "none"}`]),
-    ...(type === undefined || named.length > 0 ? [] : [`unknown workflow ${shown(type)}: here are all`]),
-  ];
-  return compact({
-    status: "success",
-    action: "list_workflows",
-    workflows: page.items,
-    count: page.items.length,
+    category !== known && `unknown category ${shown(category)}: there are ${categories.join(", ") || "none"}`,
+    type !== undefined && named.length === 0 && `unknown workflow ${shown(type)}: here are all`,
+  ].filter((warning) => warning !== false);
+  return {
+    workflows: items,
+    count: items.length,
     total: chosen.length,
-    warning: warnings.length === 0 ? undefined : warnings.join("; "),
-    cursor: page.cursor,
-    next:
-      page.cursor !== undefined
-        ? compact({ action: "list_workflows", category: known, cursor: page.cursor })
-        : afterList(chosen),
-  });
+    warning: warnings.join("; ") || undefined,
+    cursor,
+    next: cursor === undefined ? afterList(chosen) : { action: "list_workflows", category: known, cursor },
+  };
 }
 
 /** Returns the call after a list: the start of the only workflow that can be used, or more about the one that is chosen. */
 function afterList(chosen: readonly WorkflowListing[]): WireObject | undefined {
   const [first, ...others] = chosen.filter((listing) => listing.status === "ready");
   if (first === undefined) return undefined;
-  return others.length === 0
-    ? startCall(first.definition.structure)
-    : { action: "list_workflows", workflow_type: "<one of the above>" };
+  if (others.length === 0) return startCall(first.definition.structure);
+  return { action: "list_workflows", workflow_type: "<one of the above>" };
 }
 
 /** The size of a page of sessions; smaller if they don't fit. */
@@ -74,113 +66,93 @@ const SESSIONS_A_PAGE = 25;
 
 export async function listSessions(
   context: ToolContext,
-  { status, cursor }: ParametersOf<"list_sessions">,
+  { status, cursor: from }: ParametersOf<"list_sessions">,
 ): Promise<WireObject> {
   const filter = status === undefined ? (["active", "paused", "completed", "failed"] as const) : [status];
   for (let limit = SESSIONS_A_PAGE; ; limit = Math.floor(limit / 2)) {
-    const page = await context.engine.listSessions({
-      status: filter,
-      limit,
-      cursor,
-    });
+    const page = await context.engine.listSessions({ status: filter, limit, cursor: from });
     const sessions = page.items.map(sessionEntry);
     const broken = page.broken?.map(brokenEntry);
-    if (limit > 1 && JSON.stringify([sessions, broken]).length > context.maxChars - ENVELOPE) continue;
-    const first = page.items[0];
-    return compact({
-      status: "success",
-      action: "list_sessions",
+    if (limit > 1 && !fits([sessions, broken], context.maxChars - ENVELOPE)) continue;
+    const { total, cursor } = page;
+    const [first] = page.items;
+    const isMore = cursor !== undefined;
+    return {
       sessions,
       broken,
       count: sessions.length,
-      total: page.total,
-      has_more: page.total === undefined || page.cursor !== undefined ? page.cursor !== undefined : undefined,
-      cursor: page.cursor,
-      next:
-        page.cursor !== undefined
-          ? compact({ action: "list_sessions", status, cursor: page.cursor })
-          : first === undefined
-            ? { action: "list_workflows" }
-            : { action: "get_state", session_id: first.sessionId, brief: true },
-    });
+      total,
+      has_more: total === undefined || isMore ? isMore : undefined,
+      cursor,
+      next: isMore
+        ? { action: "list_sessions", status, cursor }
+        : first === undefined
+          ? CALL.workflows()
+          : CALL.state(first.sessionId),
+    };
   }
 }
 
-export async function deleteSession(context: ToolContext, params: ParametersOf<"delete_session">): Promise<WireObject> {
-  const { sessionId } = await context.engine
-    .session(params.session_id)
-    .delete(params.reason === undefined ? {} : { reason: params.reason });
-  return {
-    status: "success",
-    action: "delete_session",
-    session_id: sessionId,
-    deleted: true,
-    cleanup: { state_file_removed: true, artifacts_preserved: false },
-    next: { action: "list_sessions" },
-  };
+export async function deleteSession(
+  { engine }: ToolContext,
+  { session_id, reason }: ParametersOf<"delete_session">,
+): Promise<WireObject> {
+  await engine.session(session_id).delete({ reason });
+  const cleanup = { state_file_removed: true, artifacts_preserved: false };
+  return { session_id, deleted: true, cleanup, next: CALL.sessions() };
 }
 
-export async function pause(context: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
-  const { checkpoint_note: note, idempotency_key: key } = params;
+export async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
+  const { session_id, checkpoint_note: note, idempotency_key: idempotencyKey } = params;
   // The engine would name it as its own option.
   if (note !== undefined && note.length > NOTE_MAX) throw tooLong("checkpoint_note", NOTE_MAX);
-  const request = { note, ...keyed(key) };
-  const paused = await context.engine.session(params.session_id).pause(request);
-  const { sessionId, replayed } = paused;
+  const paused = await engine.session(session_id).pause({ note, idempotencyKey });
   const answer = {
-    status: "success",
-    action: "pause",
-    session_id: sessionId,
+    session_id,
     paused: true,
-    checkpoint: compact({ phase: paused.phase, timestamp: paused.pausedAt, note: paused.note }),
+    checkpoint: { phase: paused.phase, timestamp: paused.pausedAt, note: paused.note },
     resume_capable: true,
-    next: { action: "resume", session_id: sessionId },
+    next: CALL.resume(session_id),
   };
-  if (!replayed) return answer;
-  const now = await context.engine.session(sessionId).state();
-  return { ...answer, ...replayNotice(replayed, now), next: nextCall(now, () => phaseCall(sessionId)) };
+  if (!paused.replayed) return answer;
+  const now = await engine.session(session_id).state();
+  return { ...answer, ...replayNotice(true, now), next: nextCall(now, () => CALL.phase(session_id)) };
 }
 
-/** The budget for what surrounds a session's list items. */
-const SESSIONS_ENVELOPE = 600;
-
-export async function getErrors(context: ToolContext, params: ParametersOf<"get_errors">): Promise<WireObject> {
-  const { engine } = context;
-  const [failures, refusals, state] = await Promise.all([
-    engine.session(params.session_id).errors(),
-    engine.session(params.session_id).refusals(),
-    engine.session(params.session_id).state(),
-  ]);
-  const shown = failures.map(({ problems, ...failure }) => {
-    return { ...failure, problems: conceal(problems, failure.reveal ?? "fields") };
+export async function getErrors(
+  { engine, maxChars }: ToolContext,
+  { session_id, cursor: from }: ParametersOf<"get_errors">,
+): Promise<WireObject> {
+  const session = engine.session(session_id);
+  const [failures, refusals, state] = await Promise.all([session.errors(), session.refusals(), session.state()]);
+  const failed = failures.map(({ phase, attempt, at, problems: all, verification, reveal }) => {
+    const problems = conceal(all, reveal ?? "fields");
+    return {
+      phase,
+      attempt,
+      timestamp: at,
+      error_type: "ValidationError",
+      message: `Phase ${phase} gate refused the evidence: ${problems.length} problem${problems.length === 1 ? "" : "s"}`,
+      details: {
+        missing_fields: problems.filter(({ problem }) => problem === "missing").map(({ field }) => field),
+        validation_errors: problems.map(({ message }) => message),
+        ...verificationNotice(verification, reveal),
+      },
+      remediation: `Submit evidence for phase ${phase} that has what is named here`,
+    };
   });
-  const failed = shown.map(({ phase, attempt, at, problems, verification, reveal }) => ({
-    phase,
-    attempt,
-    timestamp: at,
-    error_type: "ValidationError",
-    message: `Phase ${phase} gate refused the evidence: ${problems.length} problem${problems.length === 1 ? "" : "s"}`,
-    details: {
-      missing_fields: problems.filter(({ problem }) => problem === "missing").map(({ field }) => field),
-      validation_errors: problems.map(({ message }) => message),
-      ...verificationNotice(verification, reveal),
-    },
-    remediation: `Submit evidence for phase ${phase} that has what is named here`,
-  }));
   const errors = [...failed, ...refusals.map(refusalEntry)].sort((one, other) =>
     one.timestamp < other.timestamp ? -1 : Number(one.timestamp > other.timestamp),
   );
-  const page = pageItems(errors, context.maxChars - SESSIONS_ENVELOPE, params.cursor, `errors ${params.session_id}`);
-  return compact({
-    status: "success",
-    action: "get_errors",
-    session_id: params.session_id,
-    errors: page.items,
+  const { items, cursor } = pageItems(errors, maxChars - ENVELOPE, from, `errors ${session_id}`);
+  return {
+    session_id,
+    errors: items,
     error_count: errors.length,
     last_error: errors.at(-1)?.timestamp ?? null,
-    cursor: page.cursor,
-    next: nextPage("get_errors", state, page.cursor),
-  });
+    cursor,
+    next: nextPage("get_errors", state, cursor),
+  };
 }
 
 /** Returns a step ahead that was refused. */
@@ -196,39 +168,32 @@ function refusalEntry({ phase, at, operation, code, requested, task }: RefusedSt
   };
 }
 
-export async function getHistory(context: ToolContext, params: ParametersOf<"get_history">): Promise<WireObject> {
-  const { engine } = context;
-  const [attempts, state] = await Promise.all([
-    engine.session(params.session_id).history(),
-    engine.session(params.session_id).state(),
-  ]);
-  const history = attempts.map(historyEntry);
-  const page = pageItems(history, context.maxChars - SESSIONS_ENVELOPE, params.cursor, `history ${params.session_id}`);
-  return compact({
-    status: "success",
-    action: "get_history",
-    session_id: params.session_id,
-    history: page.items,
-    count: page.items.length,
-    total: history.length,
-    cursor: page.cursor,
-    next: nextPage("get_history", state, page.cursor),
-  });
+export async function getHistory(
+  { engine, maxChars }: ToolContext,
+  { session_id, cursor: from }: ParametersOf<"get_history">,
+): Promise<WireObject> {
+  const session = engine.session(session_id);
+  const [attempts, state] = await Promise.all([session.history(), session.state()]);
+  const { items, cursor } = pageItems(attempts.map(historyEntry), maxChars - ENVELOPE, from, `history ${session_id}`);
+  const counts = { count: items.length, total: attempts.length };
+  return { session_id, history: items, ...counts, cursor, next: nextPage("get_history", state, cursor) };
+}
+
+/** Returns the call for the next page, or for the state; null after the last page of a completed session. */
+function nextPage(action: string, { sessionId, status }: SessionFacts, cursor: string | undefined): WireObject | null {
+  if (cursor !== undefined) return { action, session_id: sessionId, cursor };
+  return status === "completed" ? null : CALL.state(sessionId);
 }
 
 export async function getMetrics(context: ToolContext): Promise<WireObject> {
+  const rounded = (milliseconds: number) => Math.round(milliseconds * 1000) / 1000;
   const metrics = Object.entries(context.metrics.report()).map(
     ([action, { count, errors, refused, mean, p50, p95 }]) => [
       action,
       { count, errors, refused, mean_ms: rounded(mean), p50_ms: rounded(p50), p95_ms: rounded(p95) },
     ],
   );
-  return {
-    status: "success",
-    action: "get_metrics",
-    metrics: Object.fromEntries(metrics),
-    next: { action: "list_sessions" },
-  };
+  return { metrics: Object.fromEntries(metrics), next: CALL.sessions() };
 }
 
 /** Limits the diagnostics of a broken workflow in a list. */
@@ -241,11 +206,7 @@ const LINE_MAX = 200;
 function workflowLine(listing: WorkflowListing): WireObject {
   if (listing.status === "broken") {
     const [error] = listing.diagnostics.filter(({ severity }) => severity === "error");
-    return compact({
-      workflow_type: listing.type,
-      broken: true,
-      error: error === undefined ? undefined : brief(formatDiagnostic(error), LINE_MAX),
-    });
+    return { workflow_type: listing.type, broken: true, error: error && brief(formatDiagnostic(error), LINE_MAX) };
   }
   const { type, description, phases } = listing.definition.structure;
   return { workflow_type: type, description: brief(description, LINE_MAX), ...openNotice(openPhases(phases)) };
@@ -255,15 +216,15 @@ function workflowEntry(listing: WorkflowListing): WireObject {
   if (listing.status === "broken") {
     const errors = listing.diagnostics.filter(({ severity }) => severity === "error");
     const more = errors.length - DIAGNOSTICS_MAX;
-    return compact({
+    return {
       workflow_type: listing.type,
       broken: true,
       errors: errors.slice(0, DIAGNOSTICS_MAX).map(formatDiagnostic),
       more_errors: more > 0 ? more : undefined,
-    });
+    };
   }
   const { structure } = listing.definition;
-  return compact({
+  return {
     workflow_type: structure.type,
     version: structure.version,
     name: structure.name,
@@ -279,7 +240,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     tags: structure.tags,
     target: structure.target,
     artifacts: structure.artifacts,
-  });
+  };
 }
 
 /** Limits the options in a list, and what is said about each, in characters. */
@@ -310,12 +271,12 @@ export function startCall(
   };
   const known = isJsonObject(options) && fits(options, OPTIONS_SHOWN) ? options : {};
   const all = { ...blanks, ...plan, ...known };
-  return compact({
+  return {
     action: "start",
     workflow_type: type,
     target_file: target_file ?? (target === "none" ? undefined : "<path of what to work on, in the project>"),
     options: Object.keys(all).length === 0 ? undefined : all,
-  });
+  };
 }
 
 /** The longest options that a form repeats, in characters of JSON. */
@@ -324,14 +285,4 @@ const OPTIONS_SHOWN = 1000;
 /** Returns a session that can't be shown, with the reason. */
 function brokenEntry({ sessionId, code, message }: BrokenSession): WireObject {
   return { session_id: brief(sessionId, 200), code, error: brief(message, 400) };
-}
-
-/** Returns the call for the next page, or for the state; null after the last page of a completed session. */
-function nextPage(action: string, { sessionId, status }: SessionFacts, cursor: string | undefined): WireObject | null {
-  if (cursor !== undefined) return { action, session_id: sessionId, cursor };
-  return status === "completed" ? null : { action: "get_state", session_id: sessionId, brief: true };
-}
-
-function rounded(milliseconds: number): number {
-  return Math.round(milliseconds * 1000) / 1000;
 }

@@ -8,34 +8,52 @@ import { isPlaceholder } from "../../gate/evidence.js";
 import { evidenceNames, requiredNames } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
 import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
-import type { SessionHead } from "../../phased/state/head.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
-import type { UnapprovedView } from "../../phased/views.js";
+import type { SessionFacts, UnapprovedView } from "../../phased/views.js";
 import type { GateDefinition, PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
 import type { Action } from "./actions.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
-export type NextCall = WireObject;
+type NextCall = WireObject;
+
+/** Every call that answers propose. Texts in them that only the agent can write are placeholders, which are refused. */
+export const CALL = {
+  workflows: (): NextCall => ({ action: "list_workflows" }),
+  sessions: (): NextCall => ({ action: "list_sessions" }),
+  /** Shows a phase; the current one by default. */
+  phase: (session_id: string, phase?: number): NextCall => ({ action: "get_phase", session_id, phase }),
+  task: (session_id: string, phase: number, task_number: number): NextCall => {
+    return { action: "get_task", session_id, phase, task_number };
+  },
+  /** Copied unchanged, it notes nothing, since nobody has done the task yet. */
+  done: (session_id: string, phase: number, task_number: number): NextCall => {
+    const note = "<once it is done, what to know; if it can't be: outcome given_up, and why>";
+    return { action: "complete_task", session_id, phase, task_number, note };
+  },
+  submit: (session_id: string, phase: number, evidence: WireObject): NextCall => {
+    return { action: "complete_phase", session_id, phase, evidence };
+  },
+  waiver: (session_id: string, phase: number, fields: readonly string[]): NextCall => {
+    return { action: "request_waiver", session_id, phase, fields, reason: "<why it can't be done>" };
+  },
+  /** Lets a phase be tried again, and records what its checks compare with if that is missing. */
+  retry: (session_id: string, phase: number): NextCall => ({ action: "retry_phase", session_id, phase }),
+  resume: (session_id: string): NextCall => ({ action: "resume", session_id }),
+  /** Shows in short where a session is, such as whether a person has answered. */
+  state: (session_id: string): NextCall => ({ action: "get_state", session_id, brief: true }),
+  /** Adopts the changed plan, or only shows the changes. */
+  sync: (session_id: string, preview?: true): NextCall => ({ action: "sync_plan", session_id, preview }),
+  errors: (session_id: string): NextCall => ({ action: "get_errors", session_id }),
+};
 
 /** The part of a session's state that decides what can be called. */
-export interface CallState {
+type CallState = Omit<SessionFacts, "sessionId" | "totalPhases" | "waiverRefused"> & {
   readonly sessionId: string;
-  readonly status: SessionHead["status"];
-  readonly currentPhase: number;
-  /** True if the agent has used up its attempts at the current phase. */
-  readonly exhausted: boolean;
-  /** True if complete evidence waits for a person's approval. */
-  readonly awaitingApproval: boolean;
-  /** True if a request for a waiver waits for a person. */
-  readonly waitsForWaiver: boolean;
-  /** True if a person has denied the last request for a waiver. */
   readonly waiverRefused?: boolean;
-  /** What the checks of the phase compare with, as far as it could not be recorded. */
-  readonly unrecorded?: readonly object[];
   /** The gate that was passed with an approval that this host does not accept. */
   readonly unapproved?: UnapprovedView;
-}
+};
 
 /**
  * Returns the next call: `whenActive` while the session is active, otherwise the call that makes it active
@@ -46,18 +64,23 @@ export function nextCall(state: CallState, whenActive: () => NextCall | null): N
   if (unapproved !== undefined) return null;
   switch (status) {
     case "paused":
-      return { action: "resume", session_id: sessionId };
+      return CALL.resume(sessionId);
     case "failed":
-      if (waitsForWaiver) return waitCall(sessionId);
-      return exhausted ? null : retryCall(sessionId, currentPhase);
+      if (waitsForWaiver) return CALL.state(sessionId);
+      return exhausted ? null : CALL.retry(sessionId, currentPhase);
     case "active":
       // While a waiver is awaited, the agent can go on with the rest of the phase.
-      if (awaitingApproval) return waitCall(sessionId);
+      if (awaitingApproval) return CALL.state(sessionId);
       if (exhausted) return null;
-      return state.unrecorded === undefined ? whenActive() : retryCall(sessionId, currentPhase);
+      return state.unrecorded === undefined ? whenActive() : CALL.retry(sessionId, currentPhase);
     default:
       return null;
   }
+}
+
+/** Returns the next call, and why there is none. */
+export function nextNotice(state: CallState, next: NextCall | null) {
+  return { blocked: blockedBy(state, next), next };
 }
 
 /** Returns the reason why none of the agent's calls would help; undefined if one would. `next` is the call that was found. */
@@ -67,8 +90,12 @@ export function blockedBy(
 ): string | undefined {
   if (unapproved !== undefined) return `${unapproved.message}. ${unapproved.remedy}`;
   if (next === null && waitsForWaiver && !exhausted) return WAITS;
-  if (!exhausted || status === "completed") return undefined;
-  return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
+  return exhausted && status !== "completed" ? usedUp(currentPhase) : undefined;
+}
+
+/** Says that only the host can grant more attempts. */
+export function usedUp(phase: number): string {
+  return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
 
 /** What to do if nothing is wrong but what a person has been asked to waive. */
@@ -93,9 +120,9 @@ interface Work {
  */
 export function callInPhase(state: CallState, work: Work): NextCall | null {
   const { phase, tasks } = work;
-  if (phase.number !== state.currentPhase) return phaseCall(state.sessionId);
+  if (phase.number !== state.currentPhase) return CALL.phase(state.sessionId);
   const task = nextTask(tasks);
-  return task?.ready ? taskCall(state.sessionId, phase.number, task.number) : callWithoutTask(state, work, task);
+  return task?.ready ? CALL.task(state.sessionId, phase.number, task.number) : callWithoutTask(state, work, task);
 }
 
 /**
@@ -117,16 +144,13 @@ function callWithoutTask(
   const [first] = missing;
   if (waitsForWaiver && (open === undefined || first !== undefined)) return null;
   if (first !== undefined && actions.includes("request_waiver")) {
-    if (waiverRefused === true) return taskCall(sessionId, phase.number, first.number);
+    if (waiverRefused === true) return CALL.task(sessionId, phase.number, first.number);
     const fields = missing.slice(0, BLANKS_MAX).flatMap(({ plan }) => plan?.id ?? []);
-    return waiverCall(sessionId, phase.number, fields);
+    return CALL.waiver(sessionId, phase.number, fields);
   }
-  return open === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, open.number);
-}
-
-/** Returns the call that asks for a waiver; its reason is a placeholder. */
-export function waiverCall(sessionId: string, phase: number, fields: readonly string[]): NextCall {
-  return { action: "request_waiver", session_id: sessionId, phase, fields, reason: "<why it can't be done>" };
+  return open === undefined
+    ? CALL.submit(sessionId, phase.number, blanks(phase.gate))
+    : CALL.task(sessionId, phase.number, open.number);
 }
 
 /** Returns the task to do next; undefined if none is left. */
@@ -160,13 +184,15 @@ export function leaveOutNotice(
 export function callAfterTask(state: CallState, work: Work, number: number): NextCall | null {
   const { sessionId, currentPhase, waiverRefused } = state;
   const { phase, tasks, actions } = work;
-  if (phase.number !== currentPhase) return phaseCall(sessionId);
+  if (phase.number !== currentPhase) return CALL.phase(sessionId);
   const own = tasks.find((task) => task.number === number);
   const canNote = actions.includes("complete_task");
   const isOwn = own !== undefined && (isOpen(own) || (waiverRefused === true && own.closed === "given_up"));
   if (canNote && isOwn) {
     const first = own.ready ? own : (nextTask(tasks) ?? own);
-    return first === own ? doneCall(sessionId, phase.number, number) : taskCall(sessionId, phase.number, first.number);
+    return first === own
+      ? CALL.done(sessionId, phase.number, number)
+      : CALL.task(sessionId, phase.number, first.number);
   }
   const position = phase.tasks.findIndex((task) => task.number === number);
   const after = phase.tasks.slice(position + 1).map((task) => task.number);
@@ -174,24 +200,12 @@ export function callAfterTask(state: CallState, work: Work, number: number): Nex
   const following = tasks.find((task) => after.includes(task.number) && isOpen(task));
   if (canNote || following === undefined)
     return canNote ? callInPhase(state, work) : callWithoutTask(state, work, following);
-  return taskCall(sessionId, phase.number, following.number);
-}
-
-/** Returns the call that shows a phase; the current one by default. */
-export function phaseCall(sessionId: string, phase?: number): NextCall {
-  return { action: "get_phase", session_id: sessionId, phase };
-}
-
-/** Returns the call that lets a phase be tried again, and records what its checks compare with if that is missing. */
-export function retryCall(sessionId: string, phase: number): NextCall {
-  return { action: "retry_phase", session_id: sessionId, phase };
+  return CALL.task(sessionId, phase.number, following.number);
 }
 
 /** Returns a state for which no retry is suggested to record something, as it would be again and again. */
 export function asRecorded(state: CallState): CallState {
-  if (state.unrecorded === undefined) return state;
-  const { unrecorded: _, ...recorded } = state;
-  return recorded;
+  return { ...state, unrecorded: undefined };
 }
 
 /** Returns what an agent must know before it begins, if a phase's checks have nothing to compare with. */
@@ -199,35 +213,6 @@ export function unrecordedNotice({ unrecorded, status }: CallState): WireObject 
   if (unrecorded === undefined || status !== "active") return {};
   const how = "Call retry_phase before you change anything; if this stays, ask the person who runs this.";
   return { unrecorded: `What the checks of this phase compare with could not be recorded. ${how}` };
-}
-
-/** Returns the call that checks if a person has answered. */
-export function waitCall(sessionId: string): NextCall {
-  return { action: "get_state", session_id: sessionId, brief: true };
-}
-
-/** Returns the call that adopts the changed plan; with `preview`, the one that only shows the changes. */
-export function syncCall(sessionId: string, preview = false): NextCall {
-  return { action: "sync_plan", session_id: sessionId, ...(preview ? { preview } : {}) };
-}
-
-/** Returns the call that shows all failures at the gates. */
-export function errorsCall(sessionId: string): NextCall {
-  return { action: "get_errors", session_id: sessionId };
-}
-
-/** Returns the call that shows a task. */
-export function taskCall(sessionId: string, phase: number, task: number): NextCall {
-  return { action: "get_task", session_id: sessionId, phase, task_number: task };
-}
-
-/**
- * Returns the call that notes a task as done. Its note is a placeholder, which is refused: copied unchanged, the call notes
- * nothing, since nobody has done the task yet.
- */
-function doneCall(sessionId: string, phase: number, task: number): NextCall {
-  const note = "<once it is done, what to know; if it can't be: outcome given_up, and why>";
-  return { action: "complete_task", session_id: sessionId, phase, task_number: task, note };
 }
 
 /** Throws `INVALID_INPUT` if a text is the placeholder of a proposed call. */
@@ -242,54 +227,33 @@ export function refusePlaceholder(field: string, text: string | undefined, remed
 /** Limits the fields in the next call; the checkpoint has all of them. */
 export const BLANKS_MAX = 12;
 
-/**
- * Returns the call that submits evidence. Its values describe what is expected and would not pass, since a
- * valid call would invite claims of work that was not done.
- */
-function gateCall(sessionId: string, phase: PhaseDefinition): NextCall {
-  return { action: "complete_phase", session_id: sessionId, phase: phase.number, evidence: blanks(phase) };
-}
+/** The evidence of a gate that names no fields. */
+export const ANY_EVIDENCE: WireObject = { "<what was done>": "<result>" };
+const SEE_SCHEMA = "<see evidence_schema in get_phase>";
 
-function blanks({ gate }: PhaseDefinition): WireObject {
-  switch (gate.kind) {
-    case "open":
-      return { "<what was done>": "<result>" };
-    case "schema": {
-      const names = evidenceNames(gate).slice(0, BLANKS_MAX);
-      if (names.length === 0) return { "<see evidence_schema in get_phase>": "<value>" };
-      return { ...named(names, "<see evidence_schema in get_phase>"), ...formFor(gate, names) };
-    }
-    case "fields": {
-      if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
-      const blank = (name: string, value: string) => [name, gate.proofs?.includes(name) ? "<claim and proof>" : value];
-      if (revealOf(gate) === "names") {
-        return Object.fromEntries(
-          evidenceNames(gate)
-            .slice(0, BLANKS_MAX)
-            .map((name) => blank(name, "<value>")),
-        );
-      }
-      const names = requiredNames(gate).slice(0, BLANKS_MAX);
-      return {
-        ...formFor(gate, names),
-        ...named(
-          names.filter((name) => gate.proofs?.includes(name)),
-          "<claim and proof>",
-        ),
-      };
-    }
-    case "plan":
-      if (gate.proofs !== undefined) return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
-      return {
-        ...planBlanks(
-          gate.tasks.some(({ optional }) => !optional)
-            ? "the ids of the tasks that you have done; those noted as done count already"
-            : undefined,
-          Object.keys(requiredItems(gate)),
-        ),
-        ...Object.fromEntries(Object.entries(checkedFields(gate)).map(([name, about]) => [name, `<object: ${about}>`])),
-      };
+/**
+ * Returns evidence for a gate whose values describe what is expected. They would not pass, since a valid call would invite
+ * claims of work that was not done.
+ */
+function blanks(gate: GateDefinition): WireObject {
+  const reveal = revealOf(gate);
+  if (gate.kind === "open" || (gate.kind === "fields" && reveal === "none")) return ANY_EVIDENCE;
+  if (gate.kind === "plan") {
+    if (gate.proofs !== undefined) return named(evidenceNames(gate), SEE_SCHEMA);
+    const isDue = gate.tasks.some(({ optional }) => !optional);
+    const tasks = "the ids of the tasks that you have done; those noted as done count already";
+    const checked = Object.entries(checkedFields(gate)).map(([name, about]) => [name, `<object: ${about}>`]);
+    const claims = planBlanks(isDue ? tasks : undefined, Object.keys(requiredItems(gate)));
+    return { ...claims, ...Object.fromEntries(checked) };
   }
+  const isForm = gate.kind === "fields" && reveal === "fields";
+  const names = (isForm ? requiredNames(gate) : evidenceNames(gate)).slice(0, BLANKS_MAX);
+  if (gate.kind === "schema") {
+    if (names.length === 0) return { [SEE_SCHEMA]: "<value>" };
+    return { ...named(names, SEE_SCHEMA), ...formFor(gate, names) };
+  }
+  const proved = names.filter((name) => gate.proofs?.includes(name));
+  return { ...(isForm ? formFor(gate, names) : named(names, "<value>")), ...named(proved, "<claim and proof>") };
 }
 
 /**
@@ -299,8 +263,8 @@ function blanks({ gate }: PhaseDefinition): WireObject {
 export function planBlanks(tasks: string | undefined, items: readonly string[]): WireObject {
   const holds = items.slice(0, BLANKS_MAX).map((number) => [number, "<boolean: whether it holds>"]);
   return {
-    ...(tasks === undefined ? {} : { [TASKS_FIELD]: `<list of texts: ${tasks}>` }),
-    ...(items.length === 0 ? {} : { [ITEMS_FIELD]: Object.fromEntries(holds) }),
+    ...(tasks && { [TASKS_FIELD]: `<list of texts: ${tasks}>` }),
+    ...(holds.length > 0 && { [ITEMS_FIELD]: Object.fromEntries(holds) }),
   };
 }
 

@@ -6,9 +6,9 @@ import type { StartResult } from "../../phased/start.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { pageItems } from "../pages.js";
-import { brief, compact, keyed, type WireObject } from "../wire.js";
+import { brief, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { blockedBy, nextCall, phaseCall, replayNotice, syncCall } from "./next-call.js";
+import { blockedBy, CALL, nextCall, replayNotice } from "./next-call.js";
 
 /** The budget for what surrounds the differences. */
 const ENVELOPE = 2000;
@@ -18,15 +18,18 @@ const LISTED_MAX = 15;
 
 export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
   const { session_id: sessionId, preview = false, cursor, idempotency_key: key } = params;
-  if (cursor !== undefined && !preview) throw cursorWithoutPreview();
-  const result = await context.engine.session(sessionId).syncPlan({ preview, by: "agent", ...keyed(key) });
+  if (cursor !== undefined && !preview) {
+    throw new PhasegateError("INVALID_INPUT", "a cursor pages through a preview, and this call would sync", {
+      remedy: "Pass preview: true with the cursor; sync without one.",
+      details: { field: "cursor" },
+    });
+  }
+  const result = await context.engine.session(sessionId).syncPlan({ preview, by: "agent", idempotencyKey: key });
   const { changes, changed, shift, path, needsHost, currentPhase } = result;
   const seen = seenBy(changes, currentPhase);
   const page = preview ? changesPage(seen, context.maxChars - ENVELOPE, cursor) : listed(seen);
-  const done = preview && changed && !needsHost ? syncCall(sessionId) : nextCall(result, () => phaseCall(sessionId));
-  return compact({
-    status: "success",
-    action: "sync_plan",
+  const done = preview && changed && !needsHost ? CALL.sync(sessionId) : nextCall(result, () => CALL.phase(sessionId));
+  return {
     ...replayNotice(result.replayed, result),
     session_id: sessionId,
     plan: path,
@@ -39,16 +42,16 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     needs_host: needsHost ? "the changed plan requires less: only the person who runs this can sync it" : undefined,
     taken_away: seen.takenAway.length === 0 ? undefined : seen.takenAway.slice(0, LISTED_MAX).map(changeEntry),
     taken_away_ahead: changes.takenAway.length - seen.takenAway.length || undefined,
-    more_changes: page.left === 0 ? undefined : page.left,
+    more_changes: page.left || undefined,
     changes_ahead: changes.count - seen.count || undefined,
     cursor: page.cursor,
-    phases_shifted: shift === 0 ? undefined : shift,
+    phases_shifted: shift || undefined,
     current_phase: currentPhase,
     total_phases: result.totalPhases,
     ...(result.ticks && tickNotice(result.ticks)),
     blocked: blockedBy(result),
-    next: page.cursor === undefined ? done : { ...syncCall(sessionId, true), cursor: page.cursor },
-  });
+    next: page.cursor === undefined ? done : { ...CALL.sync(sessionId, true), cursor: page.cursor },
+  };
 }
 
 /** Limits the warnings in the answer to a start. */
@@ -58,37 +61,34 @@ const WARNINGS_SHOWN = 5;
 export function startedPlan(plan: StartResult["plan"]): WireObject {
   if (plan === undefined) return {};
   const { path, dialect, shift, warnings } = plan;
-  return compact({
+  const first = warnings.slice(0, WARNINGS_SHOWN).map(warning);
+  return {
     plan: { path, dialect },
-    phases_shifted: shift === 0 ? undefined : shift,
-    plan_warnings:
-      warnings.length === 0
-        ? undefined
-        : { count: warnings.length, first: warnings.slice(0, WARNINGS_SHOWN).map(warning) },
-  });
+    phases_shifted: shift || undefined,
+    plan_warnings: first.length === 0 ? undefined : { count: warnings.length, first },
+  };
 }
 
 /** Returns the same in a few words, for an answer that must stay short. */
 export function planNoticeInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
-  const { plan_changed: changed, plan_unreadable: unreadable, ...notice } = planNotice(context, sessionId, plan);
-  const { plan_ticks_pending: pending } = notice;
-  return compact({
-    plan_changed: changed === undefined ? undefined : "the plan was edited: see sync_plan with preview",
-    plan_unreadable: unreadable === undefined ? undefined : true,
-    plan_ticks_pending: pending === undefined ? undefined : true,
-  });
+  const whole = planNotice(context, sessionId, plan);
+  return {
+    plan_changed: whole.plan_changed && "the plan was edited: see sync_plan with preview",
+    plan_unreadable: whole.plan_unreadable && true,
+    plan_ticks_pending: whole.plan_ticks_pending && true,
+  };
 }
 
 /** Returns what an answer says about the plan: changes, ticks, or that it can't be read. */
 export function planNotice({ actions }: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
   if (plan === undefined) return {};
   const { changed, unreadable, ticks, path } = plan;
-  const next = actions.includes("sync_plan") ? { next: syncCall(sessionId, true) } : {};
-  return compact({
-    plan_changed: changed === undefined ? undefined : { path: brief(path, 200), summary: changed, ...next },
-    plan_unreadable: unreadable === undefined ? undefined : `${brief(unreadable, 300)}: tasks are shown as pinned`,
+  const next = actions.includes("sync_plan") ? CALL.sync(sessionId, true) : undefined;
+  return {
+    plan_changed: changed && { path: brief(path, 200), summary: changed, next },
+    plan_unreadable: unreadable && `${brief(unreadable, 300)}: tasks are shown as pinned`,
     ...(ticks && tickNotice(ticks)),
-  });
+  };
 }
 
 /** Limits the ids in an answer. */
@@ -96,14 +96,14 @@ const IDS_MAX = 100;
 
 /** Returns the tasks that the plan has dropped: they need not be done. */
 export function droppedNotice(ids: readonly string[] = []): WireObject {
-  return ids.length === 0 ? {} : { dropped_tasks: ids.slice(0, IDS_MAX) };
+  return { dropped_tasks: ids.length === 0 ? undefined : ids.slice(0, IDS_MAX) };
 }
 
 /** Returns what was written into the plan, and what could not be. */
 export function tickNotice({ ticked, unticked, missing, unwritable, pending }: TickReport): WireObject {
   const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));
   const inAll = (ids: readonly string[]) => (ids.length <= IDS_MAX ? undefined : ids.length);
-  return compact({
+  return {
     plan_ticked: listed(ticked),
     plan_ticked_in_all: inAll(ticked),
     plan_unticked: listed(unticked),
@@ -111,9 +111,8 @@ export function tickNotice({ ticked, unticked, missing, unwritable, pending }: T
     plan_missing: listed(missing),
     plan_missing_in_all: inAll(missing),
     plan_unwritable: listed(unwritable),
-    plan_ticks_pending:
-      pending === undefined ? undefined : `${brief(pending, 300)}; it is tried again at the next call on the session`,
-  });
+    plan_ticks_pending: pending && `${brief(pending, 300)}; it is tried again at the next call on the session`,
+  };
 }
 
 /** Returns ids of tasks as one text, since a list of them could be handed back as a claim; undefined if there are none. */
@@ -125,7 +124,7 @@ export function idsText(ids: readonly string[]): string | undefined {
 export function taskNotice({ task, tasks }: PlannedTaskView): WireObject {
   const { id, state, closed, optional, requirements, dependencies, open } = task;
   const ready = tasks.filter((other) => other.ready).map((other) => other.number);
-  return compact({
+  return {
     id,
     state,
     closed,
@@ -134,7 +133,7 @@ export function taskNotice({ task, tasks }: PlannedTaskView): WireObject {
     dependencies: idsText(dependencies),
     open_dependencies: idsText(open),
     ready_tasks: open.length === 0 ? undefined : ready,
-  });
+  };
 }
 
 /** Returns the fields that errors of plans add to an answer, or replace in it. */
@@ -158,13 +157,6 @@ export function planWords(error: AnyPhasegateError, message: string, hint: strin
   }
 }
 
-function cursorWithoutPreview(): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", "a cursor pages through a preview, and this call would sync", {
-    remedy: "Pass preview: true with the cursor; sync without one.",
-    details: { field: "cursor" },
-  });
-}
-
 /** Returns the differences that an agent may read: of phases ahead, whose content it can't see yet, only the number. */
 function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
   const isSeen = ({ phase, behind }: PlanChange) => behind === true || phase <= currentPhase;
@@ -178,15 +170,8 @@ function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
   return seen;
 }
 
-/** Differences by kind, and how many are not among them. */
-interface ChangesPage {
-  readonly changes: WireObject;
-  readonly left: number;
-  readonly cursor?: string;
-}
-
 /** Returns the differences that fit, by kind; a cursor is valid as long as the differences stay the same. */
-function changesPage(changes: PlanChanges, maxChars: number, at: string | undefined): ChangesPage {
+function changesPage(changes: PlanChanges, maxChars: number, at: string | undefined) {
   const all = PLAN_CHANGE_KINDS.flatMap((kind) =>
     changes[kind].map((change) => ({ kind, entry: changeEntry(change) })),
   );
@@ -200,16 +185,17 @@ function changesPage(changes: PlanChanges, maxChars: number, at: string | undefi
 function changeEntry({ phase, id, name, from, to, behind }: PlanChange): WireObject {
   const text = (value: string | undefined) => (value === undefined ? undefined : brief(value, 120));
   const note = behind === true ? "in a completed phase: not required any more" : undefined;
-  return compact({ phase, id, name: text(name), from: text(from), to: text(to), note });
+  return { phase, id, name: text(name), from: text(from), to: text(to), note };
 }
 
 /** Returns the first differences of each kind: a sync can't be requested again. */
-function listed(changes: PlanChanges): ChangesPage {
+function listed(changes: PlanChanges) {
   const lists = kindsIn(changes.counts).map((kind) => [kind, changes[kind].slice(0, LISTED_MAX)] as const);
   const shown = lists.reduce((sum, [, list]) => sum + list.length, 0);
   return {
     changes: Object.fromEntries(lists.map(([kind, list]) => [kind, list.map(changeEntry)])),
     left: changes.count - shown,
+    cursor: undefined,
   };
 }
 

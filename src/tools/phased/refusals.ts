@@ -17,7 +17,7 @@ import {
   parametersOf,
   type ToolContext,
 } from "./actions.js";
-import { phaseCall, taskCall } from "./next-call.js";
+import { CALL } from "./next-call.js";
 import { planWords } from "./plan.js";
 
 /** Returns the answer to a call whose action is missing, unknown, or not given to agents. */
@@ -233,29 +233,28 @@ function violation(error: AnyPhasegateError): WireObject {
 function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): WireObject | null | undefined {
   switch (error.code) {
     case "WORKFLOW_NOT_FOUND":
-      return { action: "list_workflows" };
+      return CALL.workflows();
     case "SESSION_NOT_FOUND":
     case "SESSION_LIMIT":
-      return { action: "list_sessions" };
+      return CALL.sessions();
+    case "INVALID_TRANSITION":
+      if (error.details.status === "completed") return null;
+      if (sessionId === undefined) return undefined;
+      return error.details.status === "paused" ? CALL.resume(sessionId) : CALL.state(sessionId);
+    case "TASK_LOCKED": {
+      const [ready] = error.details.ready;
+      if (sessionId === undefined) return undefined;
+      return ready === undefined ? CALL.phase(sessionId) : CALL.task(sessionId, error.details.phase, ready);
+    }
     case "PHASE_LOCKED":
     case "PHASE_ALREADY_COMPLETED":
     case "PHASE_OUT_OF_RANGE":
     case "TASK_NOT_FOUND":
-      return sessionId === undefined ? undefined : phaseCall(sessionId);
-    case "TASK_LOCKED": {
-      const [ready] = error.details.ready;
-      if (sessionId === undefined) return undefined;
-      return ready === undefined ? phaseCall(sessionId) : taskCall(sessionId, error.details.phase, ready);
-    }
-    case "INVALID_TRANSITION":
-      if (error.details.status === "completed") return null;
-      if (sessionId !== undefined && error.details.status === "paused")
-        return { action: "resume", session_id: sessionId };
-      return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
+      return sessionId === undefined ? undefined : CALL.phase(sessionId);
     case "APPROVAL_REFUSED":
     case "CONFLICT":
     case "STORAGE_FAILED":
-      return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
+      return sessionId === undefined ? undefined : CALL.state(sessionId);
     default:
       return undefined;
   }

@@ -11,7 +11,6 @@ import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
 import { requiresNothing } from "../../workflow/gate-definition.js";
-import { optional } from "../../workflow/json.js";
 import { asksForSearch, SEARCH_TOOL } from "../../workflow/markdown-facts.js";
 import {
   type GateDefinition,
@@ -19,10 +18,10 @@ import {
   type PhaseDefinition,
   type TaskDefinition,
 } from "../../workflow/structure.js";
-import { verificationRecord } from "../verification-notice.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { verificationNotice } from "../verification-notice.js";
+import { brief, type WireObject } from "../wire.js";
 import type { ToolContext } from "./actions.js";
-import { DENIAL_MAX, waivedNotice } from "./approval-notices.js";
+import { DENIAL_MAX, NAME_MAX, waivedNotice } from "./approval-notices.js";
 import { evidenceNote } from "./evidence-note.js";
 import { droppedNotice, idsText } from "./plan.js";
 
@@ -47,13 +46,13 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
     checkpoint: isWhole
       ? { ...checkpoint(phase, facts.validation), ...ifFalse(phase.gate, given) }
       : { ...openMark(phase.gate), required_evidence: requiredNames(phase.gate), details: "see get_phase" },
-    ...optional("evidence_note", evidenceNote(text, phase.gate)),
-    ...optional("missing_tools", absenceNote(text, given)),
-    ...(isWhole ? { artifacts_from_previous_phases: artifactNames(artifacts) } : {}),
+    evidence_note: evidenceNote(text, phase.gate),
+    missing_tools: absenceNote(text, given),
+    artifacts_from_previous_phases: isWhole ? artifactNames(artifacts) : undefined,
     ...documentNames(documents),
-    ...(contentChanged ? { content_changed: true } : {}),
-    ...optional("note", leftOutNote((own ?? view).leftOut, shared?.leftOut)),
-    ...(own === undefined ? {} : { shared: `in get_phase ${own.restIn}` }),
+    content_changed: contentChanged || undefined,
+    note: leftOutNote((own ?? view).leftOut, shared?.leftOut),
+    shared: own && `in get_phase ${own.restIn}`,
     sources: content.sources,
     tokens: content.tokens,
   };
@@ -65,8 +64,8 @@ function taskNames(phase: PhaseDefinition, tasks: readonly PhaseTask[]): WireObj
   const givenUp = tasks.flatMap(({ number, closed }) => (closed === "given_up" ? [number] : []));
   return {
     tasks: phase.tasks.map(taskLabel),
-    ...(done.length === 0 ? {} : { tasks_done: done }),
-    ...(givenUp.length === 0 ? {} : { tasks_given_up: givenUp }),
+    tasks_done: done.length === 0 ? undefined : done,
+    tasks_given_up: givenUp.length === 0 ? undefined : givenUp,
   };
 }
 
@@ -114,10 +113,10 @@ export function taskContent(view: TaskView, shown: FilledText | OwnText, given: 
     estimated_duration: plan?.estimatedTime ?? facts.estimatedDuration,
     artifacts_to_produce: unlessLong(facts.artifactsToProduce),
     ...documentNames(documents),
-    ...(contentChanged ? { content_changed: true } : {}),
-    ...optional("note", leftOutNote(leftOut)),
-    ...optional("evidence_note", evidenceNote(text, phase.gate)),
-    ...optional("missing_tools", absenceNote(text, given)),
+    content_changed: contentChanged || undefined,
+    note: leftOutNote(leftOut),
+    evidence_note: evidenceNote(text, phase.gate),
+    missing_tools: absenceNote(text, given),
     // What all tasks share is in get_phase, sources included.
     ...("restIn" in shown
       ? { shared: `in get_phase ${shown.restIn}` }
@@ -139,12 +138,12 @@ export function documentNames(documents: readonly NamedDocument[]): WireObject {
     named.push({ path, tokens });
   }
   const left = documents.length - named.length;
-  return left === 0 ? { documents: named } : { documents: named, more_documents: left };
+  return { documents: named, more_documents: left || undefined };
 }
 
 /** Returns a session as lists show it. */
 export function sessionEntry(summary: SessionSummary): WireObject {
-  return compact({
+  return {
     session_id: summary.sessionId,
     workflow_type: summary.workflowType,
     target_file: summary.target,
@@ -154,7 +153,7 @@ export function sessionEntry(summary: SessionSummary): WireObject {
     created_at: summary.createdAt,
     last_updated: summary.updatedAt,
     completed_at: summary.completedAt,
-  });
+  };
 }
 
 /** Limits a proof of an attempt, in characters. */
@@ -164,7 +163,7 @@ const PROOF_MAX = 300;
 export function historyEntry(attempt: PhaseAttempt): WireObject {
   const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal, reason, by } =
     attempt;
-  return compact({
+  return {
     phase,
     started_at: startedAt,
     completed_at: completedAt,
@@ -172,17 +171,17 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     attempt: attempt.attempt,
     status,
     reason: reason && brief(reason, DENIAL_MAX),
-    by: by && brief(by, 80),
+    by: by && brief(by, NAME_MAX),
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
     ...waivedNotice(attempt.waived),
     proofs: attempt.proofs?.map(({ field, proof }) => brief(`${field}: ${proof}`, PROOF_MAX)),
-    ...verificationRecord(verification, reveal),
-  });
+    ...verificationNotice(verification, reveal, "recorded"),
+  };
 }
 
 /** Limits the skipped phases that an answer names, and the reason for each, in characters. */
 const SKIPPED_MAX = 20;
-const REASON_MAX = 200;
+export const REASON_MAX = 200;
 
 /** Returns the phases that the workflow's rules skipped, each with the reason. */
 export function skipNotice(skipped: readonly SkippedPhase[] | undefined): WireObject {
@@ -216,7 +215,7 @@ function plannedTasks(tasks: readonly TaskProgress[] | undefined): WireObject {
 /** Returns a task as the list of its phase shows it. */
 function taskEntry(task: TaskProgress): WireObject {
   const { number, id, name, state, dependencies, ready, closed, optional, requirements } = task;
-  return compact({
+  return {
     task_number: number,
     id,
     name: brief(name, 120),
@@ -226,7 +225,7 @@ function taskEntry(task: TaskProgress): WireObject {
     closed,
     optional: optional || undefined,
     requirements: requirements?.map((reference) => brief(reference, 120)),
-  });
+  };
 }
 
 function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
@@ -237,8 +236,8 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   return {
     ...openMark(phase.gate),
     // Any other schema says itself what it requires.
-    ...(revealOf(phase.gate) === "names" ? { required_evidence: requiredNames(phase.gate) } : {}),
-    ...optional("validation", validation?.join("; ")),
+    required_evidence: revealOf(phase.gate) === "names" ? requiredNames(phase.gate) : undefined,
+    validation: validation?.join("; "),
     evidence_schema: requiredFormat(phase.gate),
   };
 }

@@ -1,30 +1,44 @@
 /** The handlers of the actions that show where a session is: its state, in short and as a whole. */
 import type { SessionHead } from "../../phased/state/head.js";
 import type { LastNote, PhaseTask } from "../../phased/state/task-notes.js";
-import type { FullStateView, StateView } from "../../phased/views.js";
-import { brief, compact, fits, type WireObject } from "../wire.js";
+import type { StateView } from "../../phased/views.js";
+import { brief, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { approvalNotice, denialNotice, unapprovedNotice, waivedNotice, waiverNotice } from "./approval-notices.js";
-import { blockedBy, isOpen, nextCall, nextTask, phaseCall, unrecordedNotice } from "./next-call.js";
+import { CALL, isOpen, nextCall, nextNotice, nextTask, unrecordedNotice } from "./next-call.js";
 import { planNotice, planNoticeInShort } from "./plan.js";
-import { historyEntry } from "./shapes.js";
+import { historyEntry, REASON_MAX } from "./shapes.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
-  if (params.phase !== undefined) return artifactOf(context, params.session_id, params.phase);
-  if (params.brief === true) return briefState(context, await context.engine.session(params.session_id).state());
-  const state = await context.engine.session(params.session_id).fullState();
-  const { head } = state;
-  return compact({
-    status: "success",
-    action: "get_state",
+  const session = context.engine.session(params.session_id);
+  const { phase } = params;
+  if (phase !== undefined) {
+    const [state, found] = await Promise.all([session.state(), session.artifact(phase)]);
+    return {
+      ...sessionFields(state),
+      phase,
+      skipped: state.skippedPhases.includes(phase) || undefined,
+      completed_at: found?.at ?? null,
+      artifact: found?.artifact ?? null,
+      ...waivedNotice(found?.waived),
+      next: callFrom(state),
+    };
+  }
+  if (params.brief === true) return briefState(context, await session.state());
+  const state = await session.fullState();
+  const { head, artifacts } = state;
+  const byPhase = <T>(entries: readonly (readonly [phase: number, value: T])[]) =>
+    Object.fromEntries(entries.flatMap(([phase, value]) => (value === undefined ? [] : [[`phase_${phase}`, value]])));
+  return {
     ...sessionFields(state),
     total_phases: head.total,
     completed_phases: state.completedPhases,
-    skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
-    phases_with_waivers: state.waivedPhases.length === 0 ? undefined : state.waivedPhases,
-    skip_reasons: reasonsOf(state.skips),
-    artifacts: Object.fromEntries(state.artifacts.map(({ phase, artifact }) => [`phase_${phase}`, artifact])),
-    ...executed(state.artifacts),
+    skipped_phases: unlessEmpty(state.skippedPhases),
+    phases_with_waivers: unlessEmpty(state.waivedPhases),
+    skip_reasons: unlessEmpty(byPhase(state.skips.map(({ phase, reason }) => [phase, brief(reason, REASON_MAX)]))),
+    artifacts: byPhase(artifacts.map(({ phase, artifact }) => [phase, artifact])),
+    outputs: unlessEmpty(byPhase(artifacts.map(({ phase, outputs }) => [phase, outputs]))),
+    commands_executed: unlessEmpty(byPhase(artifacts.map(({ phase, commandsExecuted }) => [phase, commandsExecuted]))),
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
@@ -38,40 +52,24 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     ...unrecordedNotice(state),
     ...pauseNote(head),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
-    ...nextNotice(state),
-  });
-}
-
-/** Returns what one phase has handed on: the evidence that its gate accepted. */
-async function artifactOf({ engine }: ToolContext, id: string, phase: number): Promise<WireObject> {
-  const [state, artifact] = await Promise.all([engine.session(id).state(), engine.session(id).artifact(phase)]);
-  return {
-    status: "success",
-    action: "get_state",
-    ...sessionFields(state),
-    phase,
-    ...(state.skippedPhases.includes(phase) ? { skipped: true } : {}),
-    completed_at: artifact?.at ?? null,
-    artifact: artifact?.artifact ?? null,
-    ...waivedNotice(artifact?.waived),
-    next: next(state),
+    ...nextNotice(state, callFrom(state)),
   };
 }
 
-export async function getSession(context: ToolContext, params: ParametersOf<"get_session">): Promise<WireObject> {
-  const { engine } = context;
-  const { session_id: id } = params;
-  const [state, history, options] = await Promise.all([
-    engine.session(id).state(),
-    engine.session(id).history(),
-    engine.session(id).options(),
-  ]);
+/** Returns a list or an object that has something in it. */
+function unlessEmpty<T extends object>(value: T): T | undefined {
+  return Object.keys(value).length === 0 ? undefined : value;
+}
+
+export async function getSession({ engine }: ToolContext, { session_id }: ParametersOf<"get_session">) {
+  const one = engine.session(session_id);
+  const [state, history, options] = await Promise.all([one.state(), one.history(), one.options()]);
   const { head } = state;
-  const session = compact({
+  const session = {
     ...approvalNotice(state.awaiting),
     ...waiverNotice(state, { isShort: true }),
     ...unapprovedNotice(state.unapproved),
-    session_id: state.sessionId,
+    session_id,
     workflow_type: head.workflowType,
     target_file: head.target,
     current_phase: head.phase,
@@ -85,41 +83,29 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
     checkpoint_note: head.status === "paused" ? head.note : undefined,
     phase_history: history.map(historyEntry),
     options,
-  });
-  return compact({
-    status: "success",
-    action: "get_session",
-    session,
-    ...nextNotice(state),
-  });
-}
-
-/** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
-function briefState(context: ToolContext, state: StateView): WireObject {
-  const whole = briefStateWith(context, state, Number.POSITIVE_INFINITY);
-  return fits(whole, context.maxChars) ? whole : briefStateWith(context, state, NOTE_LEAST);
+  };
+  return { session, ...nextNotice(state, callFrom(state)) };
 }
 
 /** The length of a task's note in a brief state, in characters. */
 const LAST_NOTE_MAX = 500;
-
 /** The length that the note of a pause is cut to where the whole one does not fit, in characters. */
 const NOTE_LEAST = 200;
+/** The budget for the name of the action and the outcome. */
+const ENVELOPE = 50;
 
-/** Returns the brief state with the note of a pause of at most so many characters. */
-function briefStateWith(context: ToolContext, state: StateView, noteMax: number): WireObject {
+/** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
+function briefState(context: ToolContext, state: StateView, noteMax = Number.POSITIVE_INFINITY): WireObject {
   const { head, structure } = state;
   const phase = structure.phases[head.position];
-  return compact({
-    status: "success",
-    action: "get_state",
+  const answer = {
     ...sessionFields(state),
     target_file: brief(head.target, 200),
-    title: phase === undefined ? undefined : brief(phase.name, 80),
+    title: phase && brief(phase.name, 80),
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
     skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
-    attempts: head.attempts === 0 ? undefined : head.attempts,
+    attempts: head.attempts || undefined,
     ...tasksNotice(state.tasks),
     last_note: state.note && lastNote(state.note, LAST_NOTE_MAX),
     ...approvalNotice(state.awaiting),
@@ -129,8 +115,10 @@ function briefStateWith(context: ToolContext, state: StateView, noteMax: number)
     ...planNoticeInShort(context, state.sessionId, state.plan),
     ...unrecordedNotice(state),
     ...pauseNote(head, noteMax),
-    ...nextNotice(state),
-  });
+    ...nextNotice(state, callFrom(state)),
+  };
+  const isEnough = noteMax === NOTE_LEAST || fits(answer, context.maxChars - ENVELOPE);
+  return isEnough ? answer : briefState(context, state, NOTE_LEAST);
 }
 
 /** Returns the note of a pause. */
@@ -141,7 +129,7 @@ function pauseNote(head: SessionHead, most = Number.POSITIVE_INFINITY): WireObje
 
 function lastNote({ beforeDecision, ...last }: LastNote, most = Number.POSITIVE_INFINITY): WireObject {
   const whole = last.note.length > most ? "get_state without brief" : undefined;
-  return compact({ ...last, note: brief(last.note, most), whole_note: whole, written: noteAge({ beforeDecision }) });
+  return { ...last, note: brief(last.note, most), whole_note: whole, written: noteAge({ beforeDecision }) };
 }
 
 /** Says of a note that it does not know what a person has decided since; undefined if nothing was. */
@@ -160,7 +148,7 @@ export function tasksNotice(tasks: readonly PhaseTask[]): WireObject {
     const chosen = tasks.filter((task) => task.closed === how);
     return chosen.length === 0 ? undefined : numbers(chosen);
   };
-  return compact({
+  return {
     tasks_done: numbers(tasks.filter(({ done }) => done)),
     tasks_given_up: closed("given_up"),
     tasks_skipped: closed("skipped"),
@@ -168,15 +156,7 @@ export function tasksNotice(tasks: readonly PhaseTask[]): WireObject {
     tasks_dropped: closed("dropped"),
     tasks_left: tasks.filter(isOpen).length,
     next_task: nextTask(tasks)?.number ?? null,
-  });
-}
-
-/** Limits the reason for a skipped phase, in characters. */
-const REASON_MAX = 200;
-
-function reasonsOf(skips: FullStateView["skips"]): WireObject | undefined {
-  const reasons = skips.map(({ phase, reason }) => [`phase_${phase}`, brief(reason, REASON_MAX)]);
-  return reasons.length === 0 ? undefined : Object.fromEntries(reasons);
+  };
 }
 
 function sessionFields({ sessionId, head }: StateView): WireObject {
@@ -189,28 +169,10 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
   };
 }
 
-/** Returns the next call, and why there is none. */
-function nextNotice(state: StateView): WireObject {
-  const call = next(state);
-  return { blocked: blockedBy(state, call), next: call };
-}
-
-function next(state: StateView): WireObject | null {
+function callFrom(state: StateView): WireObject | null {
   // Nothing but the decision is left to do: a session that goes on would only be asked about again.
   if (state.waitsForWaiver && state.tasks.length > 0 && !state.tasks.some(isOpen)) return null;
-  return nextCall(state, () => phaseCall(state.sessionId));
-}
-
-function executed(artifacts: readonly { phase: number; outputs?: unknown; commandsExecuted?: unknown }[]): WireObject {
-  const outputs = artifacts.filter((artifact) => artifact.outputs !== undefined);
-  const commands = artifacts.filter((artifact) => artifact.commandsExecuted !== undefined);
-  return compact({
-    outputs: outputs.length === 0 ? undefined : Object.fromEntries(outputs.map((a) => [`phase_${a.phase}`, a.outputs])),
-    commands_executed:
-      commands.length === 0
-        ? undefined
-        : Object.fromEntries(commands.map((a) => [`phase_${a.phase}`, a.commandsExecuted])),
-  });
+  return nextCall(state, () => CALL.phase(state.sessionId));
 }
 
 /** Returns ascending numbers in few characters: `0-4, 7`; `none` for none. */

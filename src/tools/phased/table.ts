@@ -4,7 +4,7 @@ import { systemClock } from "../../ports/clock.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { isSessionId } from "../../workflow/names.js";
 import { action, type Call, dispatch, errorIn, type Failure, type Product } from "../dispatch.js";
-import { compact, fits, type ShrinkRules, type WireObject } from "../wire.js";
+import { fits, type ShrinkRules, type WireObject } from "../wire.js";
 import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowResponse } from "./actions.js";
 import { complete, requestWaiver } from "./complete.js";
 import {
@@ -17,7 +17,7 @@ import {
   pause,
   startCall,
 } from "./lists.js";
-import { errorsCall, phaseCall } from "./next-call.js";
+import { CALL } from "./next-call.js";
 import { completeTask, getDocument, getPhase, getTask, resume, retryPhase, rollback, start } from "./phases.js";
 import { syncPlan } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
@@ -53,7 +53,7 @@ const WORKFLOW: Product<ToolContext, Action> = {
     return isAction(name) && actions.includes(name) ? { name, fields } : undefined;
   },
   callOf: (_, name, fields) => ({ action: name, ...fields }),
-  finish: restrict,
+  finish,
   refuse,
   shrink: ({ actions }) => ({ kept: KEPT, next: (answer, leftOut) => callThatShows(answer, leftOut, actions) }),
 };
@@ -76,19 +76,24 @@ function isResponse(body: WireObject): body is WorkflowResponse {
   return (body.status === "success" || body.status === "error") && typeof body.action === "string";
 }
 
-/** Removes actions that the host has not given to its agents, and the session's id where `next` has it: only a start tells it. */
-function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
-  const { next, valid_actions: valid } = answer;
+/**
+ * Completes an answer: it begins with the outcome, a success unless it says otherwise, and the action. Actions that the host has
+ * not given to its agents are left out, and so is the session's id where `next` has it: only a start tells it.
+ */
+function finish({ actions }: ToolContext, answer: WireObject, name: Action | undefined): WireObject {
+  const { session_id, valid_actions: valid } = answer;
   const given: readonly unknown[] = actions;
-  if (valid === undefined && (!isJsonObject(next) || given.includes(next.action))) {
-    const isTold = answer.action !== "start" && isJsonObject(next) && next.session_id === answer.session_id;
-    return compact(isTold ? { ...answer, session_id: undefined } : answer);
-  }
-  return compact({
+  const isWithout = isJsonObject(answer.next) && !given.includes(answer.next.action);
+  const next = isWithout ? undefined : answer.next;
+  const isTold = valid === undefined && name !== "start" && isJsonObject(next) && next.session_id === session_id;
+  return {
+    status: "success",
+    action: name,
     ...answer,
-    ...(isJsonObject(next) && !given.includes(next.action) ? { next: undefined } : {}),
-    ...(Array.isArray(valid) ? { valid_actions: valid.filter((name) => given.includes(name)) } : {}),
-  });
+    session_id: isTold ? undefined : session_id,
+    valid_actions: Array.isArray(valid) ? valid.filter((one) => given.includes(one)) : valid,
+    next,
+  };
 }
 
 /** The keys that an answer must have. */
@@ -101,9 +106,9 @@ const PROBLEMS: readonly string[] = ["problems", "validation_errors", "missing_t
 function callThatShows({ session_id, next }: WireObject, leftOut: readonly string[], actions: readonly Action[]) {
   const id = session_id ?? (isJsonObject(next) ? next.session_id : undefined);
   if (typeof id !== "string" || next === null) return next;
-  if (leftOut.includes("phase_content") && actions.includes("get_phase")) return phaseCall(id);
+  if (leftOut.includes("phase_content") && actions.includes("get_phase")) return CALL.phase(id);
   const isShown = leftOut.some((key) => PROBLEMS.includes(key)) && actions.includes("get_errors");
-  return isShown ? errorsCall(id) : next;
+  return isShown ? CALL.errors(id) : next;
 }
 
 /** Returns the answer to a call that was not executed; for a phase that is ahead, with the current phase. */

@@ -12,15 +12,8 @@ import type { PersonsAnswer } from "../dispatch.js";
 import { type ObjectSchema, publishedSchema } from "../schemas.js";
 import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
 
-/** The name and description of a call. */
-interface CallText {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-}
-
 /** The default names and descriptions. */
-export const CALL_TEXTS: Record<RoutedCall, CallText> = {
+export const CALL_TEXTS: Record<RoutedCall, Readonly<Record<"name" | "title" | "description", string>>> = {
   list: {
     name: "list_workflows",
     title: "List workflows",
@@ -93,7 +86,8 @@ export function namedCalls(
       details: { field: "calls", expected: ALL_CALLS.join(", ") },
     });
   }
-  const given = new Map(ALL_CALLS.flatMap((call) => (calls.includes(call) ? [[call, nameOf(call, names)]] : [])));
+  const chosen = ALL_CALLS.filter((call) => calls.includes(call));
+  const given = new Map(chosen.map((call) => [call, names[call] ?? CALL_TEXTS[call].name]));
   const all = [...given.values()];
   const twice = all.find((name, index) => all.indexOf(name) !== index);
   if (twice === undefined) return given;
@@ -101,10 +95,6 @@ export function namedCalls(
     remedy: "Give each call a name of its own.",
     details: { field: "names", expected: "different names" },
   });
-}
-
-function nameOf(call: RoutedCall, names: Partial<Readonly<Record<RoutedCall, string>>>): string {
-  return names[call] ?? CALL_TEXTS[call].name;
 }
 
 /** Returns a description with the names that the host has chosen. */
@@ -116,6 +106,12 @@ export function describe(call: RoutedCall, names: ReadonlyMap<RoutedCall, string
 
 /** The calls whose answers can come in pages. */
 export const READING: ReadonlySet<RoutedCall> = new Set(["list", "status", "history"]);
+
+/** Returns the fields that a call takes, with the cursor of the page before where its answer can come in pages. */
+function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
+  const { shape } = REQUESTS[call];
+  return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
+}
 
 /** Returns the input schema of one call. */
 export function callInput(call: RoutedCall): ObjectSchema {
@@ -141,11 +137,6 @@ export function answerOutput(): ObjectSchema {
       message: z.string().optional(),
     }),
   );
-}
-
-function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
-  const { shape } = REQUESTS[call];
-  return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
 }
 
 /**

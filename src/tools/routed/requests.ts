@@ -3,18 +3,6 @@ import * as z from "zod";
 import type { StepReport } from "../../routed/decision/request.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 
-/** The calls to routed workflows. */
-export type RoutedCall =
-  | "list"
-  | "start"
-  | "advance"
-  | "resume"
-  | "status"
-  | "suspend"
-  | "cancel"
-  | "retry"
-  | "history";
-
 /** The longest reason, in characters. */
 const REASON_MAX = 2000;
 /** The longest name of a workflow or a step, in characters. */
@@ -90,6 +78,18 @@ export const REQUESTS = {
   retry: z.strictObject({ instance_id: sessionId, idempotency_key: idempotencyKey }),
   history: z.strictObject({ instance_id: sessionId, cursor: cursorSchema.optional() }),
 } satisfies Record<RoutedCall, z.ZodObject>;
+
+/** The calls to routed workflows. */
+export type RoutedCall =
+  | "list"
+  | "start"
+  | "advance"
+  | "resume"
+  | "status"
+  | "suspend"
+  | "cancel"
+  | "retry"
+  | "history";
 
 function shapeOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...shape } = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });

@@ -11,11 +11,11 @@ import type * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { RoutedMove } from "../../routed/commands.js";
 import type { RoutedEngine } from "../../routed/engine.js";
-import type { AdvanceRequest, FollowedDecision, RoutedResult, RoutedView } from "../../routed/types.js";
+import type { AdvanceRequest, RoutedResult, RoutedView } from "../../routed/types.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { type Action, action, dispatch, type Product, readCall } from "../dispatch.js";
 import { maxCharsFor, type ObjectSchema } from "../schemas.js";
-import { ifAllowed, keyed, type ShrinkRules, type WireObject } from "../wire.js";
+import { ifAllowed, type ShrinkRules, type WireObject } from "../wire.js";
 import {
   ALL_CALLS,
   actionInput,
@@ -82,40 +82,30 @@ export function createRoutedTools(engine: RoutedEngine, options: RoutedToolsOpti
   const { tools = "separate", name = "routed_workflow", calls = ALL_CALLS } = options;
   const names = namedCalls(calls, options.names ?? {});
   const maxChars = maxCharsFor(options.maxTokens);
-  const shared = { engine, names, maxChars, pageChars: maxChars - ENVELOPE };
-  if (tools === "single") return [singleTool({ ...shared, key: "action", only: undefined }, name)];
-  return [...names].map(([call, named]) => toolFor({ ...shared, key: "tool", only: call }, call, named));
-}
-
-function toolFor(context: RoutedToolContext, call: RoutedCall, name: string): RoutedTool {
-  return {
-    name,
+  const outputSchema = answerOutput();
+  const dispatchOf = (only?: RoutedCall): RoutedTool["dispatch"] => {
+    const context = { engine, names, maxChars, pageChars: maxChars - ENVELOPE, only };
+    return async (input, options = {}) => {
+      const { ok, body } = await dispatch(ROUTED, { ...context, ...options }, input ?? {});
+      return { isError: !ok, body };
+    };
+  };
+  if (tools === "single") {
+    const about = "Runs workflows whose next step is decided after each report.";
+    const actions = [...names].map(([call, action]) => `${action}: ${describe(call, names)}`);
+    const description = [about, ...actions].join("\n");
+    const given = { calls: [...names.keys()], inputSchema: actionInput(names), outputSchema };
+    return [{ name, title: "Routed workflows", description, ...given, dispatch: dispatchOf() }];
+  }
+  return [...names].map(([call, named]) => ({
+    name: named,
     title: CALL_TEXTS[call].title,
-    description: describe(call, context.names),
+    description: describe(call, names),
     calls: [call],
     inputSchema: callInput(call),
-    outputSchema: answerOutput(),
-    dispatch: (input, options = {}) => answer({ ...context, ...options }, input),
-  };
-}
-
-function singleTool(context: RoutedToolContext, name: string): RoutedTool {
-  const { names } = context;
-  const actions = [...names].map(([call, action]) => `${action}: ${describe(call, names)}`);
-  return {
-    name,
-    title: "Routed workflows",
-    description: ["Runs workflows whose next step is decided after each report.", ...actions].join("\n"),
-    calls: [...names.keys()],
-    inputSchema: actionInput(names),
-    outputSchema: answerOutput(),
-    dispatch: (input, options = {}) => answer({ ...context, ...options }, input),
-  };
-}
-
-async function answer(context: RoutedToolContext, input: unknown): Promise<RoutedToolAnswer> {
-  const { ok, body } = await dispatch(ROUTED, context, input ?? {});
-  return { isError: !ok, body };
+    outputSchema,
+    dispatch: dispatchOf(call),
+  }));
 }
 
 const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
@@ -123,8 +113,9 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
   start: action(
     REQUESTS.start,
     async (context, { workflow_name: workflow, context: initial, idempotency_key: key }) => {
-      const begun = { workflow, context: initial, ...keyed(key) };
-      return resultOnWire(context, await context.engine.start({ ...begun, ...decisionOf(context) }));
+      const { engine, signal, onAsk } = context;
+      const started = await engine.start({ workflow, context: initial, idempotencyKey: key, signal, onAsk });
+      return resultOnWire(context, started);
     },
   ),
   advance: action(REQUESTS.advance, async (context: RoutedContext, params) => {
@@ -146,9 +137,13 @@ const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
   cancel: action(REQUESTS.cancel, async (context, params) => {
     return viewOnWire(context, await context.engine.session(params.instance_id).cancel(move(params)));
   }),
-  retry: action(REQUESTS.retry, async (context: RoutedContext, { instance_id: id, idempotency_key: key }) => {
-    return moved(context, () => context.engine.session(id).retry({ ...keyed(key), ...decisionOf(context) }));
-  }),
+  retry: action(
+    REQUESTS.retry,
+    async (context: RoutedContext, { instance_id: id, idempotency_key: idempotencyKey }) => {
+      const { engine, signal, onAsk } = context;
+      return moved(context, () => engine.session(id).retry({ idempotencyKey, signal, onAsk }));
+    },
+  ),
   history: action(
     REQUESTS.history,
     async ({ engine, pageChars }, { instance_id: id, cursor }) =>
@@ -174,8 +169,6 @@ interface RoutedToolContext extends RoutedContext {
   readonly only: RoutedCall | undefined;
   /** The budget of an answer, in characters of JSON. */
   readonly maxChars: number;
-  /** The key under which `next` names the call. */
-  readonly key: "tool" | "action";
 }
 
 /** The keys that an answer must have. */
@@ -210,9 +203,9 @@ const ROUTED: Product<RoutedToolContext, RoutedCall> = {
   }),
 };
 
-function callOf({ names, key }: RoutedToolContext, call: RoutedCall, fields: WireObject): WireObject | undefined {
+function callOf({ names, only }: RoutedToolContext, call: RoutedCall, fields: WireObject): WireObject | undefined {
   const name = names.get(call);
-  return name === undefined ? undefined : { [key]: name, ...fields };
+  return name === undefined ? undefined : { [only === undefined ? "action" : "tool"]: name, ...fields };
 }
 
 const withoutInstructions: NonNullable<ShrinkRules["last"]> = (answer) => {
@@ -253,33 +246,23 @@ async function withPerson(
   if (answer === undefined) return undefined;
   const { decision, note = "", ...given } = answer;
   const { evidenceHash } = awaiting;
+  const session = engine.session(sessionId);
   if (decision === "approve") {
-    const reply = { ...given, evidenceHash, ...(note === "" ? {} : { note }) };
-    return (await ifAllowed(engine.session(sessionId).approve(reply))) && again();
+    const reply = { ...given, evidenceHash, note: note || undefined };
+    return (await ifAllowed(session.approve(reply))) && again();
   }
-  const view = await ifAllowed(engine.session(sessionId).deny({ ...given, note, evidenceHash }));
+  const view = await ifAllowed(session.deny({ ...given, note, evidenceHash }));
   if (view === undefined) return undefined;
-  return {
-    ...view,
-    nextStep: await engine.session(sessionId).step(),
-    replayed: false,
-    denied: { by: answer.by, note },
-  };
+  return { ...view, nextStep: await session.step(), replayed: false, denied: { by: answer.by, note } };
 }
 
 type Params<C extends RoutedCall> = z.infer<(typeof REQUESTS)[C]>;
 
 function reported(
-  context: RoutedContext,
-  { report, context_updates: contextUpdates, idempotency_key: key }: Omit<Params<"advance">, "instance_id">,
+  { onCheck, signal, onAsk }: RoutedContext,
+  { report, context_updates: contextUpdates, idempotency_key: idempotencyKey }: Omit<Params<"advance">, "instance_id">,
 ): AdvanceRequest {
-  const { onCheck } = context;
-  const updates = contextUpdates === undefined ? {} : { contextUpdates };
-  return { report, ...updates, ...keyed(key), ...decisionOf(context), ...(onCheck && { onCheck }) };
-}
-
-function decisionOf({ signal, onAsk }: RoutedContext): FollowedDecision {
-  return { ...(signal && { signal }), ...(onAsk && { onAsk }) };
+  return { report, contextUpdates, idempotencyKey, signal, onAsk, onCheck };
 }
 
 /** Returns the state of an instance with its instructions, if the workflow's texts can be read. */
@@ -293,5 +276,5 @@ async function viewOnWire(context: RoutedContext, view: RoutedView): Promise<Wir
 }
 
 function move({ reason, idempotency_key: key }: Params<"suspend">): RoutedMove {
-  return { reason, ...keyed(key) };
+  return { reason, idempotencyKey: key };
 }

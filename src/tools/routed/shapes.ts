@@ -5,14 +5,7 @@ import { evidenceNames, requiredFormat, withoutExamples } from "../../gate/forma
 import { evidenceForm } from "../../gate/forms.js";
 import type { RoutedListing } from "../../ports/content-provider.js";
 import type { RoutedDecision, RoutedEntry } from "../../routed/state/history.js";
-import type {
-  GateRefusal,
-  RoutedQuestion,
-  RoutedResult,
-  RoutedView,
-  StepView,
-  UnapprovedStep,
-} from "../../routed/types.js";
+import type { GateRefusal, RoutedResult, RoutedView, StepView } from "../../routed/types.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import type { Reveal } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
@@ -37,20 +30,19 @@ export interface Moved extends RoutedResult {
  */
 export function resultOnWire(context: RoutedContext, moved: Moved): ResultOnWire {
   const { reasoning, replayed, gate, denied, nextStep, now = moved } = moved;
-  const { completedAt } = now;
   return {
     instance_id: now.sessionId,
     next_step: stepOnWire(now.nextStep),
     current_context: now.context,
     workflow_name: now.workflow,
     status: now.status,
-    ...reasonOf(now),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(completedAt === undefined ? {} : { completed_at: completedAt }),
-    ...(gate === undefined ? {} : { gate: gateOnWire(gate, nextStep.gate ? revealOf(nextStep.gate) : "fields") }),
-    ...(denied === undefined ? {} : { approval_denied: denied }),
-    ...(replayed ? { replayed } : {}),
-    ...(now === moved ? {} : { earlier_answer: { next_step_name: nextStep.name, status: moved.status } }),
+    reason: now.reason,
+    reasoning,
+    completed_at: now.completedAt,
+    gate: gate && gateOnWire(gate, nextStep.gate ? revealOf(nextStep.gate) : "fields"),
+    approval_denied: denied,
+    replayed: replayed || undefined,
+    earlier_answer: now === moved ? undefined : { next_step_name: nextStep.name, status: moved.status },
     ...waitingOnWire(context, now),
   };
 }
@@ -62,13 +54,13 @@ export function statusOnWire(context: RoutedContext, view: RoutedView, step?: St
     workflow_name: view.workflow,
     status: view.status,
     current_step_name: view.currentStep ?? null,
-    ...(step === undefined ? {} : { next_step: stepOnWire(step) }),
+    next_step: step && stepOnWire(step),
     current_context: view.context,
     created_at: view.createdAt,
     updated_at: view.updatedAt,
     completed_at: view.completedAt ?? null,
-    ...reasonOf(view),
-    ...(view.replayed ? { replayed: true as const } : {}),
+    reason: view.reason,
+    replayed: view.replayed || undefined,
     ...waitingOnWire(context, view),
   };
 }
@@ -76,12 +68,8 @@ export function statusOnWire(context: RoutedContext, view: RoutedView, step?: St
 function stepOnWire({ name, instructions, gate }: StepView): ResultOnWire["next_step"] {
   if (gate === undefined) return { step_name: name, instructions };
   const example = evidenceForm(gate);
-  const details = { required: [...evidenceNames(gate)], schema: requiredFormat(gate) };
-  return {
-    step_name: name,
-    instructions,
-    report_details: { ...details, ...(example === undefined ? {} : { example }) },
-  };
+  const report_details = { required: [...evidenceNames(gate)], schema: requiredFormat(gate), example };
+  return { step_name: name, instructions, report_details };
 }
 
 function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusal, reveal: Reveal) {
@@ -96,26 +84,22 @@ function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusa
 
 function waitingOnWire(context: RoutedContext, { awaiting, pending, allowed, unapproved }: RoutedView) {
   return {
-    ...(unapproved === undefined ? {} : { approval_not_believed: unapprovedOnWire(unapproved) }),
-    ...(awaiting === undefined ? {} : { awaiting_approval: true as const, approval: questionOnWire(awaiting) }),
-    ...(pending === undefined ? {} : { pending: pending.operation }),
+    approval_not_believed: unapproved && {
+      step_name: unapproved.step,
+      by: unapproved.by,
+      reason: unapproved.distrust,
+      remedy: `Ask the person who runs this server, who must know the approver's key. To have a person asked again, resume with the details that ${unapproved.step} asks for; if that is not possible any more, start a new instance.`,
+    },
+    awaiting_approval: awaiting && (true as const),
+    approval: awaiting && {
+      step_name: awaiting.step,
+      prompt: awaiting.prompt,
+      approvers: awaiting.approvers && [...awaiting.approvers],
+      asked_at: awaiting.askedAt,
+    },
+    pending: pending?.operation,
     allowed: toCalls(context, allowed),
   };
-}
-
-function questionOnWire({ step, prompt, approvers, askedAt }: RoutedQuestion) {
-  const whom = approvers === undefined ? {} : { approvers: [...approvers] };
-  return { step_name: step, prompt, ...whom, asked_at: askedAt };
-}
-
-function unapprovedOnWire({ step, by, distrust }: UnapprovedStep) {
-  const whose = by === undefined ? {} : { by };
-  const remedy = `Ask the person who runs this server, who must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if that is not possible any more, start a new instance.`;
-  return { step_name: step, ...whose, reason: distrust, remedy };
-}
-
-function reasonOf({ reason }: RoutedView) {
-  return reason === undefined ? {} : { reason };
 }
 
 /** A page of a history. */
@@ -134,7 +118,8 @@ export function historyOnWire(
   return {
     instance_id: sessionId,
     history: [...page.items],
-    ...(page.cursor === undefined ? {} : { left: page.left, cursor: page.cursor }),
+    left: page.left || undefined,
+    cursor: page.cursor,
   };
 }
 
@@ -148,24 +133,23 @@ function entryOnWire({ version, timestamp, stepName, report, outcomeStatus, ...e
     user_report: report ?? null,
     outcome_status: outcomeStatus,
     determined_next_step: determinedNextStep ?? null,
-    ...(decision === undefined ? {} : { decision: decisionOnWire(decision) }),
-    ...(problems === undefined ? {} : { problems: withoutExamples(conceal(problems, reveal ?? "fields")) }),
+    decision: decision && decisionOnWire(decision),
+    problems: problems && withoutExamples(conceal(problems, reveal ?? "fields")),
     ...verificationNotice(verification, reveal),
-    ...(reason === undefined ? {} : { reason }),
+    reason,
   };
 }
 
 function decisionOnWire({ status, contextUpdates, reasoning, notes, usage, milliseconds, at }: RoutedDecision) {
-  const { model, inputTokens, outputTokens, requests } = usage ?? {};
   return {
     status,
     context_updates: contextUpdates,
     reasoning,
-    ...(notes === undefined ? {} : { notes: [...notes] }),
-    ...(model === undefined ? {} : { model }),
-    ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
-    ...(outputTokens === undefined ? {} : { output_tokens: outputTokens }),
-    ...(requests === undefined ? {} : { requests }),
+    notes: notes && [...notes],
+    model: usage?.model,
+    input_tokens: usage?.inputTokens,
+    output_tokens: usage?.outputTokens,
+    requests: usage?.requests,
     milliseconds,
     decided_at: at,
   };
@@ -187,8 +171,8 @@ export function listOnWire(listings: readonly RoutedListing[]): z.input<typeof l
   const broken = listings.filter(({ status }) => status === "broken").map(brokenOnWire);
   return {
     workflows: ready.map(({ name }) => name),
-    ...(goals.length === 0 ? {} : { goals: Object.fromEntries(goals) }),
-    ...(broken.length === 0 ? {} : { broken }),
+    goals: goals.length === 0 ? undefined : Object.fromEntries(goals),
+    broken: broken.length === 0 ? undefined : broken,
   };
 }
 
