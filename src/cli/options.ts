@@ -55,9 +55,14 @@ export function startersOption(): Given<true | undefined> {
   return flag("--starters", "the workflows that come with phasegate: bug_fix, plan_execution, …");
 }
 
+/** Returns a folder of this package. It is found by the package's name: the path differs from build to build. */
+export function packageFolder(name: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), name);
+}
+
 /** Returns the folder of the workflows that come with this package. */
 export function startersFolder(): string {
-  return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), "starters");
+  return packageFolder("starters");
 }
 
 export function jsonOption(): Given<true | undefined> {

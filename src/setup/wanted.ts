@@ -82,14 +82,16 @@ const COMMAND_OPTIONS = ["test_command", "check_command"] as const;
 function workflowFiles({ name, files }: Starter, { testCommand, launcher }: Wanted): Piece[] {
   return Object.entries(files).map(([file, text]) => {
     const path = `${WORKFLOWS}/${name}/${file}`;
-    const named = text.replace(SCHEMA_LINE, `$1${schemasFor(path, launcher)}/`);
+    const named = withSchemas(text, schemasFor(path, launcher));
     const isMetadata = file === "metadata.json" && testCommand !== undefined;
     return { kind: "file", path, text: isMetadata ? withDefaults(named, testCommand) : named };
   });
 }
 
-/** Names the schema of a starter's file, for editors: relative to the file, as it is in the package. */
-const SCHEMA_LINE = /^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m;
+/** Lets a file of the package name its schema, for editors, in another folder of schemas than the package's. */
+export function withSchemas(text: string, schemas: string): string {
+  return text.replace(/^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m, `$1${schemas}/`);
+}
 
 /** Returns the folder of the schemas as a file of the project names it. */
 function schemasFor(path: string, { from, modules, version }: Launcher): string {
