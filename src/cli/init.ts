@@ -389,9 +389,10 @@ async function reportBrought(
     for (const piece of pieces) {
       if (piece.kind !== "file" || !piece.path.startsWith(unit)) continue;
       const { text = "" } = files.get(piece.path) ?? {};
-      if (text.replaceAll("\r\n", "\n") === piece.text) continue;
+      const starter = String(piece.value);
+      if (text.replaceAll("\r\n", "\n") === starter) continue;
       print(terminal, `    ${printable(piece.path)} differs from the starter:`);
-      const lines = changedLines(piece.text, text);
+      const lines = changedLines(starter, text);
       printLines(terminal, lines.slice(0, LINES_MAX));
       if (lines.length > LINES_MAX) print(terminal, `    … ${counted(lines.length - LINES_MAX, "more line")}`);
     }

@@ -3,7 +3,6 @@
  * from and in which form, which file it gives its agents to read, and the hook by which it asks before an agent ends.
  */
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
-import type { TextTable } from "./changes.js";
 import { findJson, jsonProblem } from "./json-text.js";
 import type { Piece } from "./pieces.js";
 
@@ -43,10 +42,6 @@ export type ClientId = (typeof CLIENT_IDS)[number];
 /** Checks whether a text is the id of a client. */
 export function isClientId(id: string): id is ClientId {
   return CLIENT_IDS.some((one) => one === id);
-}
-
-function table([command, ...args]: Command): TextTable {
-  return { command, args };
 }
 
 function property(path: string, keys: readonly string[], value: JsonObject): Piece {
@@ -124,7 +119,12 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
     signs: [".codex"],
     configs: [".codex/config.toml"],
     instructions: "AGENTS.md",
-    server: (path, command) => ({ kind: "table", path, keys: ["mcp_servers", SERVER_NAME], value: table(command) }),
+    server: (path, [command, ...args]) => ({
+      kind: "table",
+      path,
+      keys: ["mcp_servers", SERVER_NAME],
+      value: { command, args },
+    }),
   },
   gemini: {
     id: "gemini",

@@ -3,8 +3,6 @@
  * or remove the same pieces. It holds digests and positions, and no text of anybody.
  */
 import * as z from "zod";
-import { digest } from "../workflow/json.js";
-import type { Place } from "./pieces.js";
 import { mayMake, mayWrite } from "./places.js";
 
 /** The path of the record. */
@@ -106,20 +104,4 @@ export function parseRecord(text: string): { readonly record: SetupRecord } | { 
   if (parsed.success) return { record: parsed.data };
   const [issue] = parsed.error.issues;
   return { problem: `${issue?.path.join(".") || "its value"}: ${issue?.message ?? "it is of another form"}` };
-}
-
-/** Returns the place of a recorded piece. */
-export function placeOf({ kind, path, keys = [] }: RecordedPiece): Place {
-  switch (kind) {
-    case "file":
-    case "block":
-      return { kind, path };
-    default:
-      return { kind, path, keys };
-  }
-}
-
-/** Returns the digest of a whole file, line ends and byte order mark included. */
-export function wholeDigest(text: string): string {
-  return digest(text);
 }

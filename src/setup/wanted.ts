@@ -2,9 +2,9 @@
  * Returns the pieces that a project should have: workflows, entries of the server, instructions, hooks, ignored files; and
  * finds the commands that check it in the files of its build tools. Pure: their texts go in.
  */
+import { applyEdits } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { isJsonObject } from "../workflow/json.js";
-import { insertAll } from "./changes.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
 import type { Piece } from "./pieces.js";
@@ -84,7 +84,7 @@ function workflowFiles({ name, files }: Starter, { testCommand, launcher }: Want
     const path = `${WORKFLOWS}/${name}/${file}`;
     const named = withSchemas(text, schemasFor(path, launcher));
     const isMetadata = file === "metadata.json" && testCommand !== undefined;
-    return { kind: "file", path, text: isMetadata ? withDefaults(named, testCommand) : named };
+    return { kind: "file", path, value: isMetadata ? withDefaults(named, testCommand) : named };
   });
 }
 
@@ -113,8 +113,8 @@ function withDefaults(metadata: string, command: string): string {
     if (!isJsonObject(schema)) return text;
     const value = schema.type === "array" ? (splitCommand(command) ?? []) : command;
     const place = { keys: [...keys, "default"] };
-    if (schema.default !== undefined) return replaceJson(text, place, value);
-    return insertAll(text, addJson(text, place, value, {}).insertions);
+    const edit = replaceJson(text, place, value);
+    return applyEdits(text, edit ? [edit] : addJson(text, place, value, {}).edits);
   }, metadata);
 }
 
@@ -124,7 +124,7 @@ function ignoreBlock({ files }: Wanted): Piece[] {
   const text = `${STATE}/`;
   const ours = lines.indexOf(text) > 0 && lines[lines.indexOf(text) - 1] === "# phasegate:begin";
   const isIgnored = !ours && [STATE, `/${STATE}`, text, `/${text}`].some((line) => lines.includes(line));
-  return isIgnored ? [] : [{ kind: "block", path: ".gitignore", text }];
+  return isIgnored ? [] : [{ kind: "block", path: ".gitignore", value: text }];
 }
 
 function serverEntry(client: Client, wanted: Wanted): Piece {
@@ -190,7 +190,7 @@ function instructionBlocks({ clients, starters, files }: Wanted): Piece[] {
     const isCovered =
       isOther || targets.has(leadsTo) || (path !== "AGENTS.md" && paths.includes("AGENTS.md") && includesAgents(text));
     targets.add(leadsTo);
-    return isCovered ? [] : [{ kind: "block", path, text: instructions(starters) }];
+    return isCovered ? [] : [{ kind: "block", path, value: instructions(starters) }];
   });
 }
 
