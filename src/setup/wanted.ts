@@ -63,7 +63,7 @@ export function wantedPieces(wanted: Wanted): Piece[] {
     ...starters.flatMap((starter) => workflowFiles(starter, wanted)),
     ...ignoreBlock(wanted),
     ...clients.map((id) => serverEntry(CLIENTS[id], served)),
-    ...(hooks ? clients.flatMap((id) => hookEntry(CLIENTS[id], wanted) ?? []) : []),
+    ...(hooks ? clients.flatMap((id) => hookEntry(id, wanted)) : []),
     ...instructionBlocks(served),
   ];
 }
@@ -143,7 +143,7 @@ function serverEntry(client: Client, wanted: Wanted): Piece {
 
 /** Returns the path of a client's configuration: the first that exists, else the first. */
 function configOf({ configs }: Client, files: ReadonlyMap<string, FileFact>): string {
-  const isThere = (path: string) => files.get(path)?.text !== undefined || files.get(path)?.problem !== undefined;
+  const isThere = (path: string) => (files.get(path)?.text ?? files.get(path)?.problem) !== undefined;
   return configs.find(isThere) ?? configs[0] ?? "";
 }
 
@@ -173,9 +173,11 @@ function launch(
   return windows ? ["cmd", "/c", "npx", ...npx] : ["npx", ...npx];
 }
 
-function hookEntry(client: Client, { launcher }: Wanted): Piece | undefined {
-  const words = launch({ ...launcher, windows: false }, (path) => path, ["hook", "stop", "--client", client.id]);
-  return client.hook?.(words.join(" "));
+function hookEntry(client: ClientId, { launcher }: Wanted): Piece[] {
+  const { hook } = CLIENTS[client];
+  if (hook === undefined) return [];
+  const words = launch({ ...launcher, windows: false }, (path) => path, ["hook", "stop", "--client", client]);
+  return [{ kind: "item", path: hook.path, keys: hook.keys, value: hook.value(words.join(" ")) }];
 }
 
 /** Returns the block for each file with instructions that is there or that a client reads. A file that includes another one needs none. */
@@ -214,8 +216,6 @@ function instructions(starters: readonly Starter[]): string {
   ].join("\n");
 }
 
-/** Files that are read to find commands. */
-export const CHECK_FILES = ["package.json", "pyproject.toml", "Cargo.toml", "go.mod", "Makefile"] as const;
 /** Files whose existence says which program runs the scripts. */
 export const LOCK_FILES = [
   "pnpm-lock.yaml",
@@ -236,20 +236,28 @@ export interface FoundCheck {
   readonly from: string;
 }
 
+/** The files that say so, the best guess first. */
+const CHECKS: readonly (readonly [from: string, command: (facts: CheckFacts, text: string) => string | undefined])[] = [
+  ["package.json", fromPackage],
+  ["pyproject.toml", fromPyproject],
+  ["Cargo.toml", () => "cargo test"],
+  ["go.mod", () => "go test ./..."],
+  ["Makefile", fromMakefile],
+];
+/** Files that are read to find commands. */
+export const CHECK_FILES = CHECKS.map(([file]) => file);
+
 /** Returns the commands that were found; the first is the best guess. */
 export function findChecks(facts: CheckFacts): FoundCheck[] {
-  const found: readonly (readonly [string, string | undefined])[] = [
-    ["package.json", fromPackage(facts)],
-    ["pyproject.toml", fromPyproject(facts)],
-    ["Cargo.toml", facts["Cargo.toml"] === undefined ? undefined : "cargo test"],
-    ["go.mod", facts["go.mod"] === undefined ? undefined : "go test ./..."],
-    ["Makefile", fromMakefile(facts)],
-  ];
-  return found.flatMap(([from, command]) => (command === undefined ? [] : [{ command, from }]));
+  return CHECKS.flatMap(([from, find]) => {
+    const text = facts[from];
+    const command = text === undefined ? undefined : find(facts, text);
+    return command === undefined ? [] : [{ command, from }];
+  });
 }
 
 /** The program that installs the packages of a project of Node, and runs its scripts. */
-export type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
+type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
 /** Returns the package manager of a project: the one that package.json names, else the one that made the lockfile. */
 export function packageManagerOf(facts: CheckFacts): PackageManager {
@@ -275,21 +283,15 @@ export function packageJson(facts: CheckFacts): Readonly<Record<string, unknown>
 }
 
 /** Variables without which a program does not find its packages or its cache. They hold no secrets. */
-const NEEDED: Readonly<Record<string, readonly string[]>> = {
-  cargo: ["HOME", "CARGO_HOME", "RUSTUP_HOME"],
-  go: ["HOME", "GOPATH", "GOCACHE", "GOMODCACHE"],
-  uv: ["HOME"],
-  poetry: ["HOME"],
-  pnpm: ["HOME"],
-  yarn: ["HOME"],
-  bun: ["HOME"],
-  make: ["HOME"],
-};
+const NEEDED: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+  ["cargo", ["HOME", "CARGO_HOME", "RUSTUP_HOME"]],
+  ["go", ["HOME", "GOPATH", "GOCACHE", "GOMODCACHE"]],
+  ...["uv", "poetry", "pnpm", "yarn", "bun", "make"].map((name) => [name, ["HOME"]] as const),
+]);
 
 /** Returns the names of the environment variables that a command needs. */
 export function variablesFor(command: string): readonly string[] {
-  const [executable = ""] = splitCommand(command) ?? [];
-  return Object.hasOwn(NEEDED, executable) ? (NEEDED[executable] ?? []) : [];
+  return NEEDED.get(splitCommand(command)?.[0] ?? "") ?? [];
 }
 
 /** Splits a command into its words: at blanks outside of quotation marks. Undefined if there are none, or it needs a shell. */
@@ -309,9 +311,8 @@ function fromPackage(facts: CheckFacts): string | undefined {
   return manager === "bun" ? "bun run test" : `${manager} test`;
 }
 
-function fromPyproject(facts: CheckFacts): string | undefined {
-  const text = facts["pyproject.toml"];
-  if (text === undefined || !usesPytest(text)) return undefined;
+function fromPyproject(facts: CheckFacts, text: string): string | undefined {
+  if (!usesPytest(text)) return undefined;
   if (facts["uv.lock"] !== undefined) return "uv run pytest";
   if (facts["poetry.lock"] !== undefined) return "poetry run pytest";
   return "python3 -m pytest";
@@ -325,10 +326,8 @@ function usesPytest(text: string): boolean {
   }
 }
 
-function fromMakefile(facts: CheckFacts): string | undefined {
-  const lines = facts.Makefile?.split("\n") ?? [];
-  const target = ["test", "check"].find((name) =>
-    lines.some((line) => /^[\w-]+\s*:(?!=)/.test(line) && line.split(":")[0]?.trim() === name),
-  );
+function fromMakefile(_: CheckFacts, text: string): string | undefined {
+  const targets = text.split("\n").flatMap((line) => /^([\w-]+)\s*:(?!=)/.exec(line)?.[1] ?? []);
+  const target = ["test", "check"].find((name) => targets.includes(name));
   return target === undefined ? undefined : `make ${target}`;
 }
