@@ -26,6 +26,11 @@ export function print({ stdout }: Terminal, line = ""): void {
   stdout.write(`${line}\n`);
 }
 
+/** Writes lines as {@link print} does. */
+export function printLines(terminal: Terminal, lines: readonly string[]): void {
+  for (const line of lines) print(terminal, line);
+}
+
 /** Returns a text in a colour, if the stream is a terminal with colours and `NO_COLOR` is not set. */
 export function styled(stream: Writable, style: Style, text: string): string {
   return styleText(style, text, { stream });
