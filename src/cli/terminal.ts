@@ -70,7 +70,7 @@ export async function confirm(terminal: Terminal, question: string): Promise<boo
   return /^(y|yes)$/i.test(await ask(terminal, `${question} [y/N] `));
 }
 
-function isTty(stream: Readable | Writable): boolean {
+export function isTty(stream: Readable | Writable): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }
 

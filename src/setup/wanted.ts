@@ -4,7 +4,7 @@
  */
 import { applyEdits } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
-import { isJsonObject } from "../workflow/json.js";
+import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
 import type { Piece } from "./pieces.js";
@@ -270,14 +270,17 @@ export function packageManagerOf(facts: CheckFacts): PackageManager {
 }
 
 /** Returns package.json as an object; undefined if there is none that can be read. */
-export function packageJson(facts: CheckFacts): Readonly<Record<string, unknown>> | undefined {
-  const text = facts["package.json"];
-  if (text === undefined) return undefined;
+export function packageJson(facts: CheckFacts): JsonObject | undefined {
+  // If it can't be read, its own tools will say so. Here it only means that no command is found in it.
+  return parseObject(facts["package.json"] ?? "");
+}
+
+/** Reads an object of JSON, also after a byte order mark; undefined for any other text. */
+export function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
     return isJsonObject(value) ? value : undefined;
   } catch {
-    // Its own tools will say so. Here it only means that no command is found in it.
     return undefined;
   }
 }
