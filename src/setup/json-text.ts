@@ -136,8 +136,8 @@ interface Style {
 
 function styleOf(text: string): Style {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  const [, unit = "  "] = /^(\t| +)[\t ]*["}\]{[]/m.exec(text) ?? [];
-  return { eol, unit };
+  const indented = text.split("\n").find((line) => /^[\t ]+["}\]{[]/.test(line)) ?? "  ";
+  return { eol, unit: indented.startsWith("\t") ? "\t" : indented.slice(0, indented.search(/[^ ]|$/)) };
 }
 
 /** The longest line with a list in it. A longer list has a line for each element. */
