@@ -11,7 +11,7 @@ import { formatMessage } from "publint/utils";
 
 class CheckFailed extends Error {}
 
-const PUBLISHED = /^((dist|docs|schemas|starters)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/;
+const PUBLISHED = /^((dist|docs|schemas|starters|templates)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/;
 /** In bytes. */
 const MAX_UNPACKED = 3_500_000;
 

@@ -10,7 +10,7 @@ import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption, readJsonFile, sessionArgument, stateOption } from "./options.js";
 import { openSession } from "./state.js";
-import { counted, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
+import { counted, printable, printJson, printLines, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -44,7 +44,7 @@ export const auditCommand = command({
     const report = await auditing.finally(() => engine.close());
     const isChecked = Object.keys(trust.approvers).length > 0;
     if (options.json) printJson(terminal, { sessionId, ...report });
-    else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
+    else printLines(terminal, auditLines(report, isChecked, terminal));
     if (!report.intact) return EXIT.problems;
     if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
     return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;

@@ -7,20 +7,18 @@ import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../errors.js";
-import { checkCommit, withPayloads } from "../phased/log-check.js";
 import { type CopyReport, chosenSessions, copyLogs } from "../phased/log-copy.js";
-import type { Commit, RepairReport, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
+import type { RepairReport, StorageAdapter } from "../ports/storage-adapter.js";
 import { parseSessionId } from "../workflow/names.js";
-import { argument, command, notEmpty, required, type Values } from "./command.js";
+import { argument, command, notEmpty, required } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
-import { KINDS } from "./export.js";
+import { checkedLog, KINDS } from "./export.js";
 import { choiceOf, type FilterOptions, filterOptions, jsonOption, stateOption } from "./options.js";
 import { openState, using, withState } from "./state.js";
 import { counted, print, printable, printJson, sizeText, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
 
 const copyOptions = () => ({ state: required(stateOption()), hashKeyFile: hashKeyOption() });
-type CopyOptions = Values<ReturnType<typeof copyOptions>>;
 
 const BACKUP_HELP = `
 Servers may use the sessions meanwhile: each session is copied as it is at one instant. Each commit is checked before
@@ -40,7 +38,15 @@ export const backupCommand = command({
   arguments: [argument("<to>", "the folder: a new one, or the folder of an earlier backup", notEmpty)],
   options: copyOptions(),
   help: BACKUP_HELP,
-  run: (options, terminal, to) => backUp(to, options, terminal),
+  async run(options, terminal, to) {
+    const key = await readHashKey(options);
+    return withState(options.state, async (from) =>
+      using(await openBackup(to, options.state), async (folder) => {
+        const report = await copyLogs(from, folder, { ...key, kinds: KINDS, passes: 1 });
+        return printCopied("backed up", "new ", report, [], key.hashKey !== undefined, terminal);
+      }),
+    );
+  },
 });
 
 export const restoreCommand = command({
@@ -50,18 +56,25 @@ export const restoreCommand = command({
   arguments: [argument("<from>", "the folder of a backup, or any other state", notEmpty)],
   options: copyOptions(),
   help: RESTORE_HELP,
-  run: (options, terminal, from) => restore(from, options, terminal),
+  async run(options, terminal, from) {
+    const key = await readHashKey(options);
+    const hashKey = key.hashKey === undefined ? undefined : utf8ToBytes(key.hashKey);
+    return withState(from, async (backup) =>
+      using(await openState(options.state, { create: true }), async (state) => {
+        const ids: string[] = [];
+        const onProgress = ({ sessionId }: { readonly sessionId: string }) => void ids.push(sessionId);
+        const report = await copyLogs(backup, state, { ...key, kinds: KINDS, passes: 1, onProgress });
+        const refused = new Set<string>(report.refused.map(({ sessionId }) => sessionId));
+        const damaged: string[] = [];
+        for (const id of ids.filter((one) => !refused.has(one))) {
+          const fault = await readBack(state, id, hashKey);
+          if (fault !== undefined) damaged.push(`session ${id} was written, but is damaged: ${fault}`);
+        }
+        return printCopied("restored and checked", "", report, damaged, key.hashKey !== undefined, terminal);
+      }),
+    );
+  },
 });
-
-async function backUp(to: string, options: CopyOptions, terminal: Terminal): Promise<ExitCode> {
-  const key = await readHashKey(options);
-  return withState(options.state, async (from) =>
-    using(await openBackup(to, options.state), async (folder) => {
-      const report = await copyLogs(from, folder, { ...key, kinds: KINDS, passes: 1 });
-      return printCopied("backed up", "new ", report, [], key.hashKey !== undefined, terminal);
-    }),
-  );
-}
 
 /** Opens the folder of a backup. A folder with other files is not changed. */
 async function openBackup(to: string, state: string): Promise<StorageAdapter> {
@@ -76,40 +89,16 @@ async function openBackup(to: string, state: string): Promise<StorageAdapter> {
   return openState(to, { create: true });
 }
 
-async function restore(from: string, options: CopyOptions, terminal: Terminal): Promise<ExitCode> {
-  const key = await readHashKey(options);
-  const hashKey = key.hashKey === undefined ? undefined : utf8ToBytes(key.hashKey);
-  return withState(from, async (backup) =>
-    using(await openState(options.state, { create: true }), async (state) => {
-      const ids: string[] = [];
-      const onProgress = ({ sessionId }: { readonly sessionId: string }) => void ids.push(sessionId);
-      const report = await copyLogs(backup, state, { ...key, kinds: KINDS, passes: 1, onProgress });
-      const refused = new Set<string>(report.refused.map(({ sessionId }) => sessionId));
-      const damaged: string[] = [];
-      for (const id of ids.filter((one) => !refused.has(one))) {
-        const fault = await readBack(state, id, hashKey);
-        if (fault !== undefined) damaged.push(`session ${id} was written, but is damaged: ${fault}`);
-      }
-      return printCopied("restored and checked", "", report, damaged, key.hashKey !== undefined, terminal);
-    }),
-  );
-}
-
 /** Reads a session's log from its first commit to its last one. Returns what is wrong with it, if anything is. */
-async function readBack(storage: StorageAdapter, name: string, key: Uint8Array | undefined) {
-  const id = parseSessionId(name);
-  let previous: Commit | undefined;
+async function readBack(storage: StorageAdapter, id: string, hashKey: Uint8Array | undefined) {
+  let commits = 0;
   try {
-    for await (const commit of storage.log(id)) {
-      const hashes = checkCommit(id, commit, previous, key, KINDS);
-      await withPayloads(commit, hashes, (session, hash) => storage.payload(session, hash));
-      previous = commit;
-    }
+    for await (const _ of checkedLog(storage, parseSessionId(id), hashKey)) commits += 1;
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
     return error.message;
   }
-  return previous === undefined ? "it does not exist" : undefined;
+  return commits === 0 ? "it does not exist" : undefined;
 }
 
 function printCopied(
@@ -187,20 +176,14 @@ async function compactAll(storage: StorageAdapter, filters: FilterOptions): Prom
   if (storage.compact === undefined) return "nothing to do: this kind of state needs no compaction";
   let [sessions, before, after] = [0, 0, 0];
   for await (const sessionId of chosenSessions(storage, choiceOf(filters))) {
-    if ((await storage.read(sessionId)) === undefined) throw noSession(sessionId);
-    before += bytesOf(await storage.size?.(sessionId));
+    if ((await storage.read(sessionId)) === undefined) {
+      throw new CommandFailure(`there is no session ${sessionId}`, EXIT.problems, "See `phasegate sessions`.");
+    }
+    before += (await storage.size?.(sessionId))?.bytes ?? 0;
     await storage.compact(sessionId);
-    after += bytesOf(await storage.size?.(sessionId));
+    after += (await storage.size?.(sessionId))?.bytes ?? 0;
     sessions += 1;
   }
   const sizes = storage.size === undefined ? "" : `: ${sizeText(before)} before, ${sizeText(after)} now`;
   return `compacted ${counted(sessions, "session")}${sizes}${after > before ? GROWN : ""}`;
-}
-
-function bytesOf(size: SessionSize | undefined): number {
-  return size?.bytes ?? 0;
-}
-
-function noSession(sessionId: string): CommandFailure {
-  return new CommandFailure(`there is no session ${sessionId}`, EXIT.problems, "See `phasegate sessions`.");
 }

@@ -14,7 +14,6 @@
  * - attempts.ts: how attempts at gates are printed, with their evidence
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
- * - new-texts.ts: the texts that `new` writes
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
@@ -98,14 +97,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),
-  retry: async () => (await import("./operate.js")).operateCommand("retry"),
-  resume: async () => (await import("./operate.js")).operateCommand("resume"),
-  suspend: async () => (await import("./operate.js")).operateCommand("suspend"),
-  skip: async () => (await import("./operate.js")).operateCommand("skip"),
-  override: async () => (await import("./operate.js")).operateCommand("override"),
-  sync: async () => (await import("./operate.js")).operateCommand("sync"),
-  assign: async () => (await import("./operate.js")).operateCommand("assign"),
-  delete: async () => (await import("./operate.js")).operateCommand("delete"),
+  ...Object.fromEntries(
+    (["retry", "resume", "suspend", "skip", "override", "sync", "assign", "delete"] as const).map((name) => [
+      name,
+      async () => (await import("./operate.js")).operateCommand(name),
+    ]),
+  ),
   cleanup: async () => (await import("./operate.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,

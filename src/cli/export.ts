@@ -54,7 +54,7 @@ export const exportCommand = command({
     await withState(options.state, async (storage) => {
       const lines = exportLines(storage, {
         ...choiceOf(options),
-        ...(hashKey === undefined ? {} : { hashKey: utf8ToBytes(hashKey) }),
+        hashKey: hashKey === undefined ? undefined : utf8ToBytes(hashKey),
         onRefused: (sessionId, { message, reason }) => {
           refused += 1;
           if (reason === "unreadable") unreadable += 1;
@@ -86,32 +86,33 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
     digest.update(text);
     return text;
   };
-  yield hashed(headerLine());
+  yield hashed(lineOf({ phasegate: "sessions", format: LINES_FORMAT }));
   for await (const sessionId of chosenSessions(storage, options)) {
-    const newest = await lastOf(storage, sessionId, options).catch(asRefusal);
+    const newest = await lastOf(storage, sessionId, options.hashKey).catch(asRefusal);
     if (newest instanceof LogRefusal) {
       options.onRefused(sessionId, newest);
       continue;
     }
     let version = 0;
-    for await (const commit of checked(storage, sessionId, options, newest.version)) {
+    for await (const commit of checkedLog(storage, sessionId, options.hashKey, newest.version)) {
       ({ version } = commit);
       commits += 1;
-      yield hashed(commitLine(commit));
+      yield hashed(lineOf(bare(commit)));
     }
     // A session counts as soon as it has a line in the file.
     if (version > 0) sessions += 1;
     if (version < newest.version) options.onRefused(sessionId, removedMeanwhile(version));
   }
   for await (const [id, refusal] of unlistedSessions(storage, options)) options.onRefused(id, refusal);
-  yield endLine({ sessions, commits, digest: digest.digest("hex") });
+  yield lineOf({ end: { sessions, commits, digest: digest.digest("hex") } });
   options.onEnd({ sessions, commits });
 }
 
-async function* checked(
+/** Yields the commits of a session with their payloads, each checked. */
+export async function* checkedLog(
   storage: StorageAdapter,
   sessionId: SessionId,
-  { hashKey }: Pick<ExportSelection, "hashKey">,
+  hashKey: Uint8Array | undefined,
   limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Commit> {
   let previous: Commit | undefined;
@@ -128,10 +129,10 @@ function removedMeanwhile(version: number): LogRefusal {
 }
 
 /** Checks a session's whole log, and returns its newest commit. */
-async function lastOf(storage: StorageAdapter, sessionId: SessionId, options: ExportSelection): Promise<Commit> {
+async function lastOf(storage: StorageAdapter, sessionId: SessionId, hashKey: Uint8Array | undefined): Promise<Commit> {
   await newestVersion(storage, sessionId);
   let last: Commit | undefined;
-  for await (const commit of checked(storage, sessionId, options)) last = commit;
+  for await (const commit of checkedLog(storage, sessionId, hashKey)) last = commit;
   if (last !== undefined) return last;
   throw new LogRefusal("not_found", "there is no such session");
 }
@@ -183,13 +184,6 @@ export async function writeToFile(lines: Iterable<string> | AsyncIterable<string
 /** The version of the format. A change that older versions cannot read needs a new number, and a reader for this one. */
 const LINES_FORMAT = 1;
 
-export interface LinesEnd {
-  readonly sessions: number;
-  readonly commits: number;
-  /** SHA-256 of all lines before it, line ends included. */
-  readonly digest: string;
-}
-
 /** The keys of a summary in the order in which engines write them. */
 const SUMMARY_ORDER = [
   ...(["sessionId", "kind", "workflowType", "target", "status", "current", "total"] as const),
@@ -197,7 +191,9 @@ const SUMMARY_ORDER = [
 ];
 
 const headerSchema = z.object({ phasegate: z.literal("sessions"), format: z.int().positive() });
+/** The digest is SHA-256 of all lines before it, line ends included. */
 const endSchema = z.object({ end: z.object({ sessions: z.int(), commits: z.int(), digest: z.string() }) });
+export type LinesEnd = z.infer<typeof endSchema>["end"];
 const sessionIdSchema = z.custom<SessionId>(isSessionId);
 const commitSchema = z.object({
   sessionId: sessionIdSchema,
@@ -221,16 +217,8 @@ const commitSchema = z.object({
   payloads: z.array(z.object({ hash: z.string(), body: z.string() })).optional(),
 });
 
-function headerLine(): string {
-  return `${JSON.stringify({ phasegate: "sessions", format: LINES_FORMAT })}\n`;
-}
-
-function commitLine(commit: Commit): string {
-  return `${JSON.stringify(bare(commit))}\n`;
-}
-
-function endLine(end: LinesEnd): string {
-  return `${JSON.stringify({ end })}\n`;
+function lineOf(value: object): string {
+  return `${JSON.stringify(value)}\n`;
 }
 
 /** Checks the first line. Throws `FORMAT_TOO_NEW`, or a failure if the file has another format. */
@@ -249,6 +237,7 @@ export function checkHeader(text: string): void {
 /** Reads a line after the first. Returns undefined if it is neither a commit nor the end. Unknown keys of a summary stay. */
 export function readLine(text: string): { readonly commit: Commit } | { readonly end: LinesEnd } | undefined {
   const value = parse(text);
+  // Only checked: a schema's output has no unknown keys.
   if (isCommit(value)) return { commit: bare(value) };
   return endSchema.safeParse(value).data;
 }
@@ -261,8 +250,7 @@ export function notImported(line: number, message: string, hint: string): Comman
 /** Returns a commit with only its own keys, always in the same order. */
 function bare({ sessionId, version, at, schema, previousHash, hash, body, payloads, ...rest }: Commit): Commit {
   const summary = inOrder(rest.summary);
-  const commit = { sessionId, version, at, schema, previousHash, hash, summary, body };
-  return payloads === undefined ? commit : { ...commit, payloads };
+  return { sessionId, version, at, schema, previousHash, hash, summary, body, ...(payloads && { payloads }) };
 }
 
 /** Sorts the keys of a summary: storages may return them in any order, and equal sessions must give equal lines. */

@@ -98,12 +98,15 @@ async function readFolder(
 }
 
 async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefined> {
-  try {
-    return withoutMark((await sandbox.read(path, { maxBytes: FILE_MAX })).text);
-  } catch (error) {
-    if (isPhasegateError(error)) return undefined;
+  return sandbox.read(path, { maxBytes: FILE_MAX }).then(({ text }) => withoutMark(text), ofRefused(undefined));
+}
+
+/** Returns what a path counts as that is refused. */
+function ofRefused<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (isPhasegateError(error)) return value;
     throw error;
-  }
+  };
 }
 
 /** Reads routed workflows likewise, except phased ones. `includeRoots` are relative to the folder around them. */
@@ -133,16 +136,11 @@ export async function findRouted(
 
 /** Checks that a folder looks like a routed workflow. One that cannot be listed does not. */
 async function isRouted(sandbox: Sandbox, folder: string): Promise<boolean> {
-  try {
-    const entries = await sandbox.list(folder);
-    return entries.some(({ path, kind }) => {
-      const name = path.slice(path.lastIndexOf("/") + 1);
-      return name === "index.md" || (name === "steps" && kind === "folder");
-    });
-  } catch (error) {
-    if (isPhasegateError(error)) return false;
-    throw error;
-  }
+  const entries = await sandbox.list(folder).catch(ofRefused([]));
+  return entries.some(({ path, kind }) => {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    return name === "index.md" || (name === "steps" && kind === "folder");
+  });
 }
 
 async function readRouted(
@@ -180,19 +178,19 @@ async function verifierFaults(
   for (const { gate, where, file } of gates) {
     const unknown = new Set<string>();
     const text = checksOf(gate).length === 0 ? undefined : await source(file);
+    const add = (at: string, diagnostic: Omit<Diagnostic, keyof SourcePosition>) =>
+      found.push({ file, ...placeOf(at, text), ...diagnostic });
     for (const check of checksOf(gate)) {
       const { verifier, params } = check;
       if (!KNOWN.includes(verifier)) {
-        const place = { file, ...placeOf(verifier, text) };
-        if (!unknown.has(verifier)) found.push(unknownVerifier(where, place, verifier, verifiers === undefined));
+        if (!unknown.has(verifier)) add(verifier, unknownVerifier(where, verifier, verifiers === undefined));
         unknown.add(verifier);
         continue;
       }
       const rule = await ruleFault(verifier, params);
       if (rule !== undefined) {
         const hint = "docs/verifiers.md describes the rules.";
-        const place = placeOf(rule.rule, text);
-        found.push({ file, ...place, severity: "error", code: "RULE_INVALID", message: rule.message, hint });
+        add(rule.rule, { severity: "error", code: "RULE_INVALID", message: rule.message, hint });
         continue;
       }
       const fault = await faultOf(check, allowing);
@@ -202,7 +200,7 @@ async function verifierFaults(
           ? "Correct the parameters: docs/verifiers.md lists them."
           : "Correct the parameters, or allow what they ask for, with --allow-command or --allow-host.";
       const message = `${where} can't be started: ${fault}`;
-      found.push({ file, ...placeOf(verifier, text), severity: "error", code: "VERIFIER_REFUSED", message, hint });
+      add(verifier, { severity: "error", code: "VERIFIER_REFUSED", message, hint });
     }
   }
   return found;
@@ -226,12 +224,11 @@ async function allowingAll(gates: readonly PlacedGate[]): Promise<Readonly<Recor
 
 const KNOWN: readonly string[] = Object.keys(BUILT_IN);
 
-function unknownVerifier(where: string, place: SourcePosition, name: string, mayExist: boolean): Diagnostic {
+function unknownVerifier(where: string, name: string, mayExist: boolean) {
   const similar = nearest(name, KNOWN);
   const meant = similar === undefined ? "" : `Did you mean ${shown(similar)}? `;
   return {
-    ...place,
-    severity: mayExist ? "warning" : "error",
+    severity: mayExist ? ("warning" as const) : ("error" as const),
     code: "VERIFIER_UNKNOWN",
     message: `${where} names the verifier ${shown(name)}, which phasegate serve does not have`,
     hint: `${meant}Only a host that registers it can start this workflow.`,

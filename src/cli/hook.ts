@@ -13,13 +13,14 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { STATE } from "../setup/places.js";
 import { findProject } from "../setup/project.js";
+import { parseObject } from "../setup/wanted.js";
 import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { choice, command, group, required, text, type Values } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { createLooker, openState, parseState, requireNoLink, sessionIn } from "./state.js";
-import { print, printable, withoutPasswords } from "./terminal.js";
-import { readTrust, trustOptions } from "./trust.js";
+import { createLooker, parseState, requireNoLink, sessionIn, withState } from "./state.js";
+import { isTty, print, printable, withoutPasswords } from "./terminal.js";
+import { readTrust, type Trust, trustOptions } from "./trust.js";
 
 const stopOptions = () => ({
   client: required(choice("--client <client>", "the client that asks", HOOK_CLIENTS)),
@@ -51,7 +52,7 @@ const stopCommand = command({
     const limit = setTimeout(() => process.exit(EXIT.ok), LIMIT_MS).unref();
     try {
       const text = await reminder(options, await inputOf(terminal.stdin));
-      if (text !== undefined) print(terminal, JSON.stringify(goOnAnswer(options.client, text)));
+      if (text !== undefined) print(terminal, JSON.stringify(WORDS[options.client].goOn(text)));
     } catch (error) {
       if (options.logLevel !== "debug" && options.logLevel !== "trace") return EXIT.ok;
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -75,7 +76,7 @@ const LIMIT_MS = 10_000;
 const INPUT_MAX = 16 * 1024 * 1024;
 
 async function inputOf(stdin: Readable): Promise<string> {
-  if ("isTTY" in stdin && stdin.isTTY === true) return "";
+  if (isTty(stdin)) return "";
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of stdin) {
@@ -96,8 +97,7 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
   const trust = await readTrust(options);
   const state = options.state ?? join(project.root, STATE);
   requireNoLink(state, project.root);
-  const storage = await openState(state);
-  try {
+  return withState(state, async (storage) => {
     const session = await sessionOf(ending, await activeSessions(storage, trust));
     if (session === undefined || session.waitsFor !== undefined) return undefined;
     const opened = await sessionIn(storage, session.sessionId, trust);
@@ -114,18 +114,13 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
       `Its next call of the tool ${tool.name} is ${JSON.stringify(answer.next)}`,
       "If you were not asked to work on it, or can't go on, end your turn.",
     ].join("\n");
-  } finally {
-    await storage.close?.();
-  }
+  });
 }
 
 /** As many active sessions are looked at, the newest first. */
 const SESSIONS_MAX = 100;
 
-async function activeSessions(
-  storage: StorageAdapter,
-  trust: Awaited<ReturnType<typeof readTrust>>,
-): Promise<readonly ListedSession[]> {
+async function activeSessions(storage: StorageAdapter, trust: Trust): Promise<readonly ListedSession[]> {
   const query = { status: ["active"], kind: "phased", limit: SESSIONS_MAX } as const;
   const { items } = await checkedPage(await storage.list(query), query, createLooker(storage, trust));
   return items.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
@@ -196,16 +191,16 @@ async function noteReminder(
 
 /** An agent that is about to end, and may be asked to go on. */
 interface Ending {
-  /** The folder that the agent works in; undefined if the client does not say. */
-  readonly folder: string | undefined;
+  /** The folder that the agent works in, if the client says. */
+  readonly folder?: string;
   readonly conversation: string;
-  readonly transcript: string | undefined;
+  readonly transcript?: string;
 }
 
 /** Reads what a client has sent. Undefined if there is nothing to say, whatever the session is like. */
 function readEnding(client: HookClient, input: string): Ending | undefined {
-  const sent = parsed(input);
-  if (sent === undefined || !MAY_GO_ON[client](sent)) return undefined;
+  const sent = parseObject(input);
+  if (sent === undefined || !WORDS[client].mayGoOn(sent)) return undefined;
   const [workspace] = Array.isArray(sent.workspace_roots) ? sent.workspace_roots : [];
   return {
     folder: textOf(client === "cursor" ? workspace : sent.cwd),
@@ -214,35 +209,28 @@ function readEnding(client: HookClient, input: string): Ending | undefined {
   };
 }
 
-/** Whether a client asks about the end of an agent that has not been asked to go on before. */
-const MAY_GO_ON: Readonly<Record<HookClient, (sent: JsonObject) => boolean>> = {
-  claude: (sent) => sent.hook_event_name === "Stop" && sent.stop_hook_active !== true,
-  gemini: (sent) => sent.hook_event_name === "AfterAgent" && sent.stop_hook_active !== true,
-  // A run that a person has stopped, or that has failed, is not "completed".
-  cursor: (sent) => sent.hook_event_name === "stop" && sent.status === "completed" && (sent.loop_count ?? 0) === 0,
+interface Words {
+  /** Whether the client asks about the end of an agent that has not been asked to go on before. */
+  readonly mayGoOn: (sent: JsonObject) => boolean;
+  /** Returns the answer by which the client lets its agent go on with a text. */
+  readonly goOn: (text: string) => JsonObject;
+}
+
+const WORDS: Readonly<Record<HookClient, Words>> = {
+  claude: {
+    mayGoOn: (sent) => sent.hook_event_name === "Stop" && sent.stop_hook_active !== true,
+    goOn: (reason) => ({ decision: "block", reason }),
+  },
+  gemini: {
+    mayGoOn: (sent) => sent.hook_event_name === "AfterAgent" && sent.stop_hook_active !== true,
+    goOn: (reason) => ({ decision: "deny", reason }),
+  },
+  cursor: {
+    // A run that a person has stopped, or that has failed, is not "completed".
+    mayGoOn: (sent) => sent.hook_event_name === "stop" && sent.status === "completed" && (sent.loop_count ?? 0) === 0,
+    goOn: (text) => ({ followup_message: text }),
+  },
 };
-
-/** Returns the answer by which a client lets its agent go on with a text. */
-function goOnAnswer(client: HookClient, text: string): JsonObject {
-  switch (client) {
-    case "claude":
-      return { decision: "block", reason: text };
-    case "gemini":
-      return { decision: "deny", reason: text };
-    case "cursor":
-      return { followup_message: text };
-  }
-}
-
-function parsed(input: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(input.startsWith("\ufeff") ? input.slice(1) : input);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    // No client sends this: then there is nobody to answer.
-    return undefined;
-  }
-}
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;

@@ -28,7 +28,7 @@ import {
   readStarters,
 } from "../setup/project.js";
 import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
-import { findChecks, type Launcher, pathsOf, type Starter, splitCommand, wantedPieces } from "../setup/wanted.js";
+import { findChecks, type Launcher, pathsOf, splitCommand, type Wanted, wantedPieces } from "../setup/wanted.js";
 import { isJsonObject } from "../workflow/json.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import { command, flag, negated, parsed, text, type Values } from "./command.js";
@@ -113,7 +113,7 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
   const asks = isInteractive(terminal) && options.yes !== true && options.dryRun !== true;
   const own = await readOwnRecord(roots);
   const record = found && (await believed(found, own, options.trust === true, asks, terminal));
-  const setup = await chooseSetup(options, roots, record, asks && record === undefined ? terminal : undefined);
+  const setup = await chooseSetup(options, roots, record?.choices, asks && record === undefined ? terminal : undefined);
   const paths = [...pathsOf(setup), ...(record?.pieces ?? []).map(({ path }) => path)];
   const files = await readFiles(roots, new Set(paths));
   // As it was parsed: if another run has written it since, what is planned is refused.
@@ -128,7 +128,7 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
     outside: options.client?.includes("windsurf") === true,
     files,
     folders,
-    ...(record && { record }),
+    record,
   });
   reportPlan(plan, roots, terminal, options.dryRun === true);
   if (mode !== "remove") {
@@ -192,12 +192,7 @@ async function requireRecord(roots: Roots): Promise<ReadRecord> {
   throw new CommandFailure(`${RECORD_PATH} can't be used: ${read.problem}`, EXIT.problems, RECORD_REMEDY);
 }
 
-interface Setup {
-  readonly clients: readonly ClientId[];
-  readonly starters: readonly Starter[];
-  readonly hooks: boolean;
-  readonly testCommand?: string;
-  readonly launcher: Launcher;
+interface Setup extends Omit<Wanted, "files" | "folders"> {
   readonly installed: Installed;
   readonly commitsPackages: boolean;
   readonly choices: Choices;
@@ -207,57 +202,45 @@ interface Setup {
 async function chooseSetup(
   options: InitOptions,
   roots: Roots,
-  record: SetupRecord | undefined,
+  before: Choices | undefined,
   terminal: Terminal | undefined,
 ): Promise<Setup> {
   const facts = await readCheckFacts(roots);
   const installed = await readInstalled(roots, facts);
+  const detected = await detectClients(roots);
+  const likely = detected.length > 0 ? detected : (["claude"] as const);
+  const named = options.client ?? (terminal && (await askClients(terminal, likely)));
+  const known = before?.clients.filter(isClientId) ?? (named === undefined ? likely : []);
+
   const folder = options.startersFrom ?? startersFolder();
   const all = await readStarters(folder);
-  const before = record?.choices;
-  const detected = await detectClients(roots);
-
-  const named = options.client ?? (terminal && (await askClients(terminal, detected)));
-  const known = (before?.clients ?? (named === undefined ? (detected.length > 0 ? detected : ["claude"]) : [])).filter(
-    isClientId,
-  );
-  const clients = [...new Set([...known, ...(named ?? [])])];
-
   const names = all.map(({ name }) => name);
-  const usual = USUAL_STARTERS.filter((name) => names.includes(name));
-  const asked =
-    options.starters ?? (terminal && (await askStarters(terminal, names, usual.length > 0 ? usual : names)));
+  const usual = names.some((name) => USUAL_STARTERS.includes(name))
+    ? USUAL_STARTERS.filter((name) => names.includes(name))
+    : names;
+  const asked = options.starters ?? (terminal && (await askStarters(terminal, names, usual)));
   const chosen = asked?.includes("none") ? [] : asked;
   const missing = chosen?.filter((name) => !names.includes(name)) ?? [];
   if (missing.length > 0) {
     const hint = names.length === 0 ? `There are none in ${folder}.` : `There are ${names.join(", ")}.`;
     throw new CommandFailure(`there is no starter ${missing.join(", ")}`, EXIT.usage, hint);
   }
-  const wanted = new Set([
-    ...(before?.starters ?? []),
-    ...(chosen ?? (before === undefined ? (usual.length > 0 ? usual : names) : [])),
-  ]);
+  const starters = new Set([...(before?.starters ?? []), ...(chosen ?? (before === undefined ? usual : []))]);
 
   const [found] = findChecks(facts);
-  const recorded = before?.testCommand;
-  const testCommand =
-    options.testCommand ?? recorded ?? (terminal ? await askCommand(terminal, found?.command) : found?.command);
+  const given = options.testCommand ?? before?.testCommand;
+  const testCommand = given ?? (terminal ? await askCommand(terminal, found?.command) : found?.command);
   const hooks = options.hooks ?? before?.hooks ?? (terminal !== undefined && (await confirm(terminal, HOOK_QUESTION)));
-  const choices: Choices = {
-    clients,
-    starters: [...wanted],
-    hooks,
-    ...(testCommand && { testCommand }),
-  };
+  const clients = [...new Set([...known, ...(named ?? [])])];
   return {
     clients,
-    starters: all.filter(({ name }) => wanted.has(name)),
+    starters: all.filter(({ name }) => starters.has(name)),
     hooks,
-    ...(testCommand && { testCommand }),
+    testCommand,
     launcher: launcherOf(installed, roots),
     installed,
     commitsPackages: await commitsPackages(roots),
-    choices,
+    choices: { clients, starters: [...starters], hooks, testCommand },
   };
 }
 
@@ -270,8 +253,7 @@ function launcherOf({ from, modules }: Installed, { root }: Roots): Launcher {
 
 const HOOK_QUESTION = "Remind an agent of an unfinished session before it ends, by a hook of the client?";
 
-async function askClients(terminal: Terminal, detected: readonly ClientId[]): Promise<ClientId[]> {
-  const preset = detected.length > 0 ? detected : (["claude"] as const);
+async function askClients(terminal: Terminal, preset: readonly ClientId[]): Promise<ClientId[]> {
   for (;;) {
     const answer = await ask(terminal, `Clients, of ${CLIENT_IDS.join(", ")} [${preset.join(",")}]: `);
     if (answer === "") return [...preset];
@@ -296,23 +278,17 @@ async function askCommand(terminal: Terminal, found: string | undefined): Promis
   }
 }
 
-function closing(mode: Mode, { clients, choices, installed, commitsPackages }: Setup): string[] {
+function closing(mode: Mode, { clients, testCommand, installed, commitsPackages }: Setup): string[] {
   if (mode === "remove") return [`Done. Sessions in ${STATE}/ were not touched.`];
   const steps = [
-    ...(installed.lacksSdk
-      ? ["Install the MCP SDK next to phasegate: @modelcontextprotocol/server. The server needs it."]
-      : []),
-    ...(choices.testCommand === undefined
-      ? [
-          "No command was found that checks the project. Workflows whose gates run one, such as bug_fix, need it: phasegate init --update --test-command COMMAND",
-        ]
-      : []),
-    ...(commitsPackages
-      ? ["Write node_modules/ into .gitignore: git would commit it, and gates would compare each of its files."]
-      : []),
+    installed.lacksSdk && "Install the MCP SDK next to phasegate: @modelcontextprotocol/server. The server needs it.",
+    testCommand === undefined &&
+      "No command was found that checks the project. Workflows whose gates run one, such as bug_fix, need it: phasegate init --update --test-command COMMAND",
+    commitsPackages &&
+      "Write node_modules/ into .gitignore: git would commit it, and gates would compare each of its files.",
     `Commit what was written, ${RECORD_PATH} too.`,
     ...clients.map((id) => `${CLIENTS[id].title}: ${CLIENTS[id].next}`),
-  ];
+  ].filter((step) => step !== false);
   return [`Done. ${counted(steps.length, "step is", "steps are")} left:`, ...steps.map((step) => `  - ${step}`)];
 }
 
@@ -389,9 +365,10 @@ async function reportBrought(
     for (const piece of pieces) {
       if (piece.kind !== "file" || !piece.path.startsWith(unit)) continue;
       const { text = "" } = files.get(piece.path) ?? {};
-      if (text.replaceAll("\r\n", "\n") === piece.text) continue;
+      const starter = String(piece.value);
+      if (text.replaceAll("\r\n", "\n") === starter) continue;
       print(terminal, `    ${printable(piece.path)} differs from the starter:`);
-      const lines = changedLines(piece.text, text);
+      const lines = changedLines(starter, text);
       printLines(terminal, lines.slice(0, LINES_MAX));
       if (lines.length > LINES_MAX) print(terminal, `    … ${counted(lines.length - LINES_MAX, "more line")}`);
     }

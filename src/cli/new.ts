@@ -1,15 +1,17 @@
-/** `phasegate new`: writes the folder of a new workflow, which is valid at once. Its texts are in new-texts.ts. */
-import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+/**
+ * `phasegate new`: writes the folder of a new workflow, which is valid at once. Its texts are in the package's folder
+ * `templates`: each says what belongs in its place.
+ */
+import { mkdir, open, readdir, readFile, rm, rmdir, stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import { errnoOf } from "../errors.js";
-import { temporaryName } from "../sandbox/replace.js";
-import { schemasAddress } from "../setup/wanted.js";
+import { exists } from "../setup/project.js";
+import { schemasAddress, withSchemas } from "../setup/wanted.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
 import { argument, command, flag, parsed, preset, text, type Values, wholeNumber } from "./command.js";
 import { CommandFailure, EXIT, packageVersion } from "./exit-codes.js";
-import { type NewFile, phasedFiles, plannedFiles, routedFiles, type SchemaAddress } from "./new-texts.js";
+import { packageFolder } from "./options.js";
 import { aligned, inShell, print, printable, type Terminal } from "./terminal.js";
 
 /** The phases of a workflow for which nobody has said how many. */
@@ -36,7 +38,8 @@ export const newCommand = command({
     const root = await folderOfWorkflows(options.in);
     const folder = join(root, name);
     await requireNothing(folder);
-    const files = filesOf(name, options, await schemaAddress(folder));
+    const kind = options.routed ? "routed" : options.plan ? "planned" : "phased";
+    const files = await newFiles(kind, name, options.phases ?? PHASES, await schemasOf(folder));
     await writeAll(folder, files);
     printWritten(terminal, join(options.in, name), files);
     printNext(terminal, options, join(options.in, name));
@@ -92,79 +95,42 @@ async function requireNothing(folder: string): Promise<void> {
 
 const OTHER = "Choose another name, or another folder with --in.";
 
-function filesOf(name: string, { phases = PHASES, plan, routed }: NewOptions, address: SchemaAddress): NewFile[] {
-  if (routed) return routedFiles(name);
-  return plan ? plannedFiles(name, address) : phasedFiles(name, phases, address);
-}
-
-/** Returns how files name their schemas: by the path of the installed package, else by a public address. */
-async function schemaAddress(folder: string): Promise<SchemaAddress> {
+/** Returns how files name the folder of their schemas: by the path of the installed package, else by a public address. */
+async function schemasOf(folder: string): Promise<(path: string) => string> {
   const { root } = parse(folder);
   for (let at = folder; at !== root; at = dirname(at)) {
     const schemas = join(dirname(at), "node_modules", "phasegate", "schemas");
-    if ((await stat(schemas).catch(() => undefined)) === undefined) continue;
-    return (file, schema) =>
-      relative(dirname(join(folder, file)), join(schemas, schema))
+    if (!(await exists(schemas))) continue;
+    return (path) =>
+      relative(dirname(join(folder, path)), schemas)
         .split(sep)
         .join("/");
   }
-  return (_, schema) => `${schemasAddress(packageVersion())}/${schema}`;
+  return () => schemasAddress(packageVersion());
 }
 
-/** Writes all files or none. An empty folder that is there stays what it is, with its rights, also if it is a link. */
+/** Writes all files or none, where there are none. A folder that is there stays what it is, with its rights, also if it is a link. */
 async function writeAll(folder: string, files: readonly NewFile[]): Promise<void> {
-  const isThere = await stat(folder).then(
-    () => true,
-    () => false,
-  );
-  return isThere ? fill(folder, files) : create(folder, files);
-}
-
-/** Writes into an empty folder. If a file can't be written, those that were are deleted; nobody else's are. */
-async function fill(folder: string, files: readonly NewFile[]): Promise<void> {
   const written: string[] = [];
-  try {
-    await writeIn(folder, files, written);
-  } catch (cause) {
-    for (const file of written.reverse()) {
-      await rm(file, { force: true });
-      for (let at = dirname(file); at !== folder; at = dirname(at)) await rmdir(at).catch(() => undefined);
-    }
-    throw unwritten(folder, cause);
-  }
-}
-
-/** Writes files where there are none; `written` gets their paths, that of one that could only be begun as well. */
-async function writeIn(folder: string, files: readonly NewFile[], written: string[] = []): Promise<void> {
-  for (const { path, text } of files) {
-    const file = join(folder, path);
-    await mkdir(dirname(file), { recursive: true });
-    const opened = await open(file, "wx");
-    written.push(file);
-    await opened.writeFile(text).finally(() => opened.close());
-  }
-}
-
-function unwritten(folder: string, cause: unknown): CommandFailure {
-  const message = `${folder} can't be written (${errnoOf(cause) ?? "unknown"})`;
-  return new CommandFailure(message, EXIT.environment, OTHER, { cause });
-}
-
-/** Writes into a folder beside the one that is wanted, which then gets its name. */
-async function create(folder: string, files: readonly NewFile[]): Promise<void> {
-  const root = dirname(folder);
-  const temporary = temporaryName(folder, randomBytes(6).toString("hex"));
   let made: string | undefined;
   try {
-    made = await mkdir(root, { recursive: true });
-    await writeIn(temporary, files);
-    // A folder that has something in it by now is not replaced.
-    await rename(temporary, folder);
+    made = await mkdir(folder, { recursive: true });
+    for (const { path, text } of files) {
+      const file = join(folder, path);
+      await mkdir(dirname(file), { recursive: true });
+      const opened = await open(file, "wx");
+      written.push(file);
+      await opened.writeFile(text).finally(() => opened.close());
+    }
   } catch (cause) {
-    await rm(temporary, { recursive: true, force: true });
-    for (let at = root; made !== undefined && at.length >= made.length; at = dirname(at))
-      await rmdir(at).catch(() => undefined);
-    throw unwritten(folder, cause);
+    for (const file of written) await rm(file, { force: true });
+    // Innermost first; one that somebody else has filled stays.
+    const top = made === undefined ? folder.length + 1 : made.length;
+    for (const file of [...written, join(folder, "any")].toReversed()) {
+      for (let at = dirname(file); at.length >= top; at = dirname(at)) await rmdir(at).catch(() => undefined);
+    }
+    const message = `${folder} can't be written (${errnoOf(cause) ?? "unknown"})`;
+    throw new CommandFailure(message, EXIT.environment, OTHER, { cause });
   }
 }
 
@@ -185,4 +151,101 @@ function printNext(terminal: Terminal, { in: root, plan, routed }: NewOptions, f
   ];
   print(terminal, "\nPut your own texts in their place. Then:");
   for (const line of aligned(steps)) print(terminal, `  ${printable(line)}`);
+}
+
+interface NewFile {
+  readonly path: string;
+  readonly text: string;
+  readonly what: string;
+}
+
+/** A file of a workflow, with the template that it is made of: the one of the same path if none is named. */
+interface Template {
+  readonly path: string;
+  readonly what: string;
+  readonly from?: string;
+  /** What replaces `{{key}}` in its text. */
+  readonly values?: Readonly<Record<string, string>>;
+  readonly phases?: readonly object[];
+}
+
+const METADATA: Template = { path: "metadata.json", what: "what the workflow is for, and its phases" };
+
+const PLANNED: readonly Template[] = [
+  METADATA,
+  { path: "phases/0/phase.md", what: "what the agent reads before the phases of the plan" },
+  { path: "phases/0/gate-definition.yaml", what: "what phase 0 requires" },
+  { path: "phases/dynamic/phase-template.md", what: "the text of each phase of the plan" },
+  { path: "phases/dynamic/task-template.md", what: "the text of each of its tasks" },
+  { path: "example-tasks.md", what: "a plan to begin with; copy it to specs/NAME/tasks.md" },
+];
+
+const ROUTED: readonly Template[] = [
+  { path: "index.md", what: "its goal, and its steps in their order" },
+  { path: "steps/begin.md", what: "a step with a gate" },
+  { path: "steps/work.md", what: "a step that may be repeated" },
+  { path: "steps/check.md", what: "the step that ends the work" },
+];
+
+/** Returns the files of a workflow. `schemas` returns the folder of the schemas as a file names it. */
+async function newFiles(
+  kind: "phased" | "planned" | "routed",
+  type: string,
+  phases: number,
+  schemas: (path: string) => string,
+): Promise<NewFile[]> {
+  const folder = join(packageFolder("templates"), kind);
+  const words = type.replace(/[_-]+/g, " ").trim();
+  // `Fix a bug` for `fix_a_bug`.
+  const title = words === "" ? type : words.charAt(0).toUpperCase() + words.slice(1);
+  const templates = kind === "phased" ? phasedTemplates(phases) : kind === "planned" ? PLANNED : ROUTED;
+  return Promise.all(
+    templates.map(async ({ path, what, from = path, values, phases: listed }) => {
+      const named = withSchemas(await readFile(join(folder, from), "utf8"), schemas(path));
+      const filled = Object.entries({ title, ...values }).reduce(
+        (text, [key, value]) => text.replaceAll(`{{${key}}}`, () => value),
+        named,
+      );
+      if (path !== METADATA.path) return { path, what, text: filled };
+      const content = { ...JSON.parse(filled), workflow_type: type, name: title, ...(listed && { phases: listed }) };
+      return { path, what, text: `${JSON.stringify(content, null, 2)}\n` };
+    }),
+  );
+}
+
+function phasedTemplates(count: number): Template[] {
+  const phases = Array.from({ length: count }, (_, index) => ({
+    phase_number: index + 1,
+    phase_name: phaseName(index + 1, count),
+    purpose: "What is different when this phase is done",
+    tasks: index === 0 ? [{ task_number: 1, name: "First task", file: "task-1-first.md" }] : undefined,
+  }));
+  return [
+    { ...METADATA, phases },
+    ...phases.flatMap(({ phase_number: number, phase_name: name, tasks = [] }): Template[] => [
+      {
+        path: `phases/${number}/phase.md`,
+        what: `what the agent reads in phase ${number}`,
+        from: "phase.md",
+        values: { number: `${number}`, name },
+      },
+      ...tasks.map(({ file }) => ({
+        path: `phases/${number}/${file}`,
+        what: "a task; delete it if the phase needs none",
+        from: file,
+      })),
+      {
+        path: `phases/${number}/gate-definition.yaml`,
+        what: `what phase ${number} requires`,
+        from: number === 1 ? "first-gate.yaml" : "later-gate.yaml",
+      },
+    ]),
+  ];
+}
+
+/** The first phase prepares, the last one verifies, and those between are work. */
+function phaseName(number: number, count: number): string {
+  if (number === count) return count === 1 ? "Work" : "Verify";
+  if (number === 1) return count === 2 ? "Work" : "Prepare";
+  return count === 3 ? "Work" : `Work, part ${number - 1}`;
 }

@@ -3,14 +3,14 @@
  * sessions, from the terminal. Each names who did it, which the log records. And `phasegate cleanup`, which deletes phased
  * sessions that nobody has touched for long, also regularly, for `serve --cleanup-after`.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { FilePlans } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
-import type { MoveResult } from "../phased/commands.js";
 import type { Engine } from "../phased/engine.js";
 import { type EngineOptions, LIVING } from "../phased/options.js";
-import { type Defined, defined } from "../workflow/json.js";
+import type { RoutedEngine } from "../routed/engine.js";
 import { unrecorded } from "./approve.js";
 import {
   age,
@@ -25,34 +25,37 @@ import {
   text,
   wholeNumber,
 } from "./command.js";
-import { CommandFailure, EXIT, type ExitCode, exitCodeOf } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, exitCodeOf, usage } from "./exit-codes.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
 import { type OpenedSession, openAll, sessionIn, using, withState } from "./state.js";
 import { counted, durationText, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 /** The options of the commands on sessions; each command has some of those that may be missing. */
-type OperateOptions = TrustOptions &
-  Defined<{
-    readonly state: string;
-    readonly by: string;
-    readonly note: string | undefined;
-    readonly phase: number | undefined;
-    readonly reset: true | undefined;
-    readonly preview: true | undefined;
-    readonly to: string | undefined;
-    readonly team: string | undefined;
-    readonly project: string | undefined;
-    readonly workflows: readonly string[] | undefined;
-    readonly json: true | undefined;
-  }>;
+interface OperateOptions extends TrustOptions {
+  readonly state: string;
+  readonly by: string;
+  readonly note?: string;
+  readonly phase?: number;
+  readonly reset?: true;
+  readonly preview?: true;
+  readonly to?: string;
+  readonly team?: string;
+  readonly project?: string;
+  readonly workflows?: readonly string[];
+  readonly json?: true;
+}
 
 /** What was done to a session: what `--json` prints of it, and the rest of a sentence that begins with its id. */
-export interface Done {
+interface Done {
   readonly json: object;
   readonly text: string;
   readonly warnings?: readonly string[];
 }
+
+type Verifiers = NonNullable<EngineOptions["verifiers"]>;
+type PhasedSession = ReturnType<Engine["session"]>;
+type Instance = ReturnType<RoutedEngine["session"]>;
 
 interface Operation {
   readonly summary: string;
@@ -61,17 +64,9 @@ interface Operation {
   readonly note: { readonly text: string; readonly required?: true };
   readonly options?: () => Readonly<Record<string, Given<unknown>>>;
   /** What the command does to a session of each kind; missing where it can't. */
-  readonly phased: (
-    engine: PhasedEngine,
-    id: string,
-    options: OperateOptions,
-    verifiers: NonNullable<EngineOptions["verifiers"]>,
-  ) => Promise<Done>;
-  readonly routed?: (engine: InstanceEngine, id: string, options: OperateOptions) => Promise<Done>;
+  readonly phased: (session: PhasedSession, options: OperateOptions, verifiers: Verifiers) => Promise<Done>;
+  readonly routed?: (session: Instance, options: OperateOptions) => Promise<Done>;
 }
-
-type PhasedEngine = Extract<OpenedSession, { kind: "phased" }>["engine"];
-type InstanceEngine = Extract<OpenedSession, { kind: "routed" }>["engine"];
 
 type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
 
@@ -80,7 +75,7 @@ const phaseOption = () =>
 const serversProject = () =>
   projectOption("the server's project folder: plans, and the baseline of the phase that begins");
 
-export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
+const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   retry: {
     summary: "grant more attempts to sessions that have failed or used them up",
     help: `
@@ -93,20 +88,18 @@ server asks the decider with the next call.`,
       reset: flag("--reset", "forget the last evidence instead of merging the next over it"),
       project: serversProject(),
     }),
-    phased: async (engine, id, { by, note, phase, reset }) => {
-      const { head } = await engine.session(id).state();
-      const request = { resetEvidence: reset === true, ...saidBy(by, note) };
-      const { phase: view } = await engine.session(id).retryPhase(phase ?? head.phase, request);
+    phased: async (session, { by: operator, note, phase, reset }) => {
+      const { head } = await session.state();
+      const request = { resetEvidence: reset === true, operator, note };
+      const { phase: view } = await session.retryPhase(phase ?? head.phase, request);
       const text = `phase ${view.currentPhase} may be tried again`;
       return { json: { status: view.status, phase: view.currentPhase }, text };
     },
-    routed: async (engine, id, { by, note, phase, reset }) => {
-      if (phase !== undefined || reset) {
-        const hint = "Leave it out: an instance is tried again at its step, and nothing is merged.";
-        const option = phase === undefined ? "--reset" : "--phase";
-        throw new CommandFailure(`${option} is for phased sessions: ${id} is an instance`, EXIT.usage, hint);
-      }
-      return released(engine, id, "FAILED", by, note);
+    routed: async (session, options) => {
+      const option = options.phase === undefined ? options.reset && "--reset" : "--phase";
+      if (option === undefined) return release(session, "FAILED", options);
+      const hint = "Leave it out: an instance is tried again at its step, and nothing is merged.";
+      throw usage(`${option} is for phased sessions: ${session.id} is an instance`, hint);
     },
   },
   resume: {
@@ -115,24 +108,24 @@ server asks the decider with the next call.`,
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
     options: () => ({ project: serversProject() }),
-    phased: async (engine, id, { by, note }) => {
-      const { phase: view, pausedSeconds } = await engine.session(id).resume(saidBy(by, note));
+    phased: async (session, { by: operator, note }) => {
+      const { phase: view, pausedSeconds } = await session.resume({ operator, note });
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
       return { json: { status: view.status, phase: view.currentPhase, pausedSeconds }, text };
     },
-    routed: async (engine, id, { by, note }) => released(engine, id, "SUSPENDED", by, note),
+    routed: (session, options) => release(session, "SUSPENDED", options),
   },
   suspend: {
     summary: "pause sessions until they are resumed",
     help: `
 A phased session is paused, a routed instance suspended: the same for different kinds of workflows.`,
     note: { text: "why, or what whoever resumes should know" },
-    phased: async (engine, id, { by, note }) => {
-      const { phase } = await engine.session(id).pause(saidBy(by, note));
+    phased: async (session, { by: operator, note }) => {
+      const { phase } = await session.pause({ operator, note });
       return { json: { status: "paused", phase }, text: `paused in phase ${phase}` };
     },
-    routed: async (engine, id, { by, note }) => {
-      const { status, currentStep: step } = await engine.session(id).suspend(reasonedBy({ by, note }));
+    routed: async (session, { by: operator, note: reason }) => {
+      const { status, currentStep: step } = await session.suspend({ operator, reason });
       return { json: { status, step }, text: `suspended at ${printable(step ?? "the start")}` };
     },
   },
@@ -162,23 +155,16 @@ An agent may not adopt a plan that asks for less than the one that its session b
       workflows: workflowsOption("the server's folders of phased workflows"),
       preview: flag("--preview", "only show what would change"),
     }),
-    phased: async (engine, id, { by, note, preview }) => {
-      const { changed, changes, status, currentPhase } = await engine.session(id).syncPlan({
-        preview: preview === true,
-        ...saidBy(by, note),
-      });
+    phased: async (session, { by: operator, note, preview: only }) => {
+      const preview = only === true;
+      const { changed, changes, status, currentPhase } = await session.syncPlan({ preview, operator, note });
       const { count, counts, takenAway } = changes;
-      const json = {
-        status,
-        phase: currentPhase,
-        preview: preview === true,
-        changed,
-        changes: counts,
-        takenAway: takenAway.length,
-      };
       const less = takenAway.length === 0 ? "" : `, ${takenAway.length} of them ask for less`;
       const found = changed ? `${counted(count, "change")} of the plan${less}` : "the plan asks for the same";
-      return { json, text: preview ? `${found}; nothing was changed` : found };
+      return {
+        json: { status, phase: currentPhase, preview, changed, changes: counts, takenAway: takenAway.length },
+        text: preview ? `${found}; nothing was changed` : found,
+      };
     },
   },
   assign: {
@@ -190,73 +176,57 @@ On a server that several people and agents share, agents see their own sessions 
       to: required(text("--to <name>", "the new owner: the name of a token, or of a user")),
       team: text("--team <name>", "the new owner's team"),
     }),
-    phased: (engine, id, options) => assigned(engine, id, options),
-    routed: (engine, id, options) => assigned(engine, id, options),
+    phased: assign,
+    routed: assign,
   },
   delete: {
     summary: "delete sessions; their ids are never used again",
     help: `
 The log of a deleted session is removed. Back the state up first if you may need it: phasegate backup.`,
     note: { text: "why: kept with the id, as far as the state keeps it" },
-    phased: async (engine, id, options) => {
-      await engine.session(id).delete(reasonedBy(options));
-      return { json: { status: "deleted" }, text: "deleted" };
-    },
-    routed: async (engine, id, options) => {
-      await engine.session(id).delete(reasonedBy(options));
-      return { json: { status: "deleted" }, text: "deleted" };
-    },
+    phased: remove,
+    routed: remove,
   },
 };
 
-async function assigned(
-  engine: PhasedEngine | InstanceEngine,
-  id: string,
-  { to = "", team, by, note }: OperateOptions,
-): Promise<Done> {
-  await engine.session(id).assign(defined({ name: to, team }), defined({ by, note }));
+async function assign(session: PhasedSession | Instance, { to = "", team, by, note }: OperateOptions): Promise<Done> {
+  await session.assign({ name: to, team }, { by, note });
   return { json: { owner: to, team }, text: `belongs to ${printable(to)} now` };
 }
 
-function saidBy(operator: string, note: string | undefined) {
-  return defined({ operator, note });
-}
-
-function reasonedBy({ by, note }: { readonly by: string; readonly note?: string | undefined }) {
-  return defined({ operator: by, reason: note });
-}
-
-async function released(
-  engine: InstanceEngine,
-  id: string,
-  from: "FAILED" | "SUSPENDED",
-  by: string,
-  note: string | undefined,
+async function remove(
+  session: PhasedSession | Instance,
+  { by: operator, note: reason }: OperateOptions,
 ): Promise<Done> {
-  const { status, currentStep: step } = await engine.session(id).release({ from, ...saidBy(by, note) });
+  await session.delete({ operator, reason });
+  return { json: { status: "deleted" }, text: "deleted" };
+}
+
+async function release(
+  session: Instance,
+  from: "FAILED" | "SUSPENDED",
+  { by: operator, note }: OperateOptions,
+): Promise<Done> {
+  const { status, currentStep: step } = await session.release({ from, operator, note });
   return { json: { status, step }, text: `runs again at ${printable(step ?? "the start")}` };
 }
 
 async function movePast(
   operation: "skipPhase" | "overrideGate",
   how: string,
-  ...[engine, id, { by, note = "", phase }, verifiers]: Parameters<Operation["phased"]>
+  ...[session, { by, note = "", phase: meant }, verifiers]: Parameters<Operation["phased"]>
 ): Promise<Done> {
-  const { head, structure } = await engine.session(id).state();
-  const result = await engine.session(id)[operation](phase ?? head.phase, { by, reason: note });
-  return moved(result, how, unrecorded(result, structure, verifiers));
-}
-
-function moved({ phase, nextPhase, skipped = [] }: MoveResult, how: string, warnings: readonly string[]): Done {
+  const { head, structure } = await session.state();
+  const result = await session[operation](meant ?? head.phase, { by, reason: note });
+  const { phase, nextPhase, skipped: also = [] } = result;
   const next = nextPhase === null ? "the workflow is complete" : `phase ${nextPhase.number} is next`;
-  const also = skipped.length === 0 ? "" : `, and rules skipped ${skipped.map((one) => one.phase).join(", ")}`;
-  const json = {
-    status: nextPhase === null ? "completed" : "active",
-    phase: nextPhase?.number ?? phase,
-    passed: phase,
-    skipped: skipped.length === 0 ? undefined : skipped.map((one) => one.phase),
+  const skipped = also.length === 0 ? undefined : also.map((one) => one.phase);
+  const status = nextPhase === null ? "completed" : "active";
+  return {
+    json: { status, phase: nextPhase?.number ?? phase, passed: phase, skipped },
+    text: `phase ${phase} ${how}${skipped ? `, and rules skipped ${skipped.join(", ")}` : ""}; ${next}`,
+    warnings: unrecorded(result, structure, verifiers),
   };
-  return { json, text: `phase ${phase} ${how}${also}; ${next}`, warnings };
 }
 
 export function operateCommand(name: OperationName): CreateCommand {
@@ -285,14 +255,7 @@ function byOption(): Given<string> {
 }
 
 /** A session for which a command was refused, in an operator's words. */
-interface Refused {
-  readonly sessionId: string;
-  readonly code: string;
-  readonly message: string;
-  readonly remedy: string | undefined;
-  readonly url?: string;
-  readonly error: AnyPhasegateError | CommandFailure;
-}
+type Refused = ReturnType<typeof refusalOf>;
 
 async function operate(
   name: OperationName,
@@ -301,13 +264,12 @@ async function operate(
   terminal: Terminal,
 ): Promise<ExitCode> {
   // Not left to commander: they may come from the project of the current folder.
-  const missing =
-    name === "sync" ? (["project", "workflows"] as const).find((one) => options[one] === undefined) : undefined;
-  if (missing !== undefined) {
-    throw new CommandFailure(`--${missing} is missing`, EXIT.usage, "Give the value that `phasegate serve` has.");
+  for (const needed of name === "sync" ? (["project", "workflows"] as const) : []) {
+    if (options[needed] === undefined)
+      throw usage(`--${needed} is missing`, "Give the value that `phasegate serve` has.");
   }
   const { project, json } = options;
-  const verifiers = await openVerifiers(defined({ project }), {});
+  const verifiers = await openVerifiers({ project }, {});
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
   const done: object[] = [];
   const refused: Refused[] = [];
@@ -338,19 +300,14 @@ async function operate(
     }
   }
   // The gravest one: a disk that fails is not a refusal.
-  return refused.reduce<ExitCode>((code, { error }) => worse(code, exitCodeOf(error)), EXIT.ok);
-}
-
-function worse(one: ExitCode, other: ExitCode): ExitCode {
-  return other > one ? other : one;
+  const codes = new Set(refused.map(({ error }) => exitCodeOf(error)));
+  return ([EXIT.environment, EXIT.usage, EXIT.problems] as const).find((code) => codes.has(code)) ?? EXIT.ok;
 }
 
 async function sourcesOf({ workflows, project }: OperateOptions): Promise<Partial<EngineOptions>> {
-  const plans =
-    project === undefined ? {} : { plans: new FilePlans({ root: await requireFolder(project, "the project") }) };
-  if (workflows === undefined) return plans;
-  const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
-  return { ...plans, content: new FileContent({ roots }) };
+  const plans = project && new FilePlans({ root: await requireFolder(project, "the project") });
+  const roots = workflows && (await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder"))));
+  return { ...(plans && { plans }), ...(roots && { content: new FileContent({ roots }) }) };
 }
 
 function perform(
@@ -358,43 +315,40 @@ function perform(
   opened: OpenedSession,
   id: string,
   options: OperateOptions,
-  verifiers: NonNullable<EngineOptions["verifiers"]>,
+  verifiers: Verifiers,
 ): Promise<Done> {
   const { phased, routed } = OPERATIONS[name];
-  if (opened.kind === "phased") return phased(opened.engine, id, options, verifiers);
-  if (opened.kind === "routed" && routed !== undefined) return routed(opened.engine, id, options);
-  const kind = opened.kind === "routed" ? "an instance of a routed workflow" : "a recorded session";
-  const hint =
-    opened.kind === "routed" ? "Use retry, suspend, resume, assign or delete." : "Only its workspace can change it.";
+  if (opened.kind === "phased") return phased(opened.engine.session(id), options, verifiers);
+  if (opened.kind === "routed" && routed !== undefined) return routed(opened.engine.session(id), options);
+  const [kind, hint] =
+    opened.kind === "routed"
+      ? ["an instance of a routed workflow", "Use retry, suspend, resume, assign or delete."]
+      : ["a recorded session", "Only its workspace can change it."];
   throw new CommandFailure(`${name} is not possible: ${id} is ${kind}`, EXIT.problems, hint);
 }
 
-/** The commands of the bin with another name than the engine's operation. */
-const RENAMED: Readonly<Record<string, string | undefined>> = {
-  retryPhase: "retry",
-  pause: "suspend",
-  skipPhase: "skip",
-  overrideGate: "override",
-  syncPlan: "sync",
-  denyWaiver: "deny",
-};
-/** The commands with the same name. */
-const SAME: readonly string[] = ["retry", "suspend", "resume", "approve", "deny", "waive", "assign", "delete"];
-
-function commandOf(operation: string): string | undefined {
-  if (SAME.includes(operation)) return operation;
-  return Object.hasOwn(RENAMED, operation) ? RENAMED[operation] : undefined;
-}
+/** The commands by the names of the engine's operations. */
+const COMMANDS: ReadonlyMap<string, string> = new Map([
+  ...["retry", "suspend", "resume", "approve", "deny", "waive", "assign", "delete"].map(
+    (name) => [name, name] as const,
+  ),
+  ["retryPhase", "retry"],
+  ["pause", "suspend"],
+  ["skipPhase", "skip"],
+  ["overrideGate", "override"],
+  ["syncPlan", "sync"],
+  ["denyWaiver", "deny"],
+]);
 
 /** Returns a refusal with commands in place of the engine's operations, which an operator does not know. */
-function refusalOf(sessionId: string, error: Refused["error"], options: OperateOptions): Refused {
+function refusalOf(sessionId: string, error: AnyPhasegateError | CommandFailure, options: OperateOptions) {
   if (error instanceof CommandFailure) {
-    const { message, hint } = error;
+    const { message, hint: remedy } = error;
     const code = error.exitCode === EXIT.usage ? "INVALID_INPUT" : "UNSUPPORTED";
-    return { sessionId, code, message, remedy: hint, error };
+    return { sessionId, code, message, remedy, url: undefined, error };
   }
   const operation = /^\w+(?= is not possible)|(?<=does not allow )\w+(?= in phase \d+$)/;
-  const message = error.message.replace(operation, (name) => commandOf(name) ?? name);
+  const message = error.message.replace(operation, (name) => COMMANDS.get(name) ?? name);
   return { sessionId, code: error.code, message, remedy: remedyOf(error, options), url: error.url, error };
 }
 
@@ -406,7 +360,7 @@ function remedyOf(error: AnyPhasegateError, { approvers, approver }: TrustOption
   const { status, allowed } = error.details;
   // An agent may ask for a running instance by resume; the command has nothing to do there.
   const operations = allowed.filter((operation) => status !== "RUNNING" || operation !== "resume");
-  const commands = [...new Set(operations.flatMap((operation) => commandOf(operation) ?? []))];
+  const commands = [...new Set(operations.flatMap((operation) => COMMANDS.get(operation) ?? []))];
   if (status === "completed" || status === "COMPLETED" || commands.length === 0) return error.remedy;
   const more = status === "active" || status === "failed" ? "; skip and override, if the workflow allows them" : "";
   return `Possible now: ${commands.map((name) => `phasegate ${name}`).join(", ")}${more}.`;
@@ -440,7 +394,7 @@ export const cleanupCommand = command({
     const removed = await using((await openAll(state, await readTrust(trust))).engine, async (engine) => {
       engine.on("security", ({ message }) => void kept.push(message));
       engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
-      return (await engine.cleanup(defined({ olderThan, preview, operator, status, reason }))).removed;
+      return (await engine.cleanup({ olderThan, preview, operator, status, reason })).removed;
     });
     if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
     else {
@@ -475,11 +429,6 @@ export function cleanUpRegularly(engine: Engine, log: Logger): () => Promise<voi
   return async () => {
     clearInterval(timer);
     // What is left is deleted by the next server: nobody waits for a large store to be cleaned up.
-    let limit: NodeJS.Timeout | undefined;
-    const waited = new Promise<void>((resolve) => {
-      limit = setTimeout(resolve, CLEANUP_ENDS_MS);
-    });
-    await Promise.race([running, waited]);
-    clearTimeout(limit);
+    await Promise.race([running, delay(CLEANUP_ENDS_MS, undefined, { ref: false })]);
   };
 }

@@ -11,7 +11,7 @@ import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
 import { LIVING, type LivingStatus } from "../phased/options.js";
-import { defined } from "../workflow/json.js";
+import { linkIn } from "../sandbox/change.js";
 import { argument, flag, type Given, parsed, preset, repeated, text, type Values, wholeNumber } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { printable, type Terminal } from "./terminal.js";
@@ -55,9 +55,14 @@ export function startersOption(): Given<true | undefined> {
   return flag("--starters", "the workflows that come with phasegate: bug_fix, plan_execution, …");
 }
 
+/** Returns a folder of this package. It is found by the package's name: the path differs from build to build. */
+export function packageFolder(name: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), name);
+}
+
 /** Returns the folder of the workflows that come with this package. */
 export function startersFolder(): string {
-  return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), "starters");
+  return packageFolder("starters");
 }
 
 export function jsonOption(): Given<true | undefined> {
@@ -130,7 +135,7 @@ export type FilterOptions = Values<ReturnType<typeof filterOptions>>;
 /** Returns the selection that the options describe. If ids are given, the filters are ignored. */
 export function choiceOf({ session, status, workflow, target }: FilterOptions): SessionChoice {
   if (session !== undefined) return { sessionIds: session };
-  return { query: defined({ status, workflowType: workflow, target }) };
+  return { query: { status, workflowType: workflow, target } };
 }
 
 function statusOf(value: string): LivingStatus {
@@ -184,7 +189,19 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
   const { root } = found;
   const workflows = join(root, WORKFLOWS);
   const hasWorkflows = (await stat(workflows).catch(() => undefined))?.isDirectory() === true;
-  return { root, state: join(root, STATE), ...(hasWorkflows && { workflows }) };
+  return { root, state: join(root, STATE), workflows: hasWorkflows ? workflows : undefined };
+}
+
+/** Refuses a path in a project that goes through a link: who made the project would decide what is written where. */
+export function refuseLinkedState(project: string, path: string, option = "--state"): void {
+  const link = linkIn(project, path);
+  if (link === undefined) return;
+  const hint = `If you have made the link, give ${option} the place where it leads; if not, delete it.`;
+  throw new CommandFailure(
+    `the folder of ${option} is refused: ${link} in the project is a link`,
+    EXIT.environment,
+    hint,
+  );
 }
 
 /** Lets a command without its `--state` work on the project of the current folder, and prints which one that is. */
@@ -199,7 +216,6 @@ export async function useOwnProject(program: Command, args: readonly string[], t
   if (command === undefined || !needs || isGiven) return;
   const project = await findOwnProject();
   if (project === undefined) return;
-  const { refuseLinkedState } = await import("./linked-state.js");
   refuseLinkedState(project.root, relative(project.root, project.state));
   useProject(command, project, terminal);
 }
@@ -209,8 +225,7 @@ function useProject(command: Command, { root, state, workflows }: OwnProject, { 
   command.setOptionValueWithSource("state", state, "config");
   command.hook("preAction", () => {
     if (command.getOptionValueSource("state") !== "config") return;
-    const more = { project: root, ...(workflows !== undefined && { workflows: [workflows] }) };
-    for (const [name, value] of Object.entries(more)) {
+    for (const [name, value] of Object.entries({ project: root, workflows: workflows && [workflows] })) {
       const has = command.options.some((option) => option.attributeName() === name);
       if (has && command.getOptionValue(name) === undefined) command.setOptionValueWithSource(name, value, "config");
     }

@@ -18,8 +18,7 @@ import {
 import { type LineRole, planRoles } from "../plan/roles.js";
 import { findRegions, SourceText } from "../plan/source.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
-import { hasErrors } from "../workflow/diagnostic.js";
-import { defined } from "../workflow/json.js";
+import { type Diagnostic, hasErrors } from "../workflow/diagnostic.js";
 import { argument, choice, command, flag, type Values } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption } from "./options.js";
@@ -30,6 +29,7 @@ import {
   print,
   printable,
   printJson,
+  printLines,
   shownDiagnostics,
   sourceLines,
   styled,
@@ -77,49 +77,31 @@ function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
 
 /** Prints why a file is not a plan: a diagnostic with the code around it, or JSON with the keys of a parse error. */
 function printFailure(
-  { message, remedy, details, url }: PhasegateError<"PLAN_PARSE">,
+  { message, remedy: hint, details, url }: PhasegateError<"PLAN_PARSE">,
   text: string,
   { json }: PlanOptions,
   terminal: Terminal,
 ): void {
   const { file = "", line, column } = details;
-  if (json) {
-    const body = { error: "parse_error", message, hint: remedy, url, source_path: file, line_number: line };
-    printJson(terminal, body);
-    return;
-  }
-  const diagnostic = defined({ severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, line, column });
-  for (const shown of diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout)) print(terminal, shown);
+  if (json)
+    return printJson(terminal, { error: "parse_error", message, hint, url, source_path: file, line_number: line });
+  const diagnostic: Diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint, file, line, column };
+  printLines(terminal, diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout));
 }
 
 function printPlan(reading: PlanReading, text: string, options: PlanOptions, terminal: Terminal): void {
-  const { json, mermaid, explain } = options;
-  const { plan, diagnostics } = reading;
-  const graph = mermaid ? planMermaid(plan) : undefined;
-  if (json) {
-    printJson(terminal, { ...planJson(reading, text), mermaid: graph });
-    return;
-  }
-  if (graph !== undefined) {
-    print(terminal, printable(graph, { lines: true }));
-    return;
-  }
-  if (explain) {
-    for (const line of explainedLines(text, reading, columnsOf(terminal.stdout))) print(terminal, line);
-    return;
-  }
+  const { stdout } = terminal;
+  const graph = options.mermaid ? planMermaid(reading.plan) : undefined;
+  if (options.json) return printJson(terminal, { ...planJson(reading, text), mermaid: graph });
+  if (graph !== undefined) return print(terminal, printable(graph, { lines: true }));
+  // The columns of a terminal; of one that is usual where the output is a pipe.
+  const columns = "columns" in stdout && typeof stdout.columns === "number" ? stdout.columns : 80;
+  if (options.explain) return printLines(terminal, explainedLines(text, reading, columns));
   const source = sourceLines(text);
-  const { shown, more } = shownDiagnostics(diagnostics);
-  for (const diagnostic of shown) {
-    for (const line of diagnosticLines(diagnostic, diagnostic.file, source, terminal.stdout)) print(terminal, line);
-  }
+  const { shown, more } = shownDiagnostics(reading.diagnostics);
+  for (const one of shown) printLines(terminal, diagnosticLines(one, one.file, source, stdout));
   if (more !== undefined) print(terminal, `${more}\n`);
-  for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
-}
-
-/** The columns of a terminal; of one that is usual where the output is a pipe. */
-function columnsOf(stream: Writable): number {
-  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : 80;
+  printLines(terminal, planLines(reading, stdout));
 }
 
 const MARKS = {
@@ -134,19 +116,13 @@ const MARKS = {
 function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string[] {
   const { waves } = planOrder(plan);
   const tasks = plan.phases.flatMap((phase) => phase.tasks);
-  const done = tasks.filter(({ state }) => state === "done").length;
-  const dropped = tasks.filter(({ state }) => state === "dropped").length;
+  const count = (state: PlanTask["state"]) => tasks.filter((task) => task.state === state).length;
   const lines = plan.phases.flatMap(({ number, written, name, estimatedDuration, tasks: own, validationGate }) => {
     const here = new Set(own.map(({ id }) => id));
     const side = waves.filter((wave) => wave.some((id) => here.has(id)));
+    const title = `${phaseTitle(number, name, written)}${estimatedDuration === undefined ? "" : ` (${estimatedDuration})`}`;
     return [
-      styled(
-        stream,
-        "bold",
-        printable(
-          `${phaseTitle(number, name, written)}${estimatedDuration === undefined ? "" : ` (${estimatedDuration})`}`,
-        ),
-      ),
+      styled(stream, "bold", printable(title)),
       ...own.map((task) => `  ${taskLine(task)}`),
       ...(validationGate.length === 0 ? [] : [`  gate: ${counted(validationGate.length, "item")}`]),
       ...(own.length < 2 ? [] : [`  waves: ${printable(side.map((wave) => wave.join(", ")).join(" | "))}`]),
@@ -154,9 +130,10 @@ function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string
     ];
   });
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
-  const warnings = counted(diagnostics.length - errors, "warning");
-  const summary = `${counted(plan.phases.length, "phase")}, ${counted(tasks.length, "task")}, ${done} done${dropped === 0 ? "" : `, ${dropped} dropped`}`;
-  return [...lines, `${plan.dialect}: ${summary}; ${counted(errors, "error")}, ${warnings}`];
+  const problems = `${counted(errors, "error")}, ${counted(diagnostics.length - errors, "warning")}`;
+  const dropped = count("dropped") === 0 ? "" : `, ${count("dropped")} dropped`;
+  const sizes = `${counted(plan.phases.length, "phase")}, ${counted(tasks.length, "task")}`;
+  return [...lines, `${plan.dialect}: ${sizes}, ${count("done")} done${dropped}; ${problems}`];
 }
 
 function taskLine({ id, name, state, dependencies, optional, acceptanceCriteria }: PlanTask): string {
@@ -169,29 +146,16 @@ function taskLine({ id, name, state, dependencies, optional, acceptanceCriteria 
 
 function planJson(reading: PlanReading, text: string) {
   const { plan, diagnostics } = reading;
-  const { waves } = planOrder(plan);
   return {
     dialect: plan.dialect,
     phases: plan.phases.map(({ number, written, name, goal, estimatedDuration, tasks, validationGate, position }) => ({
-      number,
-      written,
-      name,
-      goal,
-      estimatedDuration,
-      line: position.line,
+      ...{ number, written, name, goal, estimatedDuration, line: position.line },
       tasks: tasks.map(taskJson),
       validationGate: validationGate.map(itemJson),
     })),
-    waves,
+    waves: planOrder(plan).waves,
     checkboxes: planRoles(text, reading).filter(({ mark }) => mark !== undefined),
-    diagnostics: diagnostics.map(({ code, severity, message, line, column, hint }) => ({
-      code,
-      severity,
-      message,
-      line,
-      column,
-      hint,
-    })),
+    diagnostics: diagnostics.map(({ file: _, ...shown }) => shown),
   };
 }
 
@@ -203,13 +167,8 @@ function itemJson({ text, checked, details, position }: PlanItem) {
   return { text, checked, line: position.line, details };
 }
 
-interface PlanFile {
-  readonly file: string;
-  readonly text: string;
-}
-
 /** Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused: reading it may never end. */
-async function readPlanFile(given: string): Promise<PlanFile> {
+async function readPlanFile(given: string) {
   try {
     const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;
     return { file, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readBytes(file)) };

@@ -10,7 +10,7 @@ import { EXIT } from "./exit-codes.js";
 import { jsonOption, limit, stateOption } from "./options.js";
 import { styledStatus } from "./show.js";
 import { createLooker, withState } from "./state.js";
-import { aligned, counted, print, printable, printJson, sizeText, styled, timeText } from "./terminal.js";
+import { aligned, counted, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
 import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -30,16 +30,16 @@ const PAGE = 100;
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
 const DAY = 86_400_000;
 
-const SORTS = {
-  created: ({ createdAt }: ListedSession) => createdAt,
-  updated: ({ updatedAt }: ListedSession) => updatedAt,
-  workflow: ({ workflowType }: ListedSession) => workflowType,
-  target: ({ target }: ListedSession) => target,
-  status: ({ status }: ListedSession) => status,
-  phase: ({ current }: ListedSession) => (typeof current === "number" ? String(current).padStart(9, "0") : current),
-} as const;
-type SortKey = keyof typeof SORTS;
-const SORT_KEYS: readonly SortKey[] = ["created", "updated", "workflow", "target", "status", "phase"];
+const SORT_KEYS = ["created", "updated", "workflow", "target", "status", "phase"] as const;
+type SortKey = (typeof SORT_KEYS)[number];
+const SORTS: Readonly<Record<SortKey, (session: ListedSession) => string>> = {
+  created: ({ createdAt }) => createdAt,
+  updated: ({ updatedAt }) => updatedAt,
+  workflow: ({ workflowType }) => workflowType,
+  target: ({ target }) => target,
+  status: ({ status }) => status,
+  phase: ({ current }) => (typeof current === "number" ? String(current).padStart(9, "0") : current),
+};
 
 const sessionsOptions = () => ({
   state: required(stateOption()),
@@ -83,14 +83,16 @@ export const sessionsCommand = command({
       const { sessions, broken, total } = await chosenSessions(storage, options, lookAt, Date.now());
       const sized = sizes ? await withSizes(storage, sessions) : sessions;
       if (ids) {
-        for (const { sessionId } of sessions) print(terminal, printable(sessionId));
+        printLines(
+          terminal,
+          sessions.map(({ sessionId }) => printable(sessionId)),
+        );
       } else if (json) {
         const more = broken.length === 0 ? undefined : broken;
         printJson(terminal, { count: sized.length, total, sessions: sized, broken: more });
       } else {
-        for (const line of tableLines(sized, total, terminal.stdout, sizes === true)) print(terminal, line);
-        for (const line of brokenLines(broken, trust.hashKey !== undefined, terminal.stdout, "shown"))
-          print(terminal, line);
+        printLines(terminal, tableLines(sized, total, terminal.stdout, sizes === true));
+        printLines(terminal, brokenLines(broken, trust.hashKey !== undefined, terminal.stdout, "shown"));
       }
       return broken.length === 0 ? EXIT.ok : EXIT.problems;
     });
@@ -117,7 +119,7 @@ async function chosenSessions(
   const { workflow: workflowType, target, owner } = options;
   const updatedBefore = silent === undefined ? undefined : new Date(Math.max(0, now - silent)).toISOString();
   const query: SessionQuery = defined({ status, workflowType, target, owner, updatedBefore });
-  const filter = defined({ phase, waiting: awaited === true ? "any" : awaited });
+  const filter = { phase, waiting: awaited === true ? "any" : awaited } as const;
   const isFiltered = phase !== undefined || awaited !== undefined;
   const sort = options.sort ?? (silent === undefined ? "created" : "updated");
   const sessions: ListedSession[] = [];
@@ -164,30 +166,37 @@ async function withSizes(storage: StorageAdapter, sessions: readonly ListedSessi
   return sized;
 }
 
-const HEADINGS = ["SESSION", "STATUS", "PHASE", "UPDATED", "WORKFLOW", "TARGET"] as const;
-const SIZE_HEADINGS = ["COMMITS", "SIZE"] as const;
-const STATUS_COLUMN = HEADINGS.indexOf("STATUS");
+type Column = readonly [heading: string, cell: (session: SizedSession) => string];
+
+const COLUMNS: readonly Column[] = [
+  ["SESSION", ({ sessionId }) => sessionId],
+  ["STATUS", ({ status }) => status],
+  ["PHASE", ({ current, total }) => (total === undefined ? `${current}` : `${current} (${total} in all)`)],
+  ["UPDATED", ({ updatedAt }) => timeText(updatedAt)],
+  ["WORKFLOW", ({ workflowType }) => workflowType],
+  ["TARGET", ({ target }) => target],
+];
+const OWNER: Column = ["OWNER", ({ owner = "" }) => owner];
+const WAITS: Column = ["WAITS FOR", ({ waitsFor = [] }) => waitsFor.join(", ")];
+const SIZES: readonly Column[] = [
+  ["COMMITS", ({ size }) => `${size?.commits ?? ""}`],
+  ["SIZE", ({ size }) => (size === undefined ? "" : sizeText(size.bytes))],
+];
 
 function tableLines(sessions: readonly SizedSession[], all: number, stream: Writable, sizes: boolean): string[] {
   const summary = `${all > sessions.length ? `${sessions.length} of ` : ""}${counted(all, "session")}`;
   if (sessions.length === 0) return [summary];
   const known = sizes && sessions.some(({ size }) => size !== undefined);
-  const waits = sessions.some(({ waitsFor }) => waitsFor !== undefined);
-  const owned = sessions.some(({ owner }) => owner !== undefined);
-  const headings = [
-    ...HEADINGS,
-    ...(owned ? ["OWNER"] : []),
-    ...(waits ? ["WAITS FOR"] : []),
-    ...(known ? SIZE_HEADINGS : []),
+  const columns = [
+    ...COLUMNS,
+    ...(sessions.some(({ owner }) => owner !== undefined) ? [OWNER] : []),
+    ...(sessions.some(({ waitsFor }) => waitsFor !== undefined) ? [WAITS] : []),
+    ...(known ? SIZES : []),
   ];
-  const rows = sessions.map((session) => [
-    ...cells(session),
-    ...(owned ? [printable(session.owner ?? "")] : []),
-    ...(waits ? [(session.waitsFor ?? []).join(", ")] : []),
-    ...(known ? sizeCells(session) : []),
-  ]);
+  const headings = columns.map(([heading]) => heading);
+  const rows = sessions.map((session) => columns.map(([, cell]) => printable(cell(session))));
   const style = (cell: string, row: number, column: number) => {
-    const status = column === STATUS_COLUMN ? sessions[row - 1]?.status : undefined;
+    const status = headings[column] === "STATUS" ? sessions[row - 1]?.status : undefined;
     return status === undefined ? cell : styledStatus(stream, status, cell);
   };
   const [first = "", ...lines] = aligned([headings, ...rows], [], style);
@@ -197,21 +206,9 @@ function tableLines(sessions: readonly SizedSession[], all: number, stream: Writ
   return [styled(stream, "bold", first), ...lines, "", last];
 }
 
-function cells({ sessionId, status, current, total, updatedAt, workflowType, target }: ListedSession): string[] {
-  const phase = total === undefined ? `${current}` : `${current} (${total} in all)`;
-  return [sessionId, status, phase, timeText(updatedAt), workflowType, target].map((cell) => printable(cell));
-}
-
-function sizeCells({ size }: SizedSession): string[] {
-  return size === undefined ? ["", ""] : [`${size.commits}`, sizeText(size.bytes)];
-}
-
 function sum(sessions: readonly SizedSession[]): string {
-  let [commits, bytes] = [0, 0];
-  for (const { size } of sessions) {
-    commits += size?.commits ?? 0;
-    bytes += size?.bytes ?? 0;
-  }
+  const commits = sessions.reduce((all, { size }) => all + (size?.commits ?? 0), 0);
+  const bytes = sessions.reduce((all, { size }) => all + (size?.bytes ?? 0), 0);
   return `${counted(commits, "commit")}, ${sizeText(bytes)}`;
 }
 

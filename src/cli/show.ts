@@ -24,7 +24,7 @@ import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
 import { type OpenedSession, openSession } from "./state.js";
-import { phaseTitle, print, printable, printJson, styled, timeText } from "./terminal.js";
+import { phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -51,7 +51,7 @@ export const showCommand = command({
     const shown = { stream: terminal.stdout, full: full === true };
     const report = await reportOf(opened, sessionId, shown).finally(() => opened.engine.close());
     if (json) printJson(terminal, report.json);
-    else for (const line of reportLines(sessionId, report, terminal.stdout)) print(terminal, line);
+    else printLines(terminal, [...headLines(sessionId, report.fields, terminal.stdout), "", ...report.lines]);
     return report.isUnapproved ? EXIT.problems : EXIT.ok;
   },
 });
@@ -84,10 +84,6 @@ async function reportOf(opened: OpenedSession, sessionId: string, shown: Shown):
   }
 }
 
-function reportLines(sessionId: string, { fields, lines }: Report, stream: Writable): string[] {
-  return [...headLines(sessionId, fields, stream), "", ...lines];
-}
-
 /** Returns the title of a session and its fields as lines. */
 export function headLines(title: string, fields: readonly Field[], stream: Writable): string[] {
   const lines = fields.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(9)} ${value}`]));
@@ -111,13 +107,16 @@ export function styledStatus(stream: Writable, status: SessionStatus | RoutedSta
   return styled(stream, STATUS_STYLES[status], text);
 }
 
+/** An approval that a session of any kind waits for. */
 interface Awaited {
   readonly prompt: string;
-  readonly approvers?: readonly string[] | undefined;
+  readonly approvers?: readonly string[];
   readonly evidenceHash: string;
 }
 
-function awaitingJson({ prompt, approvers, evidenceHash }: Awaited) {
+function awaitingJson(awaiting: Awaited | undefined): Awaited | undefined {
+  if (awaiting === undefined) return undefined;
+  const { prompt, approvers, evidenceHash } = awaiting;
   return { prompt, approvers, evidenceHash };
 }
 
@@ -156,23 +155,31 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     engine.session(sessionId).state(),
     engine.session(sessionId).history({ evidence: true }),
   ]);
-  const { head, structure, updatedAt, awaiting, unapproved, awaitingWaiver, waiverDenied, waived } = view;
-  const { note: lastNote } = view;
+  const {
+    head,
+    structure,
+    updatedAt,
+    awaiting,
+    unapproved,
+    awaitingWaiver,
+    waiverDenied,
+    waived,
+    note: lastNote,
+  } = view;
   const { workflowType, revision, target, owner, status, phase, createdAt } = head;
   const tasks = status === "completed" ? [] : view.tasks;
   const note = head.status === "paused" ? head.note : undefined;
-  const phases = structure.phases.map((one) => ({
-    number: one.number,
-    phaseInPlan: numberInPlan(one),
-    name: one.name,
-    status: STATUS_OF[phaseState(view, one.number)] ?? "current",
-    attempts: history.filter((attempt) => attempt.phase === one.number),
-  }));
+  const phases = structure.phases.map((one) => {
+    const { number, name } = one;
+    const attempts = history.filter((attempt) => attempt.phase === number);
+    const how = STATUS_OF[phaseState(view, number)] ?? "current";
+    return { number, phaseInPlan: numberInPlan(one), name, status: how, attempts };
+  });
   const json = {
     ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
     ...(owner && ownedBy(owner)),
     note,
-    awaiting: awaiting && awaitingJson(awaiting),
+    awaiting: awaitingJson(awaiting),
     ...{ unapproved, awaitingWaiver, waiverDenied, waived },
     tasks: tasks.length === 0 ? undefined : tasks.map(({ ready: _, ...task }) => task),
     lastNote,
@@ -197,7 +204,13 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     ...awaitingFields(awaiting),
     ...waiverFields(view),
   ];
-  const lines = phases.flatMap((one, index) => phaseLines(one, index === phases.length - 1, { stream, full }));
+  const lines = phases.flatMap(({ number, name, phaseInPlan, attempts, status: how }, index) => {
+    const isLast = index === phases.length - 1;
+    const [style, mark] = MARKS[how];
+    const title = `${styled(stream, style, mark)} ${printable(phaseTitle(number, name, phaseInPlan))}`;
+    const below = attempts.flatMap((attempt) => attemptLines(attempt, stream, full));
+    return [`${isLast ? "└─" : "├─"} ${title}`, ...below.map((line) => `${isLast ? " " : "│"}    ${line}`)];
+  });
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
 }
 
@@ -206,20 +219,20 @@ function age({ beforeDecision }: { readonly beforeDecision?: true | undefined })
   return beforeDecision ? " (before the decision on the waiver)" : "";
 }
 
+/** How a task that is not done is closed, in the order in which it is shown. */
+const CLOSED = { given_up: "given up", skipped: "left out", waived: "waived", dropped: "dropped" };
+
 /** Returns which tasks of the current phase are done, given up, waived or dropped; undefined if none is. */
 function tasksText(tasks: StateView["tasks"]): string | undefined {
   const numbers = (chosen: StateView["tasks"]) => chosen.map(({ number }) => number).join(", ");
   const done = tasks.filter((task) => task.done);
-  const closed = (how: "given_up" | "skipped" | "waived" | "dropped", label: string) => {
+  const closed = Object.entries(CLOSED).flatMap(([how, label]) => {
     const chosen = tasks.filter((task) => task.closed === how);
     return chosen.length === 0 ? [] : [`${label}: ${numbers(chosen)}`];
-  };
+  });
   const parts = [
     ...(done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`]),
-    ...closed("given_up", "given up"),
-    ...closed("skipped", "left out"),
-    ...closed("waived", "waived"),
-    ...closed("dropped", "dropped"),
+    ...closed,
   ];
   if (parts.length === 0) return undefined;
   const next = tasks.find(({ ready }) => ready) ?? tasks.find((task) => !task.done && task.closed === undefined);
@@ -234,33 +247,12 @@ const MARKS = {
   ahead: ["gray", "○"],
 } as const;
 
-type PhaseStatus = keyof typeof MARKS;
-
-const STATUS_OF: Readonly<Partial<Record<PhaseLine["state"], PhaseStatus>>> = {
+const STATUS_OF: Readonly<Partial<Record<PhaseLine["state"], keyof typeof MARKS>>> = {
   done: "completed",
   skipped: "skipped",
   failed: "failed",
   ahead: "ahead",
 };
-
-interface PhaseReport {
-  readonly number: number;
-  /** The number in the plan's file, where it differs. */
-  readonly phaseInPlan?: string;
-  readonly name: string;
-  readonly status: PhaseStatus;
-  readonly attempts: readonly PhaseAttempt[];
-}
-
-function phaseLines(phase: PhaseReport, isLast: boolean, shown: Shown): string[] {
-  const { number, phaseInPlan, name, status, attempts } = phase;
-  const { stream, full } = shown;
-  const [style, mark] = MARKS[status];
-  const title = `${styled(stream, style, mark)} ${printable(phaseTitle(number, name, phaseInPlan))}`;
-  const indent = isLast ? "   " : "│  ";
-  const lines = attempts.flatMap((attempt) => attemptLines(attempt, stream, full));
-  return [`${isLast ? "└─ " : "├─ "}${title}`, ...lines.map((line) => `${indent}  ${line}`)];
-}
 
 async function routedReport(engine: RoutedEngine, sessionId: string, { stream, full }: Shown): Promise<Report> {
   const [view, history] = await Promise.all([engine.session(sessionId).state(), engine.session(sessionId).history()]);
@@ -270,7 +262,7 @@ async function routedReport(engine: RoutedEngine, sessionId: string, { stream, f
   const json = {
     ...{ sessionId, kind: "routed" },
     ...rest,
-    awaiting: awaiting && awaitingJson(awaiting),
+    awaiting: awaitingJson(awaiting),
     history,
   };
   const fields: Field[] = [

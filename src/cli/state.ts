@@ -23,13 +23,11 @@ import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { isInside } from "../sandbox/resolve.js";
-import { defined } from "../workflow/json.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { refuseLinkedState } from "./linked-state.js";
 import { importModule } from "./module-file.js";
-import { requireFolder } from "./options.js";
+import { refuseLinkedState, requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
 interface OpenOptions {
@@ -122,7 +120,7 @@ async function openPostgres(rest: string, state: string, { create = false }: Ope
     throw new CommandFailure(`${withoutPasswords(state)} is not the URL of a database`, EXIT.usage, hint);
   }
   const { PostgresStorage } = await import("../storage/postgres/storage.js");
-  return PostgresStorage.open(defined({ url, migrate: create, schema }));
+  return PostgresStorage.open({ url, migrate: create, schema });
 }
 
 /** Opens `module:./redis.mjs?url=…`: its `openWith` or default export gets the parameters, and `create`. */
@@ -196,7 +194,7 @@ function optionsOver(
   // The operator is the host: a server's limit of active sessions is not theirs.
   const shared = { storage, limits: { maxActiveSessions: Number.POSITIVE_INFINITY, ...limits }, ...trust };
   return {
-    phased: { ...shared, content, ...defined({ plans }) },
+    phased: { ...shared, content, plans },
     routed: { ...shared, workflows, decider: NO_DECIDER },
   };
 }
@@ -299,5 +297,5 @@ const NO_DECIDER = {
 };
 
 function recordedIn(storage: StorageAdapter, hashKey: EngineOptions["hashKey"]): RecordedReader {
-  return new RecordedReader(defined({ storage, hashKey }));
+  return new RecordedReader({ storage, hashKey });
 }

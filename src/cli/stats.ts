@@ -1,18 +1,19 @@
 /** `phasegate stats`: sums up the phased sessions of a state, with bars; with a file for the cursor, it reads only what is new. */
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, stat, writeFile } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { isPhasegateError } from "../errors.js";
 import { LIVING } from "../phased/options.js";
 import type { Statistics, StatisticsCursor } from "../phased/statistics.js";
 import type { PhaseStatistics, SessionCounts, WorkflowStatistics } from "../phased/sums.js";
-import { defined } from "../workflow/json.js";
+import { isMissing } from "../sandbox/refusals.js";
+import { isJsonObject } from "../workflow/json.js";
 import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { jsonOption, stateOption } from "./options.js";
+import { jsonOption, readJsonFile, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";
 import { styledStatus } from "./show.js";
 import { openAll } from "./state.js";
-import { aligned, counted, durationText, print, printable, printJson, styled } from "./terminal.js";
+import { aligned, counted, durationText, printable, printJson, printLines, styled } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -37,33 +38,27 @@ export const statsCommand = command({
     const before = file === undefined ? undefined : await readCursor(file);
     const { engine } = await openAll(state, trust);
     const found = await engine
-      .statistics(defined({ workflowType, cursor: before }))
+      .statistics({ workflowType, cursor: before })
       .catch((error: unknown) => refuseCursor(error, file))
       .finally(() => engine.close());
     const { cursor, ...shown } = found;
     if (file !== undefined) await writeCursor(file, cursor);
     if (json) printJson(terminal, shown);
-    else for (const line of lines(found, trust.hashKey !== undefined, terminal.stdout)) print(terminal, line);
+    else printLines(terminal, lines(found, trust.hashKey !== undefined, terminal.stdout));
     return found.broken === undefined && found.unapproved === 0 ? EXIT.ok : EXIT.problems;
   },
 });
 
 /** Reads the cursor in a file; undefined if there is no such file yet. */
 async function readCursor(file: string): Promise<StatisticsCursor | undefined> {
-  try {
-    const cursor: unknown = JSON.parse(await readFile(file, "utf8"));
-    if (isCursor(cursor)) return cursor;
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
-    if (!(cause instanceof SyntaxError)) {
-      throw new CommandFailure(`the cursor can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
-    }
-  }
+  if (!(await stat(file).catch((error: unknown) => !isMissing(error)))) return undefined;
+  const cursor = await readJsonFile(file, "the cursor");
+  if (isCursor(cursor)) return cursor;
   throw new CommandFailure(`${file} is not a cursor of this command`, EXIT.usage, newCursorHint(file));
 }
 
 function isCursor(value: unknown): value is StatisticsCursor {
-  return typeof value === "object" && value !== null && "version" in value && typeof value.version === "number";
+  return isJsonObject(value) && typeof value.version === "number";
 }
 
 function refuseCursor(error: unknown, file: string | undefined): never {
@@ -87,21 +82,14 @@ async function writeCursor(file: string, cursor: StatisticsCursor): Promise<void
   }
 }
 
+const NOT_ACCEPTED = "passed a gate with an approval that is not accepted.";
+
 function lines(found: Statistics, isKeyed: boolean, stream: Writable): string[] {
   const { sessions, workflows, unapproved, broken = [] } = found;
   return [
     ...statusLines(sessions, stream),
     ...workflows.flatMap((workflow) => ["", ...workflowLines(workflow, stream)]),
-    ...(unapproved === 0
-      ? []
-      : [
-          "",
-          styled(
-            stream,
-            "red",
-            `${counted(unapproved, "session")} passed a gate with an approval that is not accepted.`,
-          ),
-        ]),
+    ...(unapproved === 0 ? [] : ["", styled(stream, "red", `${counted(unapproved, "session")} ${NOT_ACCEPTED}`)]),
     ...brokenLines(broken, isKeyed, stream, "read"),
   ];
 }

@@ -26,6 +26,11 @@ export function print({ stdout }: Terminal, line = ""): void {
   stdout.write(`${line}\n`);
 }
 
+/** Writes lines as {@link print} does. */
+export function printLines(terminal: Terminal, lines: readonly string[]): void {
+  for (const line of lines) print(terminal, line);
+}
+
 /** Returns a text in a colour, if the stream is a terminal with colours and `NO_COLOR` is not set. */
 export function styled(stream: Writable, style: Style, text: string): string {
   return styleText(style, text, { stream });
@@ -65,7 +70,7 @@ export async function confirm(terminal: Terminal, question: string): Promise<boo
   return /^(y|yes)$/i.test(await ask(terminal, `${question} [y/N] `));
 }
 
-function isTty(stream: Readable | Writable): boolean {
+export function isTty(stream: Readable | Writable): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }
 

@@ -9,7 +9,7 @@ import type { Verifier } from "../ports/verifier.js";
 import { createVerifiers } from "../verifiers/create-verifiers.js";
 import { ApproversFile, approversOption } from "./approvers.js";
 import { type Given, parsed, repeated, text, type Values } from "./command.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { usage } from "./exit-codes.js";
 import { readSecret } from "./options.js";
 
 export function trustOptions() {
@@ -42,7 +42,10 @@ export interface Trust extends Pick<EngineOptions, "hashKey"> {
 
 /** Reads the approvers and the key. If a name is in both places, the one from `--approver` wins. */
 export async function readTrust(options: TrustOptions): Promise<Trust> {
-  return { approvers: currentApprovers(options, throwIt)(), ...(await readHashKey(options)) };
+  const { approvers, ...key } = await readCurrentTrust(options, (error) => {
+    throw error;
+  });
+  return { approvers: approvers(), ...key };
 }
 
 /** Approvers and a key for a server, which sees a change of the approvers' file at once. */
@@ -70,10 +73,6 @@ function currentApprovers({ approvers, approver }: TrustOptions, report: (error:
   };
 }
 
-function throwIt(error: unknown): never {
-  throw error;
-}
-
 const KEY_LENGTH_MIN = 32;
 
 /** Reads the key as text, without the line end that editors add. */
@@ -84,8 +83,7 @@ export async function readHashKey({
   let hashKey = await readSecret(hashKeyFile, "the hash key");
   while (/[\r\n]$/.test(hashKey)) hashKey = hashKey.slice(0, -1);
   if (hashKey.length >= KEY_LENGTH_MIN) return { hashKey };
-  const hint = "Make one with `openssl rand -hex 32`.";
-  throw new CommandFailure(`the hash key has fewer than ${KEY_LENGTH_MIN} characters`, EXIT.usage, hint);
+  throw usage(`the hash key has fewer than ${KEY_LENGTH_MIN} characters`, "Make one with `openssl rand -hex 32`.");
 }
 
 function approver(value: string): Record<string, string> {
@@ -127,24 +125,22 @@ export async function openVerifiers(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Readonly<Record<string, Verifier>>> {
   if (project === undefined) {
-    requireNone({ "--allow-command": Object.keys(allowCommand), "--allow-host": allowHost, "--allow-env": allowEnv });
-    return {};
+    // No verifier could use it.
+    const allowed = {
+      "--allow-command": Object.keys(allowCommand),
+      "--allow-host": allowHost,
+      "--allow-env": allowEnv,
+    };
+    const flag = Object.entries(allowed).find(([, values]) => values.length > 0)?.[0];
+    if (flag === undefined) return {};
+    throw usage(
+      `${flag} needs --project`,
+      "Give --project DIR, the folder that gates check. Without it, no verifier runs.",
+    );
   }
-  const env = Object.fromEntries(
-    allowEnv.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  const env: Record<string, string> = {};
+  for (const name of allowEnv) if (environment[name] !== undefined) env[name] = environment[name];
   return createVerifiers({ projectRoot: project, commands: allowCommand, hosts: allowHost, env });
-}
-
-/** Throws if something is allowed although there is no project: no verifier could use it. */
-function requireNone(allowed: Readonly<Record<string, readonly string[]>>): void {
-  const flag = Object.keys(allowed).find((name) => allowed[name]?.length);
-  if (flag === undefined) return;
-  const hint = "Give --project DIR, the folder that gates check. Without it, no verifier runs.";
-  throw new CommandFailure(`${flag} needs --project`, EXIT.usage, hint);
 }
 
 /** Reads `npm`, which is looked up on the PATH once, `npm=/usr/bin/npm`, or a whole command such as `npm test`. */

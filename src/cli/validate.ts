@@ -8,12 +8,11 @@ import process from "node:process";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { hasErrors } from "../workflow/diagnostic.js";
 import { gateFileText } from "../workflow/infer/document-gate.js";
-import { defined } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
-import type { FieldGate, PhaseDefinition } from "../workflow/structure.js";
+import type { FieldGate } from "../workflow/structure.js";
 import { argument, command, flag, group, logLevelOption, parsed, wholeNumber } from "./command.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
 import { includeRootOption, jsonOption, requireFolder, startersFolder, startersOption } from "./options.js";
 import {
@@ -22,6 +21,7 @@ import {
   print,
   printable,
   printJson,
+  printLines,
   type SourceLines,
   shownDiagnostics,
   sourceLines,
@@ -34,11 +34,7 @@ function folderOf(given: string | undefined, starters: true | undefined): string
   if (given !== undefined && starters === undefined) return given;
   if (given === undefined && starters) return startersFolder();
   const message = given === undefined ? "the folder is missing" : "a folder and --starters can't be checked at once";
-  throw new CommandFailure(
-    message,
-    EXIT.usage,
-    "Name a workflow's folder or a folder of workflows, or give --starters.",
-  );
+  throw usage(message, "Name a workflow's folder or a folder of workflows, or give --starters.");
 }
 
 const HELP = `
@@ -71,7 +67,11 @@ export const validateCommand = command({
     const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
     const found: FoundFiles[] = [...phased, ...routed];
     found.sort((one, other) => (one.type < other.type ? -1 : 1));
-    if (found.length === 0) throw noWorkflow(folder);
+    if (found.length === 0) {
+      const hint =
+        "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
+      throw new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
+    }
     if (json) printJson(terminal, asJson(found));
     else await printAll(found, folder, terminal, verifiers !== undefined);
     const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
@@ -82,7 +82,7 @@ export const validateCommand = command({
 /** Returns the verifiers that serve would have with these options; undefined without a project. */
 async function hostVerifiers(options: VerifierOptions) {
   const project = options.project === undefined ? undefined : await requireFolder(options.project, "the project");
-  const verifiers = await openVerifiers({ ...options, ...defined({ project }) }, process.env);
+  const verifiers = await openVerifiers({ ...options, project }, process.env);
   return project === undefined ? undefined : verifiers;
 }
 
@@ -93,9 +93,10 @@ async function printAll(
   isHostKnown: boolean,
 ): Promise<void> {
   for (const workflow of found) {
-    await printDiagnostics(workflow, join(folder, workflow.folder), terminal);
-    printInferred(workflow, join(folder, workflow.folder), terminal);
-    printTaken(workflow, join(folder, workflow.folder), terminal);
+    const place = join(folder, workflow.folder);
+    await printDiagnostics(workflow, place, terminal);
+    printInferred(workflow, place, terminal);
+    printTaken(workflow, place, terminal);
   }
   for (const { type, read } of found) {
     const { diagnostics } = read;
@@ -119,8 +120,7 @@ async function printDiagnostics({ read, source }: FoundFiles, folder: string, te
       const text = await source(file);
       sources.set(file, text === undefined ? undefined : sourceLines(text));
     }
-    const lines = diagnosticLines(diagnostic, join(folder, file), sources.get(file), terminal.stdout);
-    for (const line of lines) print(terminal, line);
+    printLines(terminal, diagnosticLines(diagnostic, join(folder, file), sources.get(file), terminal.stdout));
   }
   if (more !== undefined) print(terminal, `${printable(folder)}: ${more}\n`);
 }
@@ -170,11 +170,6 @@ function count(found: readonly FoundFiles[], severity: "error" | "warning"): num
   return found.flatMap(({ read }) => read.diagnostics).filter((diagnostic) => diagnostic.severity === severity).length;
 }
 
-function noWorkflow(folder: string): CommandFailure {
-  const hint = "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
-  return new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
-}
-
 const freezeCommand = command({
   name: "freeze",
   summary: "write the requirements in the texts of phases into gate files",
@@ -210,9 +205,7 @@ async function requireWorkflow(folder: string): Promise<FoundWorkflow> {
   throw new CommandFailure(`the workflow in ${folder} is broken`, EXIT.problems, hint);
 }
 
-type DocumentPhase = Pick<PhaseDefinition, "number"> & { readonly gate: FieldGate };
-
-function gatesToFreeze({ read }: FoundWorkflow, wanted: number | undefined): DocumentPhase[] {
+function gatesToFreeze({ read }: FoundWorkflow, wanted: number | undefined) {
   const phases = (read.definition?.structure.phases ?? []).flatMap(({ number, gate }) => {
     return gate.kind === "fields" && gate.source === "document" ? [{ number, gate }] : [];
   });
@@ -229,10 +222,8 @@ function gatesToFreeze({ read }: FoundWorkflow, wanted: number | undefined): Doc
 async function writeGate(root: string, phase: number, gate: FieldGate, { read }: FoundWorkflow): Promise<string> {
   const path = `phases/${phase}/gate-definition.yaml`;
   await (await openSandbox(root)).check(path);
-  const text = await gateFileText(
-    gate,
-    (read.inferred ?? []).filter((requirement) => requirement.phase === phase),
-  );
+  const inferred = (read.inferred ?? []).filter((requirement) => requirement.phase === phase);
+  const text = await gateFileText(gate, inferred);
   await mkdir(dirname(join(root, path)), { recursive: true });
   // "wx" fails if the file exists by now.
   await writeFile(join(root, path), text, { flag: "wx" });

@@ -1,86 +1,45 @@
 /**
- * Changes of a text: insertions, and the cuts that undo them. Offsets are in UTF-16 units. And what is added to the end of a
- * text, and taken out again: lines between two marks, or a table of a TOML text. The other lines belong to somebody else:
- * their comments, order and line ends stay.
+ * What is added to the end of a text, and taken out again: lines between two marks, or a table of a TOML text. The other lines
+ * belong to somebody else: their comments, order and line ends stay. And the ranges that were inserted into a text, which must
+ * be cut out to have it as it was. Offsets are in UTF-16 units.
  */
-import { parse, TomlError, type TomlTable, type TomlValue } from "smol-toml";
+import { applyEdits, type Edit } from "jsonc-parser";
+import { parse, TomlError } from "smol-toml";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { flat } from "./json-text.js";
 
-/** The lines that enclose a block. */
-export interface Marks {
-  readonly begin: string;
-  readonly end: string;
+/** The lines that enclose a block: in Markdown, such that no page shows. */
+function marksOf(path: string): { readonly begin: string; readonly end: string } {
+  const [open, close] = path.endsWith(".md") ? ["<!-- ", " -->"] : ["# ", ""];
+  return { begin: `${open}phasegate:begin${close}`, end: `${open}phasegate:end${close}` };
 }
 
-/** Marks in Markdown, which no page shows. */
-export const MARKDOWN_MARKS: Marks = { begin: "<!-- phasegate:begin -->", end: "<!-- phasegate:end -->" };
-/** Marks in a file such as `.gitignore`. */
-export const COMMENT_MARKS: Marks = { begin: "# phasegate:begin", end: "# phasegate:end" };
-
-/** Says why a text has no block that could be found; undefined if it has one, or none at all. */
-export function markProblem(text: string, marks: Marks): string | undefined {
-  const [begins, ends] = [linesOf(text, marks.begin), linesOf(text, marks.end)];
-  if (begins.length === 0 && ends.length === 0) return undefined;
-  const isWhole = begins.length === 1 && ends.length === 1 && (begins[0]?.start ?? 0) < (ends[0]?.start ?? 0);
-  if (isWhole) return undefined;
-  return `its marks "${marks.begin}" and "${marks.end}" don't enclose one block`;
+/** Says why a text has no block that could be found; undefined if it has one, or no mark at all. */
+export function blockProblem(text: string, path: string): string | undefined {
+  const { begin, end } = marksOf(path);
+  const marks = linesIn(text).flatMap(({ line }) => (line === begin || line === end ? line : []));
+  const isWhole = marks.length === 2 && marks[0] === begin && marks[1] === end;
+  return isWhole || marks.length === 0 ? undefined : `its marks "${begin}" and "${end}" don't enclose one block`;
 }
 
 /** Returns the lines between the marks, with LF; undefined if there is no block. */
-export function findBlock(text: string, marks: Marks): string | undefined {
-  const range = blockIn(text, marks);
-  if (range === undefined) return undefined;
-  const lines = text.slice(range.start, range.end).replaceAll("\r\n", "\n").split("\n");
-  return lines.slice(1, lines.at(-1) === "" ? -2 : -1).join("\n");
-}
-
-/** Returns what to insert for a block at the end of a text. */
-export function addBlock(text: string, marks: Marks, block: string): Insertion[] {
-  const blank = text.trim() === "" ? "" : blankLine(text);
-  return [{ offset: text.length, text: blank + written(marks, block, eolOf(text)) }];
-}
-
-/** Replaces the block of a text. */
-export function replaceBlock(text: string, marks: Marks, block: string): string {
-  const range = blockIn(text, marks);
-  if (range === undefined) return text;
-  return text.slice(0, range.start) + written(marks, block, eolOf(text)) + text.slice(range.end);
-}
-
-/** Removes the block of a text, and a blank line before it. */
-export function removeBlock(text: string, marks: Marks): string {
-  const range = blockIn(text, marks);
-  return range === undefined ? text : without(text, range);
-}
-
-/** Returns a block with its marks. */
-export function written({ begin, end }: Marks, block: string, eol = "\n"): string {
-  return `${[begin, ...block.split("\n"), end].join(eol)}${eol}`;
-}
-
-interface Range {
-  readonly start: number;
-  readonly end: number;
+export function findBlock(text: string, path: string): string | undefined {
+  const range = blockIn(text, path);
+  return range && text.slice(range.start, range.end).trimEnd().split(/\r?\n/).slice(1, -1).join("\n");
 }
 
 /** Returns where a block is, with its marks and the end of its last line. */
-function blockIn(text: string, marks: Marks): Range | undefined {
-  const [begin] = linesOf(text, marks.begin);
-  const [end] = linesOf(text, marks.end);
-  return begin === undefined || end === undefined ? undefined : { start: begin.start, end: end.end };
+export function blockIn(text: string, path: string): Range | undefined {
+  const { begin, end } = marksOf(path);
+  const lines = linesIn(text);
+  const [first, last] = [begin, end].map((mark) => lines.find(({ line }) => line === mark));
+  return first && last && { start: first.start, end: last.end };
 }
 
-function linesOf(text: string, mark: string): Range[] {
-  let offset = 0;
-  const found: Range[] = [];
-  for (const line of text.split(/(?<=\n)/)) {
-    if (line.trim() === mark) found.push({ start: offset, end: offset + line.length });
-    offset += line.length;
-  }
-  return found;
+export function blockLines(path: string, block: JsonValue): string[] {
+  const { begin, end } = marksOf(path);
+  return [begin, ...String(block).split("\n"), end];
 }
-
-/** A table of texts and lists of texts: what the configuration of a server consists of. */
-export type TextTable = Readonly<Record<string, string | readonly string[]>>;
 
 /** Says why a text can't be changed; undefined if it can. */
 export function tomlProblem(text: string): string | undefined {
@@ -95,139 +54,98 @@ export function tomlProblem(text: string): string | undefined {
 }
 
 /** Returns the value at some keys; undefined if there is none. The text must have no {@link tomlProblem}. */
-export function findToml(text: string, keys: readonly string[]): TomlValue | undefined {
-  let value: TomlValue | undefined = parse(text);
-  for (const key of keys) value = isTable(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return value;
+export function findToml(text: string, keys: readonly string[]): unknown {
+  return keys.reduce<unknown>(
+    (value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    parse(text),
+  );
 }
 
-/**
- * Returns what to insert for a table. The text with it may have a {@link tomlProblem}: `mcp_servers = {…}` in the file, for
- * example, admits no such table.
- */
-export function addToml(text: string, keys: readonly string[], table: TextTable): Insertion[] {
+/** Returns where a table is that has the form of {@link tableLines}: its header, and the lines `key = value` under it. */
+export function tableIn(text: string, keys: readonly string[]): Range | undefined {
+  const lines = linesIn(text);
+  const first = lines.findIndex(({ line }) => line === headerOf(keys));
+  const header = lines[first];
+  if (header === undefined) return undefined;
+  const values = lines.slice(first + 1);
+  const next = values.findIndex(({ text: line }) => !/^\w+ = ["[].*["\]]$/.test(line.trimEnd()));
+  return { start: header.start, end: (next === -1 ? lines.at(-1) : lines[first + next])?.end ?? header.end };
+}
+
+/** Returns the lines of a table of texts and lists of texts, which JSON and TOML write in the same way. */
+export function tableLines(keys: readonly string[], table: JsonObject): string[] {
+  return [headerOf(keys), ...Object.entries(table).map(([key, value]) => `${key} = ${flat(value)}`)];
+}
+
+function headerOf(keys: readonly string[]): string {
+  return `[${keys.join(".")}]`;
+}
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Returns the lines of a text, without the blanks around them, and where each is with its line end. */
+function linesIn(text: string) {
+  let end = 0;
+  return text.split(/(?<=\n)/).map((whole) => {
+    const start = end;
+    end += whole.length;
+    return { line: whole.trim(), text: whole, start, end };
+  });
+}
+
+/** Returns the edit that adds lines to the end of a text, after a blank line. */
+export function addLines(text: string, lines: readonly string[]): Edit {
   const eol = eolOf(text);
-  const blank = text === "" ? "" : blankLine(text);
-  return [{ offset: text.length, text: `${blank}${tableLines(keys, table).join(eol)}${eol}` }];
+  const blank = text.trim() === "" ? "" : eol.repeat(text.endsWith("\n") ? 1 : 2);
+  return { offset: text.length, length: 0, content: `${blank}${lines.join(eol)}${eol}` };
 }
 
-/** Replaces a table as {@link addToml} writes it. Returns undefined if it is written in another way. */
-export function replaceToml(text: string, keys: readonly string[], table: TextTable): string | undefined {
-  const range = tableIn(text, keys);
+export function replaceLines(text: string, range: Range | undefined, lines: readonly string[]): Edit | undefined {
   if (range === undefined) return undefined;
   const eol = eolOf(text);
-  return `${text.slice(0, range.start)}${tableLines(keys, table).join(eol)}${eol}${text.slice(range.end)}`;
-}
-
-/** Removes a table as {@link addToml} writes it, and a blank line before it. Returns undefined as {@link replaceToml} does. */
-export function removeToml(text: string, keys: readonly string[]): string | undefined {
-  const range = tableIn(text, keys);
-  return range === undefined ? undefined : without(text, range);
-}
-
-/** Returns the lines of a table. Both JSON and TOML write a text in this way. */
-export function tableLines(keys: readonly string[], table: TextTable): string[] {
-  const values = Object.entries(table).map(([key, value]) => {
-    const written =
-      typeof value === "string" ? JSON.stringify(value) : `[${value.map((one) => JSON.stringify(one)).join(", ")}]`;
-    return `${key} = ${written}`;
-  });
-  return [`[${keys.join(".")}]`, ...values];
-}
-
-/** Finds the header of a table and the lines `key = value` under it, up to a line that is none. */
-function tableIn(text: string, keys: readonly string[]): Range | undefined {
-  const header = `[${keys.join(".")}]`;
-  let offset = 0;
-  let start: number | undefined;
-  for (const line of text.split(/(?<=\n)/)) {
-    if (start === undefined && line.trim() === header) start = offset;
-    else if (start !== undefined && !/^\w+ = ["[].*["\]]$/.test(line.trimEnd())) break;
-    offset += line.length;
-  }
-  return start === undefined ? undefined : { start, end: offset };
-}
-
-function isTable(value: TomlValue | undefined): value is TomlTable {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
-}
-
-/** Returns the line end of a text. */
-function eolOf(text: string): string {
-  return text.includes("\r\n") ? "\r\n" : "\n";
-}
-
-/** Returns what sets an addition off from the lines before it. */
-function blankLine(text: string): string {
-  return text.endsWith("\n") ? eolOf(text) : eolOf(text).repeat(2);
+  return { offset: range.start, length: range.end - range.start, content: `${lines.join(eol)}${eol}` };
 }
 
 /** Takes a range out, and a blank line before it. */
-function without(text: string, { start, end }: Range): string {
-  const before = text.slice(0, start);
-  const blank = ["\r\n\r\n", "\n\n"].find((lines) => before.endsWith(lines));
-  return (blank === undefined ? before : before.slice(0, -blank.length / 2)) + text.slice(end);
+export function removeLines(text: string, range: Range | undefined): string | undefined {
+  if (range === undefined) return undefined;
+  const before = text.slice(0, range.start);
+  return before.replace(/(\r?\n)\r?\n$/, "$1") + text.slice(range.end);
 }
 
-/** A text that is inserted at an offset. */
-export interface Insertion {
-  readonly offset: number;
-  readonly text: string;
+function eolOf(text: string): string {
+  return text.includes("\r\n") ? "\r\n" : "\n";
 }
 
 /** The ranges of a text that were inserted, as offset and length, from the first to the last. */
 export type Cuts = readonly (readonly [offset: number, length: number])[];
 
-/** Inserts texts. Their offsets are those of the text before. */
-export function insertAll(text: string, insertions: readonly Insertion[]): string {
-  const parts: string[] = [];
-  let from = 0;
-  for (const { offset, text: inserted } of ordered(insertions)) {
-    parts.push(text.slice(from, offset), inserted);
-    from = offset;
-  }
-  return [...parts, text.slice(from)].join("");
-}
-
 /** Cuts ranges out. */
 export function cutAll(text: string, cuts: Cuts): string {
-  let from = 0;
-  const parts = cuts.map(([offset, length]) => {
-    const part = text.slice(from, offset);
-    from = offset + length;
-    return part;
-  });
-  return [...parts, text.slice(from)].join("");
+  return applyEdits(
+    text,
+    cuts.map(([offset, length]) => ({ offset, length, content: "" })),
+  );
 }
 
-/** Returns the ranges after further insertions, with these. */
-export function movedCuts(cuts: Cuts, insertions: readonly Insertion[]): Cuts {
+/** Returns the inserted ranges after edits; undefined if an edit replaces what was not inserted. */
+export function cutsAfter(cuts: Cuts, edits: readonly Edit[]): Cuts | undefined {
   let moved = cuts;
-  // From the last to the first, so that no offset is moved by another insertion.
-  for (const { offset, text } of ordered(insertions).toReversed()) {
-    const inside = moved.find(([start, length]) => start < offset && offset <= start + length);
-    const rest = moved.map(([start, length]): readonly [number, number] => {
-      if (inside?.[0] === start) return [start, length + text.length];
-      return start >= offset ? [start + text.length, length] : [start, length];
-    });
-    moved = inside === undefined ? [...rest, [offset, text.length] as const] : rest;
+  // From the last to the first, so that no offset is moved by another edit.
+  for (const { offset, length, content } of edits.toSorted((a, b) => a.offset - b.offset).toReversed()) {
+    const end = offset + length;
+    const inside = moved.find(([start, size]) => start <= offset && start < end && end <= start + size);
+    if (inside === undefined && length > 0) return undefined;
+    const grown = content.length - length;
+    const others = moved.filter((cut) => cut !== inside);
+    const [start, size] = inside ?? [offset, 0];
+    moved = [
+      ...others.map(([at, own]) => [at >= offset ? at + grown : at, own] as const),
+      [start, size + grown] as const,
+    ];
   }
   return moved.toSorted(([a], [b]) => a - b);
-}
-
-/** Returns the ranges after a change inside of one of them; undefined if it was not inside. */
-export function resizedCuts(cuts: Cuts, before: string, after: string): Cuts | undefined {
-  const difference = after.length - before.length;
-  let same = 0;
-  while (same < before.length && before[same] === after[same]) same += 1;
-  const changed = cuts.find(([start, length]) => start <= same && same < start + length);
-  const resized = cuts.map(([start, length]): readonly [number, number] => {
-    if (start === changed?.[0]) return [start, length + difference];
-    return [start > same ? start + difference : start, length];
-  });
-  return changed !== undefined && cutAll(after, resized) === cutAll(before, cuts) ? resized : undefined;
-}
-
-function ordered(insertions: readonly Insertion[]): readonly Insertion[] {
-  return insertions.toSorted((a, b) => a.offset - b.offset);
 }

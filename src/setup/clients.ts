@@ -3,7 +3,6 @@
  * from and in which form, which file it gives its agents to read, and the hook by which it asks before an agent ends.
  */
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
-import type { TextTable } from "./changes.js";
 import { findJson, jsonProblem } from "./json-text.js";
 import type { Piece } from "./pieces.js";
 
@@ -13,9 +12,10 @@ const SERVER_NAME = "phasegate";
 /** A command with its arguments. */
 export type Command = readonly [executable: string, ...args: string[]];
 
-/** A client. */
+/** Returns the server's entry in a configuration that has the text. */
+type ServerEntry = (path: string, command: Command, text: string) => Piece;
+
 export interface Client {
-  readonly id: ClientId;
   readonly title: string;
   /** Files and folders that show that a project uses the client. None if it is never assumed. */
   readonly signs: readonly string[];
@@ -25,48 +25,41 @@ export interface Client {
   readonly projectVariable?: string;
   /** The file with instructions that its agents read. */
   readonly instructions: "AGENTS.md" | "CLAUDE.md" | "GEMINI.md";
-  /** Returns the server's entry in a configuration that has the text. */
-  readonly server: (path: string, command: Command, text: string) => Piece;
-  /** Returns the hook, for a client that asks before an agent ends. `command` is for a shell. */
-  readonly hook?: (command: string) => Piece;
-  /** The file that the hook is in. */
-  readonly hookFile?: string;
+  readonly server: ServerEntry;
+  /** The hook by which it asks before an agent ends; `command` is for a shell. */
+  readonly hook?: {
+    readonly path: string;
+    readonly keys: readonly string[];
+    readonly value: (command: string) => JsonObject;
+  };
   /** What a person still has to do. */
   readonly next: string;
 }
 
 /** The ids of clients. */
 export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "opencode", "windsurf"] as const;
-/** The id of a client. */
 export type ClientId = (typeof CLIENT_IDS)[number];
 
-/** Checks whether a text is the id of a client. */
 export function isClientId(id: string): id is ClientId {
   return CLIENT_IDS.some((one) => one === id);
 }
 
-function table([command, ...args]: Command): TextTable {
-  return { command, args };
+/** Such as `{"mcpServers": {"phasegate": {"command": …, "args": […]}}}`. */
+function entryUnder(kind: "property" | "table", key: string, type?: JsonObject): ServerEntry {
+  return (path, [command, ...args]) => ({ kind, path, keys: [key, SERVER_NAME], value: { ...type, command, args } });
 }
 
-function property(path: string, keys: readonly string[], value: JsonObject): Piece {
-  return { kind: "property", path, keys, value };
-}
-
-/** `{"mcpServers": {"phasegate": {"command": …, "args": […]}}}` */
-function underMcpServers(path: string, [command, ...args]: Command): Piece {
-  return property(path, ["mcpServers", SERVER_NAME], { command, args });
-}
+const underMcpServers = entryUnder("property", "mcpServers");
 
 /** opencode 2 has servers one level deeper than opencode 1, and reads both. A file that has them there keeps its form. */
-function underMcp(path: string, command: Command, text: string): Piece {
+const underMcp: ServerEntry = (path, command, text) => {
   const place = { keys: ["mcp", "servers"] };
   const servers = jsonProblem(text, place) === undefined ? findJson(text, place) : undefined;
   // A server may have the name "servers", too.
   const isNested = isJsonObject(servers) && typeof servers.type !== "string";
   const keys = isNested ? [...place.keys, SERVER_NAME] : ["mcp", SERVER_NAME];
-  return property(path, keys, { type: "local", command: [...command], enabled: true });
-}
+  return { kind: "property", path, keys, value: { type: "local", command: [...command], enabled: true } };
+};
 
 /** Seconds after which a client stops waiting for the hook. It takes a fraction of one. */
 const HOOK_SECONDS = 15;
@@ -74,23 +67,21 @@ const HOOK_SECONDS = 15;
 /** The clients, in the order in which they are listed. */
 export const CLIENTS: Readonly<Record<ClientId, Client>> = {
   claude: {
-    id: "claude",
     title: "Claude Code",
     next: "Start `claude` in the project, and approve the server when it asks.",
     signs: [".mcp.json", ".claude", "CLAUDE.md"],
     configs: [".mcp.json"],
     instructions: "CLAUDE.md",
     server: underMcpServers,
-    hookFile: ".claude/settings.json",
-    hook: (command) => ({
-      kind: "item",
+    hook: {
       path: ".claude/settings.json",
       keys: ["hooks", "Stop"],
-      value: { hooks: [{ type: "command", command: `cd "$CLAUDE_PROJECT_DIR" && ${command}`, timeout: HOOK_SECONDS }] },
-    }),
+      value: (command) => ({
+        hooks: [{ type: "command", command: `cd "$CLAUDE_PROJECT_DIR" && ${command}`, timeout: HOOK_SECONDS }],
+      }),
+    },
   },
   cursor: {
-    id: "cursor",
     title: "Cursor",
     next: "Switch the server on in Settings, MCP.",
     signs: [".cursor", ".cursorrules"],
@@ -99,51 +90,45 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
     projectVariable: "workspaceFolder",
     instructions: "AGENTS.md",
     server: underMcpServers,
-    hookFile: ".cursor/hooks.json",
-    hook: (command) => ({
-      kind: "item",
+    hook: {
       path: ".cursor/hooks.json",
       keys: ["hooks", "stop"],
-      value: { command, timeout: HOOK_SECONDS, loop_limit: 1 },
-    }),
+      value: (command) => ({ command, timeout: HOOK_SECONDS, loop_limit: 1 }),
+    },
   },
   vscode: {
-    id: "vscode",
     title: "VS Code",
     next: "Start the server from the line above its entry in .vscode/mcp.json.",
     signs: [".vscode"],
     configs: [".vscode/mcp.json"],
     projectVariable: "workspaceFolder",
     instructions: "AGENTS.md",
-    server: (path, [command, ...args]) => property(path, ["servers", SERVER_NAME], { type: "stdio", command, args }),
+    server: entryUnder("property", "servers", { type: "stdio" }),
   },
   codex: {
-    id: "codex",
     title: "Codex",
     next: "Codex reads the file only in a project that it trusts: start `codex` in its root, and trust it.",
     signs: [".codex"],
     configs: [".codex/config.toml"],
     instructions: "AGENTS.md",
-    server: (path, command) => ({ kind: "table", path, keys: ["mcp_servers", SERVER_NAME], value: table(command) }),
+    server: entryUnder("table", "mcp_servers"),
   },
   gemini: {
-    id: "gemini",
     title: "Gemini CLI",
     next: "Start `gemini` in the project, and trust the folder when it asks.",
     signs: [".gemini", "GEMINI.md"],
     configs: [".gemini/settings.json"],
     instructions: "GEMINI.md",
     server: underMcpServers,
-    hookFile: ".gemini/settings.json",
-    hook: (command) => ({
-      kind: "item",
+    hook: {
       path: ".gemini/settings.json",
       keys: ["hooks", "AfterAgent"],
-      value: { hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }] },
-    }),
+      value: (command) => ({
+        hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
+      }),
+    },
   },
   opencode: {
-    id: "opencode",
     title: "opencode",
     next: "Start `opencode` in the project.",
     signs: ["opencode.json", "opencode.jsonc", ".opencode"],
@@ -152,7 +137,6 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
     server: underMcp,
   },
   windsurf: {
-    id: "windsurf",
     title: "Windsurf",
     next: "Refresh the servers in the MCP panel of Cascade. The entry is for this project alone.",
     // Its only configuration is outside of the project.

@@ -1,11 +1,20 @@
 /**
  * Changes of JSON and JSONC texts that keep everything else as it is: comments, order, indentation, line ends and trailing
  * commas. A value is only ever inserted, as the last one of its object or list, so that cutting the insertions out again
- * gives back the text that was there.
+ * gives back the text that was there. The edits of jsonc-parser would part a value from the comment behind it.
  */
-import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import {
+  createScanner,
+  type Edit,
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+  stripComments,
+} from "jsonc-parser";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import type { Insertion } from "./changes.js";
 
 /** Where a value is: the keys that lead to it. The value of an `item` is an element of the list at the keys. */
 export interface JsonPlace {
@@ -18,88 +27,77 @@ export interface JsonPlace {
 export function jsonProblem(text: string, { keys, isOurs }: JsonPlace): string | undefined {
   if (isBlank(text)) return undefined;
   const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
+  let node = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;
-  if (root === undefined || error !== undefined) {
+  if (node === undefined || error !== undefined) {
     const what = error === undefined ? "it has no value" : words(printParseErrorCode(error.error));
     return `it is not JSON: ${what} in line ${lineAt(text, error?.offset ?? 0)}`;
   }
-  let node: Node | undefined = root;
-  for (const [depth, key] of [...keys, undefined].entries()) {
-    const isList = key === undefined && isOurs !== undefined;
-    if (key === undefined && !isList) return undefined;
-    const name = depth === 0 ? "its value" : keys.slice(0, depth).join(".");
-    if (node.type !== (isList ? "array" : "object")) {
-      return `${name} is not ${isList ? "a list" : "an object"} (line ${lineAt(text, node.offset)})`;
-    }
-    if (key === undefined) return undefined;
-    const [property, twice] = propertiesOf(node, key);
+  for (const [depth, key] of keys.entries()) {
+    if (node.type !== "object") return `${nameOf(keys, depth)} is not an object (line ${lineAt(text, node.offset)})`;
+    const [property, twice]: Node[] = (node.children ?? []).filter(({ children }) => children?.[0]?.value === key);
     if (twice !== undefined) return `the key ${key} is there twice (line ${lineAt(text, twice.offset)})`;
     node = property?.children?.[1];
     if (node === undefined) return undefined;
   }
-  return undefined;
+  if (isOurs === undefined || node.type === "array") return undefined;
+  return `${nameOf(keys, keys.length)} is not a list (line ${lineAt(text, node.offset)})`;
+}
+
+function nameOf(keys: readonly string[], depth: number): string {
+  return depth === 0 ? "its value" : keys.slice(0, depth).join(".");
 }
 
 /** Returns the value at a place; undefined if there is none. The text must have no {@link jsonProblem}. */
 export function findJson(text: string, place: JsonPlace): JsonValue | undefined {
   const node = locate(text, place);
-  return node === undefined ? undefined : jsonOf(node);
+  return node && getNodeValue(node);
 }
 
-/**
- * Returns what to insert so that the value is at the place, and how many objects and lists are made around it. A blank text
- * becomes `blank` with the value in it.
- */
-export function addJson(
-  text: string,
-  place: JsonPlace,
-  value: JsonValue,
-  blank: JsonObject,
-): { readonly insertions: readonly Insertion[]; readonly made: number } {
+/** What makes a text have a value, and how many objects and lists are made around the value. */
+export interface Addition {
+  readonly edits: Edit[];
+  readonly made: number;
+}
+
+/** Returns what to insert so that the value is at the place. A blank text becomes `blank` with the value in it. */
+export function addJson(text: string, { keys, isOurs }: JsonPlace, value: JsonValue, blank: JsonObject): Addition {
   const style = styleOf(text);
-  const { keys, isOurs } = place;
+  const element = isOurs === undefined ? value : [value];
   if (isBlank(text)) {
-    const whole = structuredClone(blank);
-    put(whole, keys, value, isOurs !== undefined);
-    const document = `${written(whole, "", style)}${text === "" ? style.eol : ""}`;
-    return { insertions: [{ offset: 0, text: document }], made: 0 };
+    const [first = "", ...rest] = keys;
+    const whole = written({ ...blank, [first]: nested(rest, element) }, "", style);
+    return { edits: [{ offset: 0, length: 0, content: `${whole}${text === "" ? style.eol : ""}` }], made: 0 };
   }
-  let container = rootOf(text);
-  let depth = 0;
-  for (; depth < keys.length; depth += 1) {
-    const next = childOf(container, keys[depth] ?? "");
-    if (next === undefined) break;
-    container = next;
-  }
-  const missing = keys.slice(depth);
-  const [key] = missing;
-  const steps = missing.slice(1);
-  const inner = isOurs !== undefined && key !== undefined ? [value] : value;
-  const content = steps.reduceRight<JsonValue>((nested, step) => ({ [step]: nested }), inner);
-  const made = missing.length - (isOurs === undefined ? 1 : 0);
-  return { insertions: insertInto(text, container, key, content, style), made };
+  const depth = keys.findLastIndex((_, index) => locate(text, { keys: keys.slice(0, index + 1) }) !== undefined) + 1;
+  const container = locate(text, { keys: keys.slice(0, depth) });
+  if (container === undefined) throw new TypeError("the text was not checked before");
+  const [key, ...steps] = keys.slice(depth);
+  const content = key === undefined ? value : nested(steps, element);
+  const made = keys.length - depth - (isOurs === undefined ? 1 : 0);
+  return { edits: insertInto(text, container, key, content, style), made };
 }
 
-/** Replaces the value at a place. The text must have one. */
-export function replaceJson(text: string, place: JsonPlace, value: JsonValue): string {
+/** Returns the edit that replaces the value at a place; undefined if there is none. */
+export function replaceJson(text: string, place: JsonPlace, value: JsonValue): Edit | undefined {
   const node = locate(text, place);
-  if (node === undefined) return text;
-  const style = styleOf(text);
-  const isFlat = !text.slice(node.offset, node.offset + node.length).includes("\n");
-  const next = isFlat ? flat(value) : written(value, indentAt(text, node.offset), style);
-  return text.slice(0, node.offset) + next + text.slice(node.offset + node.length);
+  if (node === undefined) return undefined;
+  const { offset, length } = node;
+  const isFlat = !text.slice(offset, offset + length).includes("\n");
+  return { offset, length, content: isFlat ? flat(value) : written(value, indentAt(text, offset), styleOf(text)) };
 }
 
 /** Removes the value at a place, and up to `made` objects and lists around it that are empty then. */
-export function removeJson(text: string, { keys, isOurs }: JsonPlace, made: number): string {
-  const node = locate(text, { keys, ...(isOurs && { isOurs }) });
+export function removeJson(text: string, place: JsonPlace, made: number): string {
+  const node = locate(text, place);
   if (node === undefined) return text;
-  let next = cutNode(text, isOurs === undefined ? (node.parent ?? node) : node);
-  const parents = isOurs === undefined ? keys.slice(0, -1) : keys;
+  const isItem = place.isOurs !== undefined;
+  let next = cutNode(text, isItem ? node : (node.parent ?? node));
+  const parents = isItem ? place.keys : place.keys.slice(0, -1);
   for (let depth = parents.length; depth > 0 && parents.length - depth < made; depth -= 1) {
     const parent = locate(next, { keys: parents.slice(0, depth) });
-    if (parent === undefined || (parent.children ?? []).length > 0 || hasComment(next, parent)) break;
+    // A comment in it is somebody's.
+    if (parent === undefined || !isBlank(next.slice(parent.offset + 1, parent.offset + parent.length - 1))) break;
     next = cutNode(next, parent.parent ?? parent);
   }
   return next;
@@ -108,67 +106,26 @@ export function removeJson(text: string, { keys, isOurs }: JsonPlace, made: numb
 /** Checks whether a text has no more in it than `blank`, apart from empty objects and lists. */
 export function isJsonLeftover(text: string, blank: JsonObject): boolean {
   if (isBlank(text)) return true;
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
-  if (root === undefined || errors.length > 0 || anyComment(text)) return false;
-  const value = jsonOf(root);
-  return isJsonObject(value) && JSON.stringify(pruned(value)) === JSON.stringify(pruned(blank));
+  if (stripComments(text) !== text || jsonProblem(text, { keys: [] }) !== undefined) return false;
+  return pruned(findJson(text, { keys: [] })) === pruned(blank);
 }
 
-function pruned(value: JsonObject): JsonObject {
-  const kept = Object.entries(value).flatMap(([key, inner]): [string, JsonValue][] => {
-    if (Array.isArray(inner)) return inner.length === 0 ? [] : [[key, inner]];
-    if (!isJsonObject(inner)) return [[key, inner]];
-    const rest = pruned(inner);
-    return Object.keys(rest).length === 0 ? [] : [[key, rest]];
-  });
-  return Object.fromEntries(kept);
+/** Returns a value as JSON without its empty objects and lists. */
+function pruned(value: JsonValue | undefined): string {
+  const isEmpty = (inner: unknown) =>
+    Array.isArray(inner) ? inner.length === 0 : isJsonObject(inner) && Object.keys(inner).length === 0;
+  return JSON.stringify(JSON.parse(JSON.stringify(value), (_, inner) => (isEmpty(inner) ? undefined : inner)));
 }
 
-function rootOf(text: string): Node {
-  const root = parseTree(text, [], { allowTrailingComma: true });
-  if (root === undefined) throw new TypeError("the text was not checked before");
-  return root;
+/** Returns a value with objects around it. */
+export function nested(keys: readonly string[], value: JsonValue): JsonValue {
+  return keys.reduceRight<JsonValue>((inner, key) => ({ [key]: inner }), value);
 }
 
 function locate(text: string, { keys, isOurs }: JsonPlace): Node | undefined {
-  if (isBlank(text)) return undefined;
-  let node: Node | undefined = rootOf(text);
-  for (const key of keys) node = node === undefined ? undefined : childOf(node, key);
-  if (isOurs === undefined) return node;
-  return node?.children?.find((child) => isOurs(jsonOf(child)));
-}
-
-function propertiesOf(node: Node, key: string): Node[] {
-  return node.type === "object" ? (node.children ?? []).filter((one) => one.children?.[0]?.value === key) : [];
-}
-
-function childOf(node: Node, key: string): Node | undefined {
-  return propertiesOf(node, key)[0]?.children?.[1];
-}
-
-function jsonOf(node: Node): JsonValue {
-  if (node.type === "array") return (node.children ?? []).map(jsonOf);
-  if (node.type !== "object") return node.value;
-  return Object.fromEntries(
-    (node.children ?? []).flatMap(({ children }): [string, JsonValue][] => {
-      const [key, value] = children ?? [];
-      return key === undefined || value === undefined ? [] : [[key.value, jsonOf(value)]];
-    }),
-  );
-}
-
-/** Puts a value into an object, with the objects and the list that lead to it. */
-function put(whole: JsonObject, keys: readonly string[], value: JsonValue, isItem: boolean): void {
-  let inner = whole;
-  const last = keys.at(-1) ?? "";
-  for (const key of keys.slice(0, -1)) {
-    const found = inner[key];
-    const next = isJsonObject(found) ? found : {};
-    inner[key] = next;
-    inner = next;
-  }
-  inner[last] = isItem ? [value] : value;
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const node = root && findNodeAtLocation(root, [...keys]);
+  return isOurs === undefined ? node : node?.children?.find((child) => isOurs(getNodeValue(child)));
 }
 
 /** How a text is laid out. */
@@ -205,46 +162,35 @@ function written(value: JsonValue, indent: string, style: Style): string {
 }
 
 /** Returns a value as JSON in one line, with blanks as people write them. */
-function flat(value: JsonValue): string {
+export function flat(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(flat).join(", ")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
   const pairs = Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)}: ${flat(inner)}`);
   return pairs.length === 0 ? "{}" : `{ ${pairs.join(", ")} }`;
 }
 
-function insertInto(
-  text: string,
-  container: Node,
-  key: string | undefined,
-  value: JsonValue,
-  style: Style,
-): Insertion[] {
-  const children = container.children ?? [];
-  const open = container.offset + 1;
-  const close = container.offset + container.length - 1;
-  const inner = text.slice(open, close);
-  const end = open + inner.trimEnd().length;
-  const [first] = children;
-  const last = children.at(-1);
-  const comma = last === undefined ? undefined : commaAfter(text, last, close);
+function insertInto(text: string, container: Node, key: string | undefined, value: JsonValue, style: Style): Edit[] {
+  const { children = [], offset, length } = container;
+  const close = offset + length - 1;
+  const end = text.slice(0, close).trimEnd().length;
+  const [first, last] = [children[0], children.at(-1)];
+  const comma = last && commaAfter(text, last, close);
   const before = key === undefined ? "" : `${JSON.stringify(key)}: `;
   const tail = comma === undefined ? "" : ",";
-  const isFlat = last !== undefined && !text.slice(container.offset, close).includes("\n");
-  const added: Insertion[] = [];
-  if (last !== undefined && comma === undefined) added.push({ offset: last.offset + last.length, text: "," });
-  if (isFlat) return [...added, { offset: end, text: ` ${before}${flat(value)}${tail}` }];
-  const outer = indentAt(text, container.offset);
-  const indent =
-    first === undefined || !startsLine(text, first.offset) ? outer + style.unit : indentAt(text, first.offset);
+  const insert = (at: number, content: string): Edit => ({ offset: at, length: 0, content });
+  const added = last !== undefined && comma === undefined ? [insert(last.offset + last.length, ",")] : [];
+  const isFlat = last !== undefined && !text.slice(offset, close).includes("\n");
+  if (isFlat) return [...added, insert(end, ` ${before}${flat(value)}${tail}`)];
+  const outer = indentAt(text, offset);
+  const startsLine = first !== undefined && isBlank(lineBefore(text, first.offset));
+  const indent = startsLine ? indentAt(text, first.offset) : outer + style.unit;
   const closing = text.slice(end, close).includes("\n") ? "" : `${style.eol}${outer}`;
-  const lines = written(value, indent, style);
-  added.push({ offset: end, text: `${style.eol}${indent}${before}${lines}${tail}${closing}` });
-  return added;
+  return [...added, insert(end, `${style.eol}${indent}${before}${written(value, indent, style)}${tail}${closing}`)];
 }
 
 /** Cuts a property or an element out, with the comma that separates it and the line that it has for itself. */
 function cutNode(text: string, node: Node): string {
-  const parent = node.parent;
+  const { parent } = node;
   if (parent === undefined) return text;
   const siblings = parent.children ?? [];
   const close = parent.offset + parent.length - 1;
@@ -252,15 +198,13 @@ function cutNode(text: string, node: Node): string {
   const start = text.slice(0, node.offset).trimEnd().length;
   const after = commaAfter(text, node, close);
   const previous = siblings[siblings.indexOf(node) - 1];
-  const between = after !== undefined || previous === undefined ? undefined : commaAfter(text, previous, node.offset);
+  const between = after === undefined && previous !== undefined ? commaAfter(text, previous, node.offset) : undefined;
   let next = text;
   if (after !== undefined) next = next.slice(0, after) + next.slice(after + 1);
   next = next.slice(0, start) + next.slice(end);
   if (between !== undefined) next = next.slice(0, between) + next.slice(between + 1);
-  const cut = text.length - next.length;
-  const open = parent.offset + 1;
-  const inner = next.slice(open, close - cut);
-  return inner.trim() === "" ? next.slice(0, open) + next.slice(close - cut) : next;
+  const [open, shut] = [parent.offset + 1, close - (text.length - next.length)];
+  return isBlank(next.slice(open, shut)) ? next.slice(0, open) + next.slice(shut) : next;
 }
 
 /** Returns the offset of the comma after a node, before `limit`; undefined if there is none. Comments are skipped. */
@@ -272,28 +216,14 @@ function commaAfter(text: string, node: Node, limit: number): number | undefined
   return offset < limit && text[offset] === "," ? offset : undefined;
 }
 
-function hasComment(text: string, node: Node): boolean {
-  return text.slice(node.offset + 1, node.offset + node.length - 1).trim() !== "";
-}
-
-function anyComment(text: string): boolean {
-  let found = false;
-  visit(text, {
-    onComment: () => {
-      found = true;
-    },
-  });
-  return found;
+function lineBefore(text: string, offset: number): string {
+  return text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
 }
 
 /** Returns the white space that the line of an offset begins with. */
 function indentAt(text: string, offset: number): string {
-  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
+  const line = lineBefore(text, offset);
   return line.slice(0, line.search(/[^\t ]|$/));
-}
-
-function startsLine(text: string, offset: number): boolean {
-  return text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset).trim() === "";
 }
 
 function lineAt(text: string, offset: number): number {

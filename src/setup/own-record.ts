@@ -38,7 +38,10 @@ export async function readOwnRecord(roots: Roots): Promise<SetupRecord | undefin
 }
 
 /** What came of keeping a record: why it can't be kept, or how to have again what was kept before. */
-export type Kept = { readonly problem: string } | { readonly undo: () => void };
+interface Kept {
+  readonly problem?: string;
+  readonly undo?: () => void;
+}
 
 /**
  * Keeps what this user has set up in a project; forgets it if there is nothing any more. Synchronous, as runs do this only while
@@ -50,7 +53,7 @@ export function keepOwnRecord(roots: Roots, record: SetupRecord | undefined): Ke
   const text = record && `${JSON.stringify({ root: roots.root, record }, null, 1)}\n`;
   try {
     const made = join(folder, dirname(pathFor(roots)));
-    if (record === undefined && !existsSync(made)) return { undo: () => {} };
+    if (record === undefined && !existsSync(made)) return {};
     mkdirSync(made, { recursive: true });
     const base = realpathSync(made);
     const name = basename(pathFor(roots));

@@ -1,177 +1,137 @@
 /**
  * Pieces: the parts of files that `phasegate init` writes. A piece is a whole file, a value in a file of JSON, a table in a
- * file of TOML, or a block between marks. For each kind this file says how a piece is found, added, replaced and removed.
+ * file of TOML, or a block between marks. {@link FORMS} says for each how it is found, added, replaced and removed.
  * Everything here is pure: texts in, texts out. Texts come without a byte order mark.
  */
-import { canonicalJson, digest, type JsonObject, type JsonValue } from "../workflow/json.js";
+import type { Edit } from "jsonc-parser";
+import { canonicalJson, digest, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import {
-  addBlock,
-  addToml,
-  COMMENT_MARKS,
+  addLines,
+  blockIn,
+  blockLines,
+  blockProblem,
   findBlock,
   findToml,
-  type Insertion,
-  MARKDOWN_MARKS,
-  type Marks,
-  markProblem,
-  removeBlock,
-  removeToml,
-  replaceBlock,
-  replaceToml,
-  type TextTable,
+  removeLines,
+  replaceLines,
+  tableIn,
   tableLines,
   tomlProblem,
-  written,
 } from "./changes.js";
 import {
+  type Addition,
   addJson,
   findJson,
   isJsonLeftover,
   type JsonPlace,
   jsonProblem,
+  nested,
   removeJson,
   replaceJson,
 } from "./json-text.js";
 
 /** Where a piece is. A path is relative to the project's root, or begins with `~/`. */
 export type Place =
-  | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "block"; readonly path: string }
-  | { readonly kind: "table"; readonly path: string; readonly keys: readonly string[] }
-  | { readonly kind: "property" | "item"; readonly path: string; readonly keys: readonly string[] };
+  | { readonly kind: "file" | "block"; readonly path: string }
+  | { readonly kind: "table" | "property" | "item"; readonly path: string; readonly keys: readonly string[] };
 
-/** A piece with what it consists of. */
-export type Piece =
-  | { readonly kind: "file"; readonly path: string; readonly text: string }
-  | { readonly kind: "block"; readonly path: string; readonly text: string }
-  | {
-      readonly kind: "property" | "item";
-      readonly path: string;
-      readonly keys: readonly string[];
-      readonly value: JsonValue;
-    }
-  | { readonly kind: "table"; readonly path: string; readonly keys: readonly string[]; readonly value: TextTable };
+/** A piece with what it consists of: a file and a block are a text. */
+export type Piece = Place & { readonly value: JsonValue };
+
+/** A place as the record has it. */
+interface Spot {
+  readonly kind: Place["kind"];
+  readonly path: string;
+  readonly keys?: readonly string[];
+}
+
+interface Form {
+  readonly title: (place: Spot) => string;
+  /** Says why a file's text can't be changed at a place; undefined if it can. */
+  readonly problem: (text: string, place: Spot) => string | undefined;
+  readonly find: (text: string, place: Spot) => unknown;
+  readonly add: (text: string, place: Spot, value: JsonValue) => Addition;
+  /** Undefined if the piece is written in a way that can't be replaced; so does `remove`. */
+  readonly replace: (text: string, place: Spot, value: JsonValue) => Edit | undefined;
+  /** Also removes up to `made` empty objects and lists around it. */
+  readonly remove: (text: string, place: Spot, made: number) => string | undefined;
+  /** Checks whether a file that was new has nothing in it any more but what came with the piece. */
+  readonly isLeftover: (text: string, path: string) => boolean;
+  /** Returns what a person would have to add by hand. */
+  readonly byHand: (place: Spot, value: JsonValue) => string;
+}
+
+const isBlank = (text: string) => text.trim() === "";
+const entryTitle = ({ keys = [] }: Spot) => `an entry ${keys.join(".")}`;
+
+const JSON_FORM: Form = {
+  title: entryTitle,
+  problem: (text, place) => jsonProblem(text, jsonPlace(place)),
+  find: (text, place) => findJson(text, jsonPlace(place)),
+  add: (text, place, value) => addJson(text, jsonPlace(place), value, blankOf(place.path)),
+  replace: (text, place, value) => replaceJson(text, jsonPlace(place), value),
+  remove: (text, place, made) => removeJson(text, jsonPlace(place), made),
+  isLeftover: (text, path) => isJsonLeftover(text, blankOf(path)),
+  byHand: ({ kind, keys = [] }, value) => JSON.stringify(nested(keys, kind === "item" ? [value] : value), null, 2),
+};
+
+const FORMS: Readonly<Record<Place["kind"], Form>> = {
+  file: {
+    title: () => "a file",
+    problem: () => undefined,
+    find: (text) => text,
+    add: (_, __, value) => ({ edits: [{ offset: 0, length: 0, content: String(value) }], made: 0 }),
+    replace: (text, _, value) => {
+      const content = text.includes("\r\n") ? String(value).replaceAll("\n", "\r\n") : String(value);
+      return { offset: 0, length: text.length, content };
+    },
+    remove: () => "",
+    isLeftover: isBlank,
+    byHand: (_, value) => String(value),
+  },
+  block: {
+    title: () => "a block of phasegate",
+    problem: (text, { path }) => blockProblem(text, path),
+    find: (text, { path }) => findBlock(text, path),
+    add: (text, { path }, value) => ({ edits: [addLines(text, blockLines(path, value))], made: 0 }),
+    replace: (text, { path }, value) => replaceLines(text, blockIn(text, path), blockLines(path, value)),
+    remove: (text, { path }) => removeLines(text, blockIn(text, path)),
+    isLeftover: isBlank,
+    byHand: ({ path }, value) => blockLines(path, value).join("\n"),
+  },
+  table: {
+    title: entryTitle,
+    problem: tomlProblem,
+    find: (text, { keys = [] }) => findToml(text, keys),
+    add: (text, place, value) => ({ edits: [addLines(text, linesOf(place, value))], made: 0 }),
+    replace: (text, place, value) => replaceLines(text, tableIn(text, place.keys ?? []), linesOf(place, value)),
+    remove: (text, { keys = [] }) => removeLines(text, tableIn(text, keys)),
+    isLeftover: isBlank,
+    byHand: (place, value) => linesOf(place, value).join("\n"),
+  },
+  property: JSON_FORM,
+  item: { ...JSON_FORM, title: () => "a hook of phasegate" },
+};
+
+export function formOf({ kind }: Spot): Form {
+  return FORMS[kind];
+}
 
 /** Returns a name for a place: two pieces with the same one are the same piece. */
-export function nameOf(place: Place): string {
-  return [place.path, place.kind, ...("keys" in place ? place.keys : [])].join(" ");
+export function nameOf({ path, kind, keys = [] }: Spot): string {
+  return [path, kind, ...keys].join(" ");
 }
 
-/** Returns what messages call a piece. */
-export function titleOf(place: Place): string {
-  switch (place.kind) {
-    case "file":
-      return "a file";
-    case "block":
-      return "a block of phasegate";
-    case "item":
-      return "a hook of phasegate";
-    default:
-      return `an entry ${place.keys.join(".")}`;
-  }
+/** Returns the digest of what is at a place; undefined if there is nothing. */
+export function digestAt(text: string, place: Spot): string | undefined {
+  return digestOf(place, formOf(place).find(text, place));
 }
 
-/** Says why a file's text can't be changed at a place; undefined if it can. */
-export function problemAt(text: string, place: Place): string | undefined {
-  switch (place.kind) {
-    case "file":
-      return undefined;
-    case "block":
-      return markProblem(text, marksOf(place.path));
-    case "table":
-      return tomlProblem(text);
-    default:
-      return jsonProblem(text, jsonPlace(place));
-  }
-}
-
-/** Returns the digest of what is at a place; undefined if there is nothing. Layout and line ends don't count. */
-export function digestAt(text: string, place: Place): string | undefined {
-  switch (place.kind) {
-    case "file":
-      return textDigest(text);
-    case "block": {
-      const block = findBlock(text, marksOf(place.path));
-      return block === undefined ? undefined : textDigest(block);
-    }
-    case "table":
-      return valueDigest(findToml(text, place.keys));
-    default:
-      return valueDigest(findJson(text, jsonPlace(place)));
-  }
-}
-
-/** Returns the digest that {@link digestAt} finds once the piece is there. */
-export function digestOf(piece: Piece): string {
-  return piece.kind === "file" || piece.kind === "block" ? textDigest(piece.text) : (valueDigest(piece.value) ?? "");
-}
-
-/** Returns what to insert for a piece into a text without it, and how many objects and lists are made around it. */
-export function addPiece(
-  text: string,
-  piece: Piece,
-): { readonly insertions: readonly Insertion[]; readonly made: number } {
-  switch (piece.kind) {
-    case "file":
-      return { insertions: [{ offset: 0, text: piece.text }], made: 0 };
-    case "block":
-      return { insertions: addBlock(text, marksOf(piece.path), piece.text), made: 0 };
-    case "table":
-      return { insertions: addToml(text, piece.keys, piece.value), made: 0 };
-    default:
-      return addJson(text, jsonPlace(piece), piece.value, blankOf(piece.path));
-  }
-}
-
-/** Replaces what is in a piece's place. Returns undefined if it is written in a way that can't be replaced. */
-export function replacePiece(text: string, piece: Piece): string | undefined {
-  switch (piece.kind) {
-    case "file":
-      return text.includes("\r\n") ? piece.text.replaceAll("\n", "\r\n") : piece.text;
-    case "block":
-      return replaceBlock(text, marksOf(piece.path), piece.text);
-    case "table":
-      return replaceToml(text, piece.keys, piece.value);
-    default:
-      return replaceJson(text, jsonPlace(piece), piece.value);
-  }
-}
-
-/** Removes what is at a place, and up to `made` empty objects and lists around it. Returns undefined as replacePiece does. */
-export function removePiece(text: string, place: Place, made: number): string | undefined {
-  switch (place.kind) {
-    case "file":
-      return "";
-    case "block":
-      return removeBlock(text, marksOf(place.path));
-    case "table":
-      return removeToml(text, place.keys);
-    default:
-      return removeJson(text, jsonPlace(place), made);
-  }
-}
-
-/** Checks whether a file that was new has nothing in it any more but what came with the piece. */
-export function isLeftover(text: string, place: Place): boolean {
-  if (place.kind !== "property" && place.kind !== "item") return text.trim() === "";
-  return isJsonLeftover(text, blankOf(place.path));
-}
-
-/** Returns what a person would have to add by hand. */
-export function byHand(piece: Piece): string {
-  switch (piece.kind) {
-    case "file":
-      return piece.text;
-    case "block":
-      return written(marksOf(piece.path), piece.text).trimEnd();
-    case "table":
-      return tableLines(piece.keys, piece.value).join("\n");
-    default: {
-      const inner = piece.kind === "item" ? [piece.value] : piece.value;
-      const whole = piece.keys.reduceRight<JsonValue>((nested, key) => ({ [key]: nested }), inner);
-      return JSON.stringify(whole, null, 2);
-    }
-  }
+/** Returns the digest of a value. Layout, line ends and the order of keys don't count: they mean nothing to any client. */
+export function digestOf({ kind }: Spot, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const isText = kind === "file" || kind === "block";
+  return digest(isText ? String(value).replaceAll("\r\n", "\n") : canonicalJson(value));
 }
 
 /** What a new file of JSON has besides the pieces in it, by its path. */
@@ -184,17 +144,11 @@ function blankOf(path: string): JsonObject {
   return BLANKS[path] ?? {};
 }
 
-function marksOf(path: string): Marks {
-  return path.endsWith(".md") ? MARKDOWN_MARKS : COMMENT_MARKS;
+function linesOf({ keys = [] }: Spot, value: JsonValue): string[] {
+  return tableLines(keys, isJsonObject(value) ? value : {});
 }
 
-function jsonPlace({
-  kind,
-  keys,
-}: {
-  readonly kind: "property" | "item";
-  readonly keys: readonly string[];
-}): JsonPlace {
+function jsonPlace({ kind, keys = [] }: Spot): JsonPlace {
   return kind === "item" ? { keys, isOurs: isOurHook } : { keys };
 }
 
@@ -202,13 +156,4 @@ function jsonPlace({
 function isOurHook(value: unknown): boolean {
   const text = JSON.stringify(value);
   return text.includes("phasegate") && text.includes(" hook stop");
-}
-
-function textDigest(text: string): string {
-  return digest(text.replaceAll("\r\n", "\n"));
-}
-
-/** Objects with the same keys in another order have the same meaning to every client. */
-function valueDigest(value: unknown): string | undefined {
-  return value === undefined ? undefined : digest(canonicalJson(value));
 }

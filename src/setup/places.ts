@@ -1,6 +1,6 @@
 /** Where `phasegate init` writes: nothing leads it to another file, also not a record that somebody else has made. */
 import { isPlainPath } from "../workflow/names.js";
-import { CLIENTS, type ClientId } from "./clients.js";
+import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
 
 /** A project, and the user's own folder, for configurations that no project has. */
 export interface Roots {
@@ -18,15 +18,11 @@ export const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
 
 /** Returns the files of clients that are read and written. */
 export function filesOfClients(clients: readonly ClientId[]): string[] {
-  return clients.flatMap((id) => [...CLIENTS[id].configs, CLIENTS[id].hookFile ?? []].flat());
+  return clients.flatMap((id) => [...CLIENTS[id].configs, ...(CLIENTS[id].hook ? [CLIENTS[id].hook.path] : [])]);
 }
 
 /** The files outside of the folder of workflows. */
-const FILES = new Set([
-  ...Object.values(CLIENTS).flatMap(({ id }) => filesOfClients([id])),
-  ...INSTRUCTIONS,
-  ".gitignore",
-]);
+const FILES = new Set([...filesOfClients(CLIENT_IDS), ...INSTRUCTIONS, ".gitignore"]);
 
 /** Checks whether a path is in the home folder, outside of the project. */
 export function isOutside(path: string): boolean {

@@ -19,31 +19,12 @@
  * - ignored.ts: whether git would commit a path
  * - project.ts reads and writes files: everything else is pure
  */
-import { type Cuts, cutAll, insertAll, movedCuts, resizedCuts } from "./changes.js";
-import {
-  addPiece,
-  byHand,
-  digestAt,
-  digestOf,
-  isLeftover,
-  nameOf,
-  type Piece,
-  type Place,
-  problemAt,
-  removePiece,
-  replacePiece,
-  titleOf,
-} from "./pieces.js";
+import { applyEdits } from "jsonc-parser";
+import { digest } from "../workflow/json.js";
+import { type Cuts, cutAll, cutsAfter } from "./changes.js";
+import { digestAt, digestOf, formOf, nameOf, type Piece } from "./pieces.js";
 import { isOutside } from "./places.js";
-import {
-  type Choices,
-  placeOf,
-  RECORD_PATH,
-  type RecordedPiece,
-  recordText,
-  type SetupRecord,
-  wholeDigest,
-} from "./record.js";
+import { type Choices, RECORD_PATH, type RecordedPiece, recordText, type SetupRecord } from "./record.js";
 
 /** A file as it was read. */
 export interface FileFact {
@@ -111,48 +92,61 @@ export interface SetupPlan {
 /** Plans the changes. */
 export function planSetup(situation: Situation): SetupPlan {
   const { mode, record, folders } = situation;
-  const drafts = new Drafts(situation);
+  const drafts = new Map<string, Draft>();
   const notes = new Map<string, Note>();
   const refused: Refused[] = [];
   const kept: RecordedPiece[] = [];
-  const note = (one: Note) => notes.set(`${one.path} ${one.text}`, one);
+  const draftOf = (path: string) => {
+    const draft = drafts.get(path) ?? new Draft(situation.files.get(path) ?? {}, record?.files[path]);
+    drafts.set(path, draft);
+    return draft;
+  };
+  const settle = (path: string, { entry, note, refused: why }: Outcome, byHand?: string) => {
+    if (why !== undefined) refused.push({ path, text: why, byHand });
+    if (note !== undefined) notes.set(`${note.path ?? path} ${note.text}`, { path, ...note });
+    if (entry !== undefined) kept.push(entry);
+  };
 
-  const recorded = new Map((record?.pieces ?? []).map((piece) => [nameOf(placeOf(piece)), piece]));
+  const recorded = new Map((record?.pieces ?? []).map((piece) => [nameOf(piece), piece]));
   for (const piece of mode === "remove" ? [] : situation.pieces) {
     const entry = recorded.get(nameOf(piece));
     recorded.delete(nameOf(piece));
-    const outcome = planPiece(piece, entry, situation, drafts.of(piece.path));
-    if (outcome.refused !== undefined) refused.push({ path: piece.path, text: outcome.refused, byHand: byHand(piece) });
-    if (outcome.note !== undefined) note({ path: piece.path, ...outcome.note });
-    if (outcome.entry !== undefined) kept.push(outcome.entry);
+    const outcome = planPiece(piece, entry, situation, draftOf(piece.path));
+    settle(piece.path, outcome, formOf(piece).byHand(piece, piece.value));
   }
   for (const entry of recorded.values()) {
     // It was wanted by an earlier run. Adding takes nothing away, and what is outside of the project is named each time.
     const stays = mode === "add" || (mode === "update" && isOutside(entry.path));
-    const outcome: Outcome = stays ? { entry } : planRemoval(entry, mode, drafts.of(entry.path));
-    if (outcome.refused !== undefined) refused.push({ path: entry.path, text: outcome.refused });
-    if (outcome.note !== undefined) note({ path: entry.path, ...outcome.note });
-    if (outcome.entry !== undefined) kept.push(outcome.entry);
+    settle(entry.path, stays ? { entry } : planRemoval(entry, mode, draftOf(entry.path)));
   }
 
-  const changes = drafts.changes();
+  const changes = [...drafts].flatMap(([path, draft]) => draft.change(path) ?? []);
   const make = missingFolders(changes, folders);
   const unmake = (record?.folders ?? []).filter(
     (folder) =>
       !kept.some(({ path }) => isIn(path, folder)) &&
       (mode === "remove" || changes.some(({ path, after }) => after === undefined && isIn(path, folder))),
   );
+  // A file that is not touched keeps its entry.
+  const paths = new Set(kept.flatMap(({ kind, path }) => (kind === "file" ? [] : path)));
+  const files = [...paths].flatMap((path) => {
+    const draft = drafts.get(path);
+    const before = record?.files[path];
+    const entry = before === undefined || draft?.change(path) !== undefined ? draft?.recorded() : before;
+    return entry === undefined ? [] : [[path, entry] as const];
+  });
   const next: SetupRecord = {
     format: 1,
     choices: situation.choices,
     folders: [...(record?.folders ?? []).filter((folder) => !unmake.includes(folder)), ...make],
-    files: drafts.recorded(kept),
+    files: Object.fromEntries(files),
     pieces: kept,
   };
+  const left = kept.length > 0 ? next : undefined;
   return {
-    ...(kept.length > 0 && { record: next }),
-    changes: [...changes, ...recordChange(situation, kept.length === 0 ? undefined : recordText(next))],
-    ...(mode !== "remove" && changes.length > 0 && { pending: recordText({ ...next, pending: true }) }),
+    record: left,
+    changes: [...changes, ...recordChange(situation, left && recordText(left))],
+    pending: mode !== "remove" && changes.length > 0 ? recordText({ ...next, pending: true }) : undefined,
     make,
     unmake: unmake.toReversed(),
     notes: [...notes.values()],
@@ -167,35 +161,38 @@ interface Outcome {
   readonly refused?: string;
 }
 
+const UNSAFE = "it is laid out in a way that can't be changed safely";
+
 function planPiece(piece: Piece, entry: RecordedPiece | undefined, situation: Situation, draft: Draft): Outcome {
   const { mode } = situation;
-  const asWas: Outcome = entry === undefined ? {} : { entry };
-  if (isOutside(piece.path) && !situation.outside) return asWas;
+  const { value, ...place } = piece;
+  if (isOutside(piece.path) && !situation.outside) return { entry };
   if (piece.kind === "file") {
     const left = leftOut(piece.path, entry, situation, draft.exists);
-    if (left !== undefined) return { ...asWas, ...left };
+    if (left !== undefined) return { entry, ...left };
   }
-  const unreadable = draft.unreadable ?? problemAt(draft.text, piece);
-  if (unreadable !== undefined) return { ...asWas, refused: unreadable };
-  const found = draft.exists ? digestAt(draft.text, piece) : undefined;
-  const wanted = digestOf(piece);
+  const unreadable = draft.problemAt(piece);
+  if (unreadable !== undefined) return { entry, refused: unreadable };
+  const found = draft.digestAt(piece);
+  const wanted = digestOf(piece, value) ?? "";
   // An interrupted run may have renewed it without saying so in the record.
-  if (found === wanted) return entry === undefined ? {} : { entry: { ...entry, digest: wanted } };
+  if (found === wanted) return { entry: entry && { ...entry, digest: wanted } };
   if (found !== undefined) {
-    if (entry === undefined) return { refused: `it has ${titleOf(piece)} that init did not write` };
+    if (entry === undefined) return { refused: `it has ${formOf(piece).title(piece)} that init did not write` };
     if (found !== entry.digest) {
       return mode === "add"
-        ? asWas
-        : { ...asWas, note: { text: "was edited since init wrote it, and stays as it is" } };
+        ? { entry }
+        : { entry, note: { text: "was edited since init wrote it, and stays as it is" } };
     }
     if (mode === "add") {
-      return { ...asWas, note: { text: "is not what init would write now; `phasegate init --update` renews it" } };
+      return { entry, note: { text: "is not what init would write now; `phasegate init --update` renews it" } };
     }
   }
-  if (draft.protected !== undefined) return { ...asWas, refused: draft.protected };
-  const made = found === undefined ? draft.add(piece) : draft.replace(piece);
-  if (made === undefined) return { ...asWas, refused: "it is laid out in a way that can't be changed safely" };
-  return { entry: { ...placeIn(piece), digest: wanted, ...(made > 0 && { made }) } };
+  if (draft.protected !== undefined) return { entry, refused: draft.protected };
+  const made = draft.put(piece, found !== undefined);
+  if (made === undefined) return { entry, refused: UNSAFE };
+  const { path, kind, keys } = { keys: undefined, ...place };
+  return { entry: { path, kind, keys: keys && [...keys], digest: wanted, made: made > 0 ? made : undefined } };
 }
 
 /** Says that a file of a workflow is left out; undefined if it is treated as any piece. */
@@ -217,173 +214,120 @@ function leftOut(
 
 /** Removes a recorded piece that nobody has changed since it was written. */
 function planRemoval(entry: RecordedPiece, mode: Mode, draft: Draft): Outcome {
-  const place = placeOf(entry);
-  if (!draft.exists && draft.unreadable === undefined) return {};
-  const unreadable = draft.unreadable ?? problemAt(draft.text, place);
-  if (unreadable !== undefined) return { entry, refused: `${unreadable}; remove ${titleOf(place)} by hand` };
-  const found = digestAt(draft.text, place);
+  const refusal = (why: string) => ({ entry, refused: `${why}; remove ${formOf(entry).title(entry)} by hand` });
+  if (!draft.exists && draft.protected === undefined) return {};
+  const unreadable = draft.problemAt(entry);
+  if (unreadable !== undefined) return refusal(unreadable);
+  const found = draft.digestAt(entry);
   if (found === undefined) return {};
   if (found !== entry.digest) return { note: { text: "was edited since init wrote it: it stays, and is yours now" } };
-  if (draft.protected !== undefined) return { entry, refused: `${draft.protected}; remove ${titleOf(place)} by hand` };
-  if (mode === "remove" && draft.restore()) return {};
-  if (draft.remove(place, entry.made ?? 0)) return {};
-  return { entry, refused: `it is laid out in a way that can't be changed safely; remove ${titleOf(place)} by hand` };
+  if (draft.protected !== undefined) return refusal(draft.protected);
+  return (mode === "remove" && draft.restore()) || draft.remove(entry) ? {} : refusal(UNSAFE);
 }
+
+const BOM = "\ufeff";
 
 /** A file while it is planned. */
 class Draft {
-  readonly #fact: FileFact;
+  readonly #before: string | undefined;
   readonly #mark: string;
   /** What init inserted, if the rest is known to be as it was. */
   #cuts: Cuts | undefined;
   /** True if there was no such file before init. */
-  #created: boolean;
+  readonly #created: boolean;
   /** The text without a byte order mark; empty if there is no file. */
-  text: string;
+  #text: string;
   exists: boolean;
+  /** Why the file must not be written; if it does not exist, why it can't be read. */
+  readonly protected: string | undefined;
 
-  constructor(fact: FileFact, recorded: SetupRecord["files"][string] | undefined) {
-    this.#fact = fact;
-    const { text = "" } = fact;
-    this.#mark = text.startsWith(BOM) ? BOM : "";
-    this.text = text.slice(this.#mark.length);
-    this.exists = fact.text !== undefined;
+  constructor({ text, problem }: FileFact, recorded: SetupRecord["files"][string] | undefined) {
+    this.#before = text;
+    this.#mark = text?.startsWith(BOM) ? BOM : "";
+    this.#text = text?.slice(this.#mark.length) ?? "";
+    this.exists = text !== undefined;
+    this.protected = problem;
     this.#created = !this.exists || recorded?.created === true;
-    const isAsLeft = recorded !== undefined && this.exists && wholeDigest(text) === recorded.digest;
-    this.#cuts = recorded === undefined || !this.exists ? [] : isAsLeft ? recorded.cuts : undefined;
+    const isNew = recorded === undefined || text === undefined;
+    this.#cuts = isNew ? [] : digest(text) === recorded.digest ? recorded.cuts : undefined;
   }
 
-  /** Why the file can't be read. */
-  get unreadable(): string | undefined {
-    return this.exists ? undefined : this.#fact.problem;
+  /** Says why nothing can be changed at a place. */
+  problemAt(place: RecordedPiece | Piece): string | undefined {
+    return (this.exists ? undefined : this.protected) ?? formOf(place).problem(this.#text, place);
   }
 
-  /** Why the file must not be written. */
-  get protected(): string | undefined {
-    return this.#fact.problem;
+  digestAt(place: RecordedPiece | Piece): string | undefined {
+    return this.exists ? digestAt(this.#text, place) : undefined;
   }
 
-  /** Adds a piece. Returns how many objects and lists were made around it; undefined if the result would be wrong. */
-  add(piece: Piece): number | undefined {
-    const { insertions, made } = addPiece(this.text, piece);
-    const next = insertAll(this.text, insertions);
-    if (problemAt(next, piece) !== undefined || digestAt(next, piece) !== digestOf(piece)) return undefined;
-    this.#cuts = this.#cuts && movedCuts(this.#cuts, insertions);
-    this.text = next;
+  /** Adds or replaces a piece. Returns how many objects and lists were made around it; undefined if the result would be wrong. */
+  put(piece: Piece, isThere: boolean): number | undefined {
+    const form = formOf(piece);
+    const edit = isThere ? form.replace(this.#text, piece, piece.value) : undefined;
+    if (isThere && edit === undefined) return undefined;
+    const { edits, made } = edit ? { edits: [edit], made: 0 } : form.add(this.#text, piece, piece.value);
+    const next = applyEdits(this.#text, edits);
+    const isRight = form.problem(next, piece) === undefined && digestAt(next, piece) === digestOf(piece, piece.value);
+    if (!isRight) return undefined;
+    this.#cuts = this.#cuts && cutsAfter(this.#cuts, edits);
+    this.#text = next;
     this.exists = true;
     return made;
-  }
-
-  /** Replaces a piece. Returns 0, or undefined if the result would be wrong. */
-  replace(piece: Piece): number | undefined {
-    const next = replacePiece(this.text, piece);
-    if (next === undefined || problemAt(next, piece) !== undefined || digestAt(next, piece) !== digestOf(piece)) {
-      return undefined;
-    }
-    this.#cuts = this.#cuts && resizedCuts(this.#cuts, this.text, next);
-    this.text = next;
-    return 0;
   }
 
   /** Gives the file back its former text. Returns false if that is not known to the letter. */
   restore(): boolean {
     if (this.#cuts === undefined || this.#cuts.length === 0) return false;
-    this.text = cutAll(this.text, this.#cuts);
+    this.#text = cutAll(this.#text, this.#cuts);
     this.exists = !this.#created;
     this.#cuts = [];
     return true;
   }
 
   /** Removes what is at a place. Returns false if the result would be wrong. */
-  remove(place: Place, made: number): boolean {
+  remove(place: RecordedPiece): boolean {
     if (place.kind === "file") {
       this.exists = false;
       return true;
     }
-    const next = removePiece(this.text, place, made);
-    if (next === undefined || problemAt(next, place) !== undefined || digestAt(next, place) !== undefined) return false;
-    this.text = next;
+    const { problem, remove, isLeftover } = formOf(place);
+    const next = remove(this.#text, place, place.made ?? 0);
+    if (next === undefined || problem(next, place) !== undefined || digestAt(next, place) !== undefined) return false;
+    this.#text = next;
     this.#cuts = undefined;
-    if (this.#created && isLeftover(next, place)) this.exists = false;
+    if (this.#created && isLeftover(next, place.path)) this.exists = false;
     return true;
   }
 
   /** Returns the change of the file; undefined if it stays. */
   change(path: string): FileChange | undefined {
-    const before = this.#fact.text;
-    const after = this.exists ? this.#mark + this.text : undefined;
-    if (before === after) return undefined;
-    return { path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+    const after = this.exists ? this.#mark + this.#text : undefined;
+    return this.#before === after ? undefined : { path, before: this.#before, after };
   }
 
   /** Returns what is recorded of the file. */
   recorded(): SetupRecord["files"][string] {
     const cuts = this.#cuts?.map(([offset, length]): [number, number] => [offset, length]);
-    return { created: this.#created, digest: wholeDigest(this.#mark + this.text), ...(cuts && { cuts }) };
+    return { created: this.#created, digest: digest(this.#mark + this.#text), cuts };
   }
-}
-
-const BOM = "\ufeff";
-
-/** The files of a plan. */
-class Drafts {
-  readonly #situation: Situation;
-  readonly #drafts = new Map<string, Draft>();
-
-  constructor(situation: Situation) {
-    this.#situation = situation;
-  }
-
-  of(path: string): Draft {
-    const { files, record } = this.#situation;
-    const draft = this.#drafts.get(path) ?? new Draft(files.get(path) ?? {}, record?.files[path]);
-    this.#drafts.set(path, draft);
-    return draft;
-  }
-
-  changes(): FileChange[] {
-    return [...this.#drafts].flatMap(([path, draft]) => draft.change(path) ?? []);
-  }
-
-  /** Returns what is recorded of the files in which pieces are kept. A file that is not touched keeps its entry. */
-  recorded(kept: readonly RecordedPiece[]): SetupRecord["files"] {
-    const paths = new Set(kept.flatMap(({ kind, path }) => (kind === "file" ? [] : [path])));
-    return Object.fromEntries(
-      [...paths].flatMap((path) => {
-        const draft = this.#drafts.get(path);
-        const before = this.#situation.record?.files[path];
-        const isTouched = draft?.change(path) !== undefined;
-        const entry = isTouched || before === undefined ? draft?.recorded() : before;
-        return entry === undefined ? [] : [[path, entry]];
-      }),
-    );
-  }
-}
-
-function placeIn(piece: Piece): Omit<RecordedPiece, "digest"> {
-  const { path, kind } = piece;
-  return "keys" in piece ? { path, kind, keys: [...piece.keys] } : { path, kind };
 }
 
 /** Returns the folders that the new files need and that don't exist, each after its parent. */
 function missingFolders(changes: readonly FileChange[], folders: ReadonlySet<string>): string[] {
-  const missing = new Set<string>();
-  for (const { path, before, after } of changes) {
-    if (before !== undefined || after === undefined) continue;
+  const added = changes.filter(({ before, after }) => before === undefined && after !== undefined);
+  const needed = added.flatMap(({ path }) => {
     const names = path.split("/").slice(0, -1);
-    for (const index of names.keys()) {
-      const folder = names.slice(0, index + 1).join("/");
-      if (folder !== "~" && !folders.has(folder)) missing.add(folder);
-    }
-  }
-  return [...missing];
+    return names.map((_, index) => names.slice(0, index + 1).join("/"));
+  });
+  return [...new Set(needed)].filter((folder) => folder !== "~" && !folders.has(folder));
 }
 
 function recordChange({ mode, files }: Situation, after: string | undefined): FileChange[] {
   const before = files.get(RECORD_PATH)?.text;
   // Adding never deletes it, whatever is in it.
   if (before === after || (mode === "add" && after === undefined)) return [];
-  return [{ path: RECORD_PATH, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
+  return [{ path: RECORD_PATH, before, after }];
 }
 
 function isIn(path: string, folder: string): boolean {

@@ -11,13 +11,14 @@ import { errnoOf, isPhasegateError, PhasegateError } from "../errors.js";
 import { bytesBelow, linkIn, makeFolderBelow, removeFolderBelow, writeBelow } from "../sandbox/change.js";
 import { whileClaimed } from "../sandbox/replace.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
+import { isJsonObject } from "../workflow/json.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
 import { findJson, jsonProblem } from "./json-text.js";
 import { keepOwnRecord } from "./own-record.js";
 import type { Roots } from "./places.js";
 import type { FileChange, FileFact, SetupPlan } from "./plan.js";
 import { parseRecord, RECORD_PATH, type SetupRecord } from "./record.js";
-import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
+import { CHECK_FILES, type CheckFacts, type Launcher, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
 
 /** A configuration has some kB. */
 const FILE_MAX = 4 * 1024 * 1024;
@@ -91,41 +92,28 @@ async function readFact(sandbox: Sandbox, base: string, path: string): Promise<F
     const real = await realpath(join(base, path));
     const { mode, nlink } = await stat(real);
     const to = relative(base, real).split(sep).join("/");
-    const problem =
-      (mode & 0o222) === 0
-        ? "it is read-only"
-        : nlink > 1
-          ? "it has several names (hard links)"
-          : linkProblem(path, link);
-    return { text, ...(to !== path && { leadsTo: to }), ...(problem !== undefined && { problem }) };
+    const several = nlink > 1 ? "it has several names (hard links)" : linkProblem(path, link);
+    return { text, leadsTo: to === path ? undefined : to, problem: mode & 0o222 ? several : "it is read-only" };
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    const problem = error.code === "FILE_NOT_FOUND" ? linkProblem(path, link) : error.message;
-    return problem === undefined ? {} : { problem };
+    return { problem: error.code === "FILE_NOT_FOUND" ? linkProblem(path, link) : error.message };
   }
 }
 
 /** Nothing is written through a link: where it leads may be a file of git, or of somebody else. */
 function linkProblem(path: string, link: string | undefined): string | undefined {
-  if (link === undefined) return undefined;
-  return link === path
-    ? "it is a link, and nothing is written through one"
-    : `${link} is a link, and nothing is written through one`;
+  return link && `${link === path ? "it" : link} is a link, and nothing is written through one`;
 }
 
 /** Returns those folders above some paths that exist. */
 export async function readFolders(roots: Roots, paths: Iterable<string>): Promise<Set<string>> {
-  const folders = new Set<string>();
+  const found = new Map<string, boolean>();
   for (const path of paths) {
-    for (let folder = posix.dirname(path); folder !== "." && folder !== "~"; folder = posix.dirname(folder))
-      folders.add(folder);
+    for (let folder = posix.dirname(path); folder !== "." && folder !== "~"; folder = posix.dirname(folder)) {
+      if (!found.has(folder)) found.set(folder, await isFolder(absolute(roots, folder)));
+    }
   }
-  const found = new Set<string>();
-  for (const folder of folders) {
-    const { base, path } = locationOf(roots, folder);
-    if (await isFolder(join(base, path))) found.add(folder);
-  }
-  return found;
+  return new Set([...found].flatMap(([folder, isThere]) => (isThere ? folder : [])));
 }
 
 /** The record as it was read: its file, and what is in it or why it can't be used. Neither, if there is no such file. */
@@ -138,34 +126,27 @@ export interface ReadRecord {
 /** Reads the record. */
 export async function readRecord(roots: Roots): Promise<ReadRecord> {
   const fact = (await readFiles(roots, [RECORD_PATH])).get(RECORD_PATH) ?? {};
-  const { text, problem } = fact;
-  return { fact, ...(text !== undefined ? parseRecord(text) : problem !== undefined && { problem }) };
+  return { fact, ...(fact.text === undefined ? { problem: fact.problem } : parseRecord(fact.text)) };
 }
 
 /** Returns the clients whose files are in the project. */
 export async function detectClients({ root }: Roots): Promise<ClientId[]> {
-  const found: ClientId[] = [];
-  for (const id of CLIENT_IDS) {
-    const signs = await Promise.all(CLIENTS[id].signs.map((sign) => exists(join(root, sign))));
-    if (signs.includes(true)) found.push(id);
-  }
-  return found;
+  const found = await Promise.all(
+    CLIENT_IDS.map((id) => Promise.all(CLIENTS[id].signs.map((sign) => exists(join(root, sign))))),
+  );
+  return CLIENT_IDS.filter((_, index) => found[index]?.includes(true));
 }
 
 /** Reads the files of build tools; of a lockfile only that it exists. One that can't be read says nothing. */
 export async function readCheckFacts(roots: Roots): Promise<CheckFacts> {
-  const { root } = roots;
   const facts: Record<string, string | undefined> = {};
   for (const [name, { text }] of await readFiles(roots, CHECK_FILES)) facts[name] = text;
-  for (const name of LOCK_FILES) facts[name] = (await exists(join(root, name))) ? "" : undefined;
+  for (const name of LOCK_FILES) facts[name] = (await exists(join(roots.root, name))) ? "" : undefined;
   return facts;
 }
 
 /** How phasegate is installed in a project. */
-export interface Installed {
-  readonly from: "module" | "pnp" | "npx";
-  /** The folder of installed packages, relative to the project. */
-  readonly modules: string;
+export interface Installed extends Pick<Launcher, "from" | "modules"> {
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
 }
@@ -175,10 +156,9 @@ export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise
   const own = "node_modules";
   const isThere = await exists(join(root, own, "phasegate"));
   const manifest = packageJson(facts);
-  const isListed = ["dependencies", "devDependencies"].some((key) => {
-    const packages = manifest?.[key];
-    return typeof packages === "object" && packages !== null && "phasegate" in packages;
-  });
+  const isListed = [manifest?.dependencies, manifest?.devDependencies].some(
+    (packages) => isJsonObject(packages) && Object.hasOwn(packages, "phasegate"),
+  );
   if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false };
   if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", modules: own, lacksSdk: false };
   const modules = isThere ? own : await modulesAbove(root);
@@ -219,18 +199,12 @@ function descriptionIn(metadata: string): string {
 
 /** Returns true if a path leads to a folder. */
 export async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 /** Returns true if there is something at a path. */
 export async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+  return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
 /**
@@ -253,7 +227,7 @@ function apply(roots: Roots, { changes, pending, make, unmake, record: left }: S
   for (const change of changes) check(roots, change);
   // Before anything is written: if this run is killed, the next one knows its record.
   const kept = keepOwnRecord(roots, left);
-  const undo: (() => unknown)[] = "undo" in kept ? [kept.undo] : [];
+  const undo: (() => unknown)[] = kept.undo ? [kept.undo] : [];
   const record = changes.find(({ path }) => path === RECORD_PATH);
   const write = (name: string, text: string | undefined) => {
     const { base, path } = locationOf(roots, name);
@@ -280,7 +254,7 @@ function apply(roots: Roots, { changes, pending, make, unmake, record: left }: S
       if (mode !== undefined) undo.push(() => makeFolderBelow(base, path, mode));
     }
     if (record !== undefined) write(RECORD_PATH, record.after);
-    return "problem" in kept ? kept.problem : undefined;
+    return kept.problem;
   } catch (error) {
     for (const step of undo.reverse()) step();
     throw error;

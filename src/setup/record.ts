@@ -3,8 +3,6 @@
  * or remove the same pieces. It holds digests and positions, and no text of anybody.
  */
 import * as z from "zod";
-import { digest } from "../workflow/json.js";
-import type { Place } from "./pieces.js";
 import { mayMake, mayWrite } from "./places.js";
 
 /** The path of the record. */
@@ -73,21 +71,14 @@ export function recordText({ format, pending, choices, folders, files, pieces }:
     ...(pending ? ['"pending": true'] : []),
     `"choices": ${JSON.stringify(choices)}`,
     `"folders": ${JSON.stringify(folders)}`,
-    `"files": ${enclosed(
-      "{}",
-      Object.entries(files).map(([path, file]) => `${JSON.stringify(path)}: ${JSON.stringify(file)}`),
-    )}`,
-    `"pieces": ${enclosed(
-      "[]",
-      pieces.map((piece) => JSON.stringify(piece)),
-    )}`,
+    `"files": {${indented(Object.entries(files).map(([path, file]) => `${JSON.stringify(path)}: ${JSON.stringify(file)}`))}}`,
+    `"pieces": [${indented(pieces.map((piece) => JSON.stringify(piece)))}]`,
   ];
   return `{\n  ${lines.join(",\n  ")}\n}\n`;
 }
 
-function enclosed(brackets: "[]" | "{}", lines: readonly string[]): string {
-  const [open, close] = brackets;
-  return lines.length === 0 ? `${open}${close}` : `${open}\n    ${lines.join(",\n    ")}\n  ${close}`;
+function indented(lines: readonly string[]): string {
+  return lines.length === 0 ? "" : `\n    ${lines.join(",\n    ")}\n  `;
 }
 
 /** What to do about a record that can't be used. */
@@ -95,7 +86,7 @@ export const RECORD_REMEDY =
   "Restore it from git. If that can't be done, delete it and what init wrote, and run init again.";
 
 /** Reads the record; a problem if it is none. */
-export function parseRecord(text: string): { readonly record: SetupRecord } | { readonly problem: string } {
+export function parseRecord(text: string): { readonly record?: SetupRecord; readonly problem?: string } {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -106,20 +97,4 @@ export function parseRecord(text: string): { readonly record: SetupRecord } | { 
   if (parsed.success) return { record: parsed.data };
   const [issue] = parsed.error.issues;
   return { problem: `${issue?.path.join(".") || "its value"}: ${issue?.message ?? "it is of another form"}` };
-}
-
-/** Returns the place of a recorded piece. */
-export function placeOf({ kind, path, keys = [] }: RecordedPiece): Place {
-  switch (kind) {
-    case "file":
-    case "block":
-      return { kind, path };
-    default:
-      return { kind, path, keys };
-  }
-}
-
-/** Returns the digest of a whole file, line ends and byte order mark included. */
-export function wholeDigest(text: string): string {
-  return digest(text);
 }

@@ -2,9 +2,9 @@
  * Returns the pieces that a project should have: workflows, entries of the server, instructions, hooks, ignored files; and
  * finds the commands that check it in the files of its build tools. Pure: their texts go in.
  */
+import { applyEdits } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
-import { isJsonObject } from "../workflow/json.js";
-import { insertAll } from "./changes.js";
+import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
 import type { Piece } from "./pieces.js";
@@ -63,7 +63,7 @@ export function wantedPieces(wanted: Wanted): Piece[] {
     ...starters.flatMap((starter) => workflowFiles(starter, wanted)),
     ...ignoreBlock(wanted),
     ...clients.map((id) => serverEntry(CLIENTS[id], served)),
-    ...(hooks ? clients.flatMap((id) => hookEntry(CLIENTS[id], wanted) ?? []) : []),
+    ...(hooks ? clients.flatMap((id) => hookEntry(id, wanted)) : []),
     ...instructionBlocks(served),
   ];
 }
@@ -82,14 +82,16 @@ const COMMAND_OPTIONS = ["test_command", "check_command"] as const;
 function workflowFiles({ name, files }: Starter, { testCommand, launcher }: Wanted): Piece[] {
   return Object.entries(files).map(([file, text]) => {
     const path = `${WORKFLOWS}/${name}/${file}`;
-    const named = text.replace(SCHEMA_LINE, `$1${schemasFor(path, launcher)}/`);
+    const named = withSchemas(text, schemasFor(path, launcher));
     const isMetadata = file === "metadata.json" && testCommand !== undefined;
-    return { kind: "file", path, text: isMetadata ? withDefaults(named, testCommand) : named };
+    return { kind: "file", path, value: isMetadata ? withDefaults(named, testCommand) : named };
   });
 }
 
-/** Names the schema of a starter's file, for editors: relative to the file, as it is in the package. */
-const SCHEMA_LINE = /^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m;
+/** Lets a file of the package name its schema, for editors, in another folder of schemas than the package's. */
+export function withSchemas(text: string, schemas: string): string {
+  return text.replace(/^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m, `$1${schemas}/`);
+}
 
 /** Returns the folder of the schemas as a file of the project names it. */
 function schemasFor(path: string, { from, modules, version }: Launcher): string {
@@ -111,8 +113,8 @@ function withDefaults(metadata: string, command: string): string {
     if (!isJsonObject(schema)) return text;
     const value = schema.type === "array" ? (splitCommand(command) ?? []) : command;
     const place = { keys: [...keys, "default"] };
-    if (schema.default !== undefined) return replaceJson(text, place, value);
-    return insertAll(text, addJson(text, place, value, {}).insertions);
+    const edit = replaceJson(text, place, value);
+    return applyEdits(text, edit ? [edit] : addJson(text, place, value, {}).edits);
   }, metadata);
 }
 
@@ -122,7 +124,7 @@ function ignoreBlock({ files }: Wanted): Piece[] {
   const text = `${STATE}/`;
   const ours = lines.indexOf(text) > 0 && lines[lines.indexOf(text) - 1] === "# phasegate:begin";
   const isIgnored = !ours && [STATE, `/${STATE}`, text, `/${text}`].some((line) => lines.includes(line));
-  return isIgnored ? [] : [{ kind: "block", path: ".gitignore", text }];
+  return isIgnored ? [] : [{ kind: "block", path: ".gitignore", value: text }];
 }
 
 function serverEntry(client: Client, wanted: Wanted): Piece {
@@ -141,7 +143,7 @@ function serverEntry(client: Client, wanted: Wanted): Piece {
 
 /** Returns the path of a client's configuration: the first that exists, else the first. */
 function configOf({ configs }: Client, files: ReadonlyMap<string, FileFact>): string {
-  const isThere = (path: string) => files.get(path)?.text !== undefined || files.get(path)?.problem !== undefined;
+  const isThere = (path: string) => (files.get(path)?.text ?? files.get(path)?.problem) !== undefined;
   return configs.find(isThere) ?? configs[0] ?? "";
 }
 
@@ -171,9 +173,11 @@ function launch(
   return windows ? ["cmd", "/c", "npx", ...npx] : ["npx", ...npx];
 }
 
-function hookEntry(client: Client, { launcher }: Wanted): Piece | undefined {
-  const words = launch({ ...launcher, windows: false }, (path) => path, ["hook", "stop", "--client", client.id]);
-  return client.hook?.(words.join(" "));
+function hookEntry(client: ClientId, { launcher }: Wanted): Piece[] {
+  const { hook } = CLIENTS[client];
+  if (hook === undefined) return [];
+  const words = launch({ ...launcher, windows: false }, (path) => path, ["hook", "stop", "--client", client]);
+  return [{ kind: "item", path: hook.path, keys: hook.keys, value: hook.value(words.join(" ")) }];
 }
 
 /** Returns the block for each file with instructions that is there or that a client reads. A file that includes another one needs none. */
@@ -188,7 +192,7 @@ function instructionBlocks({ clients, starters, files }: Wanted): Piece[] {
     const isCovered =
       isOther || targets.has(leadsTo) || (path !== "AGENTS.md" && paths.includes("AGENTS.md") && includesAgents(text));
     targets.add(leadsTo);
-    return isCovered ? [] : [{ kind: "block", path, text: instructions(starters) }];
+    return isCovered ? [] : [{ kind: "block", path, value: instructions(starters) }];
   });
 }
 
@@ -212,8 +216,6 @@ function instructions(starters: readonly Starter[]): string {
   ].join("\n");
 }
 
-/** Files that are read to find commands. */
-export const CHECK_FILES = ["package.json", "pyproject.toml", "Cargo.toml", "go.mod", "Makefile"] as const;
 /** Files whose existence says which program runs the scripts. */
 export const LOCK_FILES = [
   "pnpm-lock.yaml",
@@ -234,20 +236,28 @@ export interface FoundCheck {
   readonly from: string;
 }
 
+/** The files that say so, the best guess first. */
+const CHECKS: readonly (readonly [from: string, command: (facts: CheckFacts, text: string) => string | undefined])[] = [
+  ["package.json", fromPackage],
+  ["pyproject.toml", fromPyproject],
+  ["Cargo.toml", () => "cargo test"],
+  ["go.mod", () => "go test ./..."],
+  ["Makefile", fromMakefile],
+];
+/** Files that are read to find commands. */
+export const CHECK_FILES = CHECKS.map(([file]) => file);
+
 /** Returns the commands that were found; the first is the best guess. */
 export function findChecks(facts: CheckFacts): FoundCheck[] {
-  const found: readonly (readonly [string, string | undefined])[] = [
-    ["package.json", fromPackage(facts)],
-    ["pyproject.toml", fromPyproject(facts)],
-    ["Cargo.toml", facts["Cargo.toml"] === undefined ? undefined : "cargo test"],
-    ["go.mod", facts["go.mod"] === undefined ? undefined : "go test ./..."],
-    ["Makefile", fromMakefile(facts)],
-  ];
-  return found.flatMap(([from, command]) => (command === undefined ? [] : [{ command, from }]));
+  return CHECKS.flatMap(([from, find]) => {
+    const text = facts[from];
+    const command = text === undefined ? undefined : find(facts, text);
+    return command === undefined ? [] : [{ command, from }];
+  });
 }
 
 /** The program that installs the packages of a project of Node, and runs its scripts. */
-export type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
+type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
 /** Returns the package manager of a project: the one that package.json names, else the one that made the lockfile. */
 export function packageManagerOf(facts: CheckFacts): PackageManager {
@@ -260,34 +270,31 @@ export function packageManagerOf(facts: CheckFacts): PackageManager {
 }
 
 /** Returns package.json as an object; undefined if there is none that can be read. */
-export function packageJson(facts: CheckFacts): Readonly<Record<string, unknown>> | undefined {
-  const text = facts["package.json"];
-  if (text === undefined) return undefined;
+export function packageJson(facts: CheckFacts): JsonObject | undefined {
+  // If it can't be read, its own tools will say so. Here it only means that no command is found in it.
+  return parseObject(facts["package.json"] ?? "");
+}
+
+/** Reads an object of JSON, also after a byte order mark; undefined for any other text. */
+export function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
     return isJsonObject(value) ? value : undefined;
   } catch {
-    // Its own tools will say so. Here it only means that no command is found in it.
     return undefined;
   }
 }
 
 /** Variables without which a program does not find its packages or its cache. They hold no secrets. */
-const NEEDED: Readonly<Record<string, readonly string[]>> = {
-  cargo: ["HOME", "CARGO_HOME", "RUSTUP_HOME"],
-  go: ["HOME", "GOPATH", "GOCACHE", "GOMODCACHE"],
-  uv: ["HOME"],
-  poetry: ["HOME"],
-  pnpm: ["HOME"],
-  yarn: ["HOME"],
-  bun: ["HOME"],
-  make: ["HOME"],
-};
+const NEEDED: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+  ["cargo", ["HOME", "CARGO_HOME", "RUSTUP_HOME"]],
+  ["go", ["HOME", "GOPATH", "GOCACHE", "GOMODCACHE"]],
+  ...["uv", "poetry", "pnpm", "yarn", "bun", "make"].map((name) => [name, ["HOME"]] as const),
+]);
 
 /** Returns the names of the environment variables that a command needs. */
 export function variablesFor(command: string): readonly string[] {
-  const [executable = ""] = splitCommand(command) ?? [];
-  return Object.hasOwn(NEEDED, executable) ? (NEEDED[executable] ?? []) : [];
+  return NEEDED.get(splitCommand(command)?.[0] ?? "") ?? [];
 }
 
 /** Splits a command into its words: at blanks outside of quotation marks. Undefined if there are none, or it needs a shell. */
@@ -307,9 +314,8 @@ function fromPackage(facts: CheckFacts): string | undefined {
   return manager === "bun" ? "bun run test" : `${manager} test`;
 }
 
-function fromPyproject(facts: CheckFacts): string | undefined {
-  const text = facts["pyproject.toml"];
-  if (text === undefined || !usesPytest(text)) return undefined;
+function fromPyproject(facts: CheckFacts, text: string): string | undefined {
+  if (!usesPytest(text)) return undefined;
   if (facts["uv.lock"] !== undefined) return "uv run pytest";
   if (facts["poetry.lock"] !== undefined) return "poetry run pytest";
   return "python3 -m pytest";
@@ -323,10 +329,8 @@ function usesPytest(text: string): boolean {
   }
 }
 
-function fromMakefile(facts: CheckFacts): string | undefined {
-  const lines = facts.Makefile?.split("\n") ?? [];
-  const target = ["test", "check"].find((name) =>
-    lines.some((line) => /^[\w-]+\s*:(?!=)/.test(line) && line.split(":")[0]?.trim() === name),
-  );
+function fromMakefile(_: CheckFacts, text: string): string | undefined {
+  const targets = text.split("\n").flatMap((line) => /^([\w-]+)\s*:(?!=)/.exec(line)?.[1] ?? []);
+  const target = ["test", "check"].find((name) => targets.includes(name));
   return target === undefined ? undefined : `make ${target}`;
 }

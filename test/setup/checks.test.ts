@@ -1,15 +1,7 @@
+import { applyEdits, type Edit } from "jsonc-parser";
 import { expect, test } from "vitest";
-import {
-  addToml,
-  cutAll,
-  findToml,
-  insertAll,
-  movedCuts,
-  removeToml,
-  replaceToml,
-  resizedCuts,
-  tomlProblem,
-} from "../../src/setup/changes.js";
+import { cutAll, cutsAfter } from "../../src/setup/changes.js";
+import { formOf, type Piece } from "../../src/setup/pieces.js";
 import { findChecks, packageManagerOf, splitCommand, variablesFor } from "../../src/setup/wanted.js";
 
 const PACKAGE = '{"scripts": {"test": "vitest run"}}';
@@ -78,44 +70,39 @@ test.each([
   expect(splitCommand(text)).toEqual(words);
 });
 
+const insert = (offset: number, content: string): Edit => ({ offset, length: 0, content });
+
 test("insertions are cut out again, also after more of them, and after a change inside of one", () => {
   const text = "0123456789";
-  const one = [
-    { offset: 2, text: "ab" },
-    { offset: 8, text: "cd" },
-  ];
-  const next = insertAll(text, one);
-  const two = [
-    { offset: 3, text: "X" },
-    { offset: 12, text: "Y" },
-    { offset: 14, text: "Z" },
-  ];
-  const last = insertAll(next, two);
+  const one = [insert(2, "ab"), insert(8, "cd")];
+  const next = applyEdits(text, one);
+  const two = [insert(3, "X"), insert(12, "Y"), insert(14, "Z")];
+  const last = applyEdits(next, two);
   expect([next, last]).toEqual(["01ab234567cd89", "01aXb234567cdY89Z"]);
-  const cuts = movedCuts(movedCuts([], one), two);
+  const cuts = cutsAfter(cutsAfter([], one) ?? [], two) ?? [];
   expect(cutAll(last, cuts)).toBe(text);
-  const changed = last.replace("aXb", "a long one b");
-  expect(cutAll(changed, resizedCuts(cuts, last, changed) ?? [])).toBe(text);
-  expect(resizedCuts(cuts, last, last.replace("0", "00"))).toBeUndefined();
+  const changed = [{ offset: 2, length: 3, content: "a long one b" }];
+  expect(cutAll(applyEdits(last, changed), cutsAfter(cuts, changed) ?? [])).toBe(text);
+  expect(cutsAfter(cuts, [{ offset: 0, length: 1, content: "00" }])).toBeUndefined();
 });
 
-const KEYS = ["mcp_servers", "phasegate"];
-
 test("a table of TOML is replaced and removed as it was written, and not if somebody has laid it out anew", () => {
+  const place = { kind: "table", path: "a.toml", keys: ["mcp_servers", "phasegate"] } as const;
+  const table: Piece = { ...place, value: { command: "npx", args: ["-y", 'a "b"'] } };
+  const { add, find, replace, remove, problem } = formOf(table);
   const text = 'model = "a" # b\n';
-  const added = insertAll(text, addToml(text, KEYS, { command: "npx", args: ["-y", 'a "b"'] }));
+  const added = applyEdits(text, add(text, table, table.value).edits);
   expect(added).toBe('model = "a" # b\n\n[mcp_servers.phasegate]\ncommand = "npx"\nargs = ["-y", "a \\"b\\""]\n');
-  expect(findToml(added, KEYS)).toEqual({ command: "npx", args: ["-y", 'a "b"'] });
+  expect(find(added, place)).toEqual({ command: "npx", args: ["-y", 'a "b"'] });
   const more = `${added}\n# of Ann\n[tools]\n`;
-  expect(replaceToml(more, KEYS, { command: "node" })).toBe(
+  expect(applyEdits(more, [replace(more, place, { command: "node" }) as Edit])).toBe(
     `${text}\n[mcp_servers.phasegate]\ncommand = "node"\n\n# of Ann\n[tools]\n`,
   );
-  expect(removeToml(more, KEYS)).toBe(`${text}\n# of Ann\n[tools]\n`);
+  expect(remove(more, place, 0)).toBe(`${text}\n# of Ann\n[tools]\n`);
   const inline = 'mcp_servers.phasegate = { command = "npx" }\n';
-  expect(findToml(inline, KEYS)).toEqual({ command: "npx" });
-  expect([replaceToml(inline, KEYS, {}), removeToml(inline, KEYS)]).toEqual([undefined, undefined]);
-  expect(tomlProblem(insertAll(inline, addToml(inline, KEYS, { command: "x" })))).toMatch(
-    /^it is not TOML: .+ \(line \d\)$/,
-  );
-  expect(findToml("mcp_servers = 1\n", KEYS)).toBeUndefined();
+  expect(find(inline, place)).toEqual({ command: "npx" });
+  expect([replace(inline, place, {}), remove(inline, place, 0)]).toEqual([undefined, undefined]);
+  const twice = applyEdits(inline, add(inline, place, { command: "x" }).edits);
+  expect(problem(twice, place)).toMatch(/^it is not TOML: .+ \(line \d\)$/);
+  expect(find("mcp_servers = 1\n", place)).toBeUndefined();
 });

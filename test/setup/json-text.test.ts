@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { parse, printParseErrorCode } from "jsonc-parser";
+import { applyEdits, type Edit, parse, printParseErrorCode } from "jsonc-parser";
 import { expect, test } from "vitest";
-import { cutAll, insertAll, movedCuts } from "../../src/setup/changes.js";
+import { cutAll, cutsAfter } from "../../src/setup/changes.js";
 import { addJson, findJson, isJsonLeftover, jsonProblem, removeJson, replaceJson } from "../../src/setup/json-text.js";
 import { howOften } from "../support/how-often.js";
 
@@ -9,7 +9,7 @@ const KEYS = ["mcpServers", "phasegate"];
 const VALUE = { command: "node", args: ["main.js", "serve"] };
 
 function added(text: string, keys = KEYS): string {
-  return insertAll(text, addJson(text, { keys }, VALUE, {}).insertions);
+  return applyEdits(text, addJson(text, { keys }, VALUE, {}).edits);
 }
 
 /** Reads a text as clients with comments and trailing commas do. */
@@ -74,15 +74,15 @@ test.each([
 });
 
 test("an empty file becomes one, with what belongs into it", () => {
-  const { insertions } = addJson("", { keys: ["mcp", "phasegate"] }, 1, { $schema: "s" });
-  expect(insertAll("", insertions)).toBe('{\n  "$schema": "s",\n  "mcp": {\n    "phasegate": 1\n  }\n}\n');
+  const { edits } = addJson("", { keys: ["mcp", "phasegate"] }, 1, { $schema: "s" });
+  expect(applyEdits("", edits)).toBe('{\n  "$schema": "s",\n  "mcp": {\n    "phasegate": 1\n  }\n}\n');
 });
 
 test("a value in a list is found by what it is, and made with the list", () => {
   const place = { keys: ["hooks", "Stop"], isOurs: (value: unknown) => value === "ours" };
   const text = '{\n  "hooks": {\n    "Start": []\n  }\n}';
-  const { insertions, made } = addJson(text, place, "ours", {});
-  const next = insertAll(text, insertions);
+  const { edits, made } = addJson(text, place, "ours", {});
+  const next = applyEdits(text, edits);
   expect([read(next), made]).toEqual([{ hooks: { Start: [], Stop: ["ours"] } }, 1]);
   expect(findJson(next, place)).toBe("ours");
   expect(removeJson(next, place, made)).toBe(text);
@@ -111,7 +111,7 @@ test("where a list should be, anything else is a problem", () => {
 
 test("a replaced value keeps its place, its comments around it and its layout", () => {
   const text = '{\n  "mcpServers": {\n    // ours\n    "phasegate": { "command": "old" }, // here\n    "b": {}\n  }\n}';
-  const next = replaceJson(text, { keys: KEYS }, VALUE);
+  const next = applyEdits(text, [replaceJson(text, { keys: KEYS }, VALUE) as Edit]);
   expect(next).toBe(text.replace('{ "command": "old" }', '{ "command": "node", "args": ["main.js", "serve"] }'));
 });
 
@@ -173,14 +173,14 @@ test("whatever the text: the value is added, nothing else changes, and cutting i
     fc.property(jsonc.object, keys, fc.constantFrom("", "\n", "\r\n", " // end"), (object, path, end) => {
       const text = object + end;
       fc.pre(jsonProblem(text, { keys: path }) === undefined);
-      const { insertions, made } = addJson(text, { keys: path }, VALUE, {});
-      const next = insertAll(text, insertions);
+      const { edits, made } = addJson(text, { keys: path }, VALUE, {});
+      const next = applyEdits(text, edits);
       expect(jsonProblem(next, { keys: path })).toBeUndefined();
       expect(findJson(next, { keys: path })).toEqual(VALUE);
       const expected = read(text);
       put(expected, path, VALUE);
       expect(read(next)).toEqual(expected);
-      expect(cutAll(next, movedCuts([], insertions))).toBe(text);
+      expect(cutAll(next, cutsAfter([], edits) ?? [])).toBe(text);
       // Without the record of what was inserted, the meaning comes back, and often the text.
       expect(read(removeJson(next, { keys: path }, made))).toEqual(read(text));
     }),

@@ -78,7 +78,7 @@ test("of several runs at once one writes, and the others are refused or find not
 test("adding never deletes the record, even if nothing in it is known", () => {
   const plan = planSetup({
     mode: "add",
-    pieces: [{ kind: "file", path: "a.md", text: "one\n" }],
+    pieces: [{ kind: "file", path: "a.md", value: "one\n" }],
     choices: { clients: [], starters: [], hooks: false },
     outside: false,
     // Another run has written both after this one looked for the record.

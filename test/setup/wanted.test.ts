@@ -22,7 +22,7 @@ function pieceOf(client: ClientId, launcher: Launcher, hooks = false): unknown {
   });
   const kinds = hooks ? ["item"] : ["property", "table"];
   const piece = pieces.find(({ kind }) => kinds.includes(kind));
-  return piece !== undefined && "value" in piece ? piece.value : undefined;
+  return piece?.value;
 }
 
 test("on Windows npx is started by cmd, and what is installed by node as everywhere", () => {
@@ -95,8 +95,8 @@ test.each([
     files: new Map(),
     folders: new Set(["workflows"]),
   });
-  expect(first).toMatchObject({ path: "workflows/work/metadata.json", text: expected ?? metadata });
-  expect(second).toMatchObject({ path: "workflows/work/a.md", text: "test_command" });
+  expect(first).toMatchObject({ path: "workflows/work/metadata.json", value: expected ?? metadata });
+  expect(second).toMatchObject({ path: "workflows/work/a.md", value: "test_command" });
 });
 
 test("a starter's files name their schemas where the package is, or by the address of its version", () => {
@@ -110,7 +110,7 @@ test("a starter's files name their schemas where the package is, or by the addre
     const pieces = wantedPieces({
       ...{ clients: [], starters, hooks: false, launcher, files: new Map(), folders: new Set<string>() },
     });
-    return pieces.flatMap((piece) => (piece.kind === "file" ? [piece.text] : []));
+    return pieces.flatMap((piece) => (piece.kind === "file" ? [piece.value] : []));
   };
   expect(textsFor({ ...INSTALLED, modules: "../node_modules" })).toEqual([
     '{\n  "$schema": "../../../node_modules/phasegate/schemas/metadata.json",\n  "name": "A"\n}\n',
