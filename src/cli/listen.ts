@@ -20,7 +20,7 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
-import type { PageOf } from "./inspect.js";
+import type { Page } from "./inspect.js";
 import { logCalls } from "./log.js";
 import type { Served, ServeOptions } from "./products.js";
 import type { Address, ListenOptions } from "./serve-options.js";
@@ -74,7 +74,7 @@ interface Listening {
   readonly watching: Watching;
   readonly quotas: Quotas;
   /** What the page for people shows; missing without a storage. */
-  readonly page: PageOf | undefined;
+  readonly page: Page | undefined;
   readonly maxBodyBytes: number;
   readonly log: Logger;
   readonly times: HttpTimes;
@@ -107,10 +107,13 @@ export async function serveListening(
     onError: (err) => log.warn({ err }, "http"),
   });
   const { health } = watching;
-  const inspector =
-    login && page && options.inspector === true
-      ? await inspectorAt(options, page, countedLogin(login, quotas), hosts)
-      : undefined;
+  let inspector: Inspector | undefined;
+  if (login && page && options.inspector === true) {
+    const { framesIn, inspectorOver } = await import("./inspect.js");
+    // The roles of each decide what they may do.
+    const shown = { ...page, codeFrame: framesIn(options), actions: HOST_ACTIONS };
+    inspector = inspectorOver(shown, { access: { login: countedLogin(login, quotas) }, basePath: INSPECTOR, hosts });
+  }
   const answer = async (request: Request) => {
     const { pathname } = new URL(request.url);
     const isMetrics = pathname === "/metrics";
@@ -144,18 +147,6 @@ const INSPECTOR = "/inspector";
 
 function isAt(base: string, path: string): boolean {
   return path === base || path.startsWith(`${base}/`);
-}
-
-/** Creates the page for people. What each may do is decided by their roles. */
-async function inspectorAt(
-  options: ListeningOptions,
-  { engines, inspected }: PageOf,
-  login: Login,
-  hosts: readonly string[],
-): Promise<Inspector> {
-  const { framesIn, inspectorOver } = await import("./inspect.js");
-  const shown = { ...inspected, codeFrame: framesIn(options), actions: HOST_ACTIONS };
-  return inspectorOver(engines, shown, { access: { login }, basePath: INSPECTOR, hosts });
 }
 
 /** A login for the inspector, each of whose requests is a call. */
