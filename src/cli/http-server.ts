@@ -75,11 +75,7 @@ export function serveHttp(
   const api =
     "routed" in served
       ? createHttpApi(served.routed, { authorize: isLocal })
-      : createHttpApi(served.engine, {
-          tool: served.tool,
-          ...(maxBodyBytes && { maxBodyBytes }),
-          authorize: isLocal,
-        });
+      : createHttpApi(served.engine, { tool: served.tool, maxBodyBytes, authorize: isLocal });
   return listen(api, "--http", port, log, times);
 }
 

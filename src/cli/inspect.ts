@@ -17,7 +17,6 @@ import type { EngineOptions } from "../phased/options.js";
 import { findIn } from "../read/lists.js";
 import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
-import { defined } from "../workflow/json.js";
 import { ApproversFile } from "./approvers.js";
 import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
 import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
@@ -82,7 +81,7 @@ export const inspectCommand = command({
     const report = (err: unknown) => logs.log.warn({ err }, "approvers");
     const trust = await readCurrentTrust(options, report);
     const { maxAttempts, maxAttemptsTotal, project } = options;
-    const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
+    const verifiers = await openVerifiers({ project }, {});
     const unsigned = options.allowUnsignedApprovals === true;
     const opened = await openAll(options.state, {
       ...trust,
@@ -178,11 +177,11 @@ async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...p
   for (const root of phased.workflows ?? []) await requireFolder(root, "the folder of workflows");
   const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
   const source = folder === undefined ? undefined : new FileTexts({ root: folder });
-  return defined({
+  return {
     content: roots.length === 0 ? undefined : new FileContent({ roots }),
     workflows: source && new RoutedFolders({ source, includeRoots }),
     plans: project === undefined ? undefined : new FilePlans({ root: project }),
-  });
+  };
 }
 
 /** Returns what reads the lines of a workflow's file around a diagnostic; of several folders the first counts. */

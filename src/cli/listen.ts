@@ -36,30 +36,23 @@ export interface Watching {
 
 /** Opens what watches a server. Without the packages for metrics, `/metrics` is not answered, and the log says so. */
 export async function openWatching(storage: StorageAdapter | undefined, log: Logger): Promise<Watching> {
-  const opened = await openMetrics(log);
-  const onError = (err: unknown) => log.error({ err }, "health");
-  return {
-    ...(opened && { telemetry: opened.telemetry }),
-    health: createHealth({ storage, metrics: opened?.metrics.text, onError }),
-    calls: (actor) => logCalls(log, { actor, next: opened?.telemetry }),
-    close: async () => opened?.metrics.close(),
-  };
-}
-
-/** Loads OpenTelemetry: optional peers, which a server does without. */
-async function openMetrics(
-  log: Logger,
-): Promise<{ readonly metrics: PrometheusMetrics; readonly telemetry: Telemetry } | undefined> {
+  let metrics: PrometheusMetrics | undefined;
+  let telemetry: Telemetry | undefined;
   try {
-    const { createPrometheusMetrics } = await import("../otel/prometheus.js");
-    const metrics = await createPrometheusMetrics();
+    // Optional peers, which a server does without.
+    metrics = await (await import("../otel/prometheus.js")).createPrometheusMetrics();
     const { createTelemetry } = await import("../otel/telemetry.js");
-    return { metrics, telemetry: createTelemetry({ meterProvider: metrics.meterProvider }) };
+    telemetry = createTelemetry({ meterProvider: metrics.meterProvider });
   } catch (err) {
     if (!isPhasegateError(err, "UNSUPPORTED")) throw err;
     log.warn({ err }, "no metrics");
-    return undefined;
   }
+  return {
+    telemetry,
+    health: createHealth({ storage, metrics: metrics?.text, onError: (err) => log.error({ err }, "health") }),
+    calls: (actor) => logCalls(log, { actor, next: telemetry }),
+    close: async () => metrics?.close(),
+  };
 }
 
 /** Maximum number of sockets: a client has an event stream and one or two more. Node allows itself as many files. */
