@@ -2,8 +2,8 @@
  * Checks a person's decision: the gate must allow the person, and the signature must be by a key that the host has
  * for that name.
  */
-import type { ErrorDetails, PhasegateError } from "../errors.js";
-import type { ApproverKey, KnownApprovers } from "./approvers.js";
+import type { ErrorDetails } from "../errors.js";
+import type { ApproverKey, KnownApprovers, Passkey } from "./approvers.js";
 import { isSignedBy, keyIdOf } from "./keys.js";
 import {
   type ApprovalQuestion,
@@ -36,51 +36,48 @@ export interface GivenDecision {
 }
 
 /** A decision that counts: whether it was signed, and with which key. */
-type Authentication =
+export type Authentication =
   | { readonly authenticated: false }
   | { readonly authenticated: true; readonly signature: ApprovalSignature; readonly keyId: string };
 
 /** Why an approval does not count. */
 export type Distrust = ErrorDetails["APPROVAL_REFUSED"]["reason"];
 
-/** The outcome of checking a decision. */
-type CheckedDecision = { readonly accepted: Authentication } | { readonly refusal: PhasegateError<"APPROVAL_REFUSED"> };
-
 /**
- * Checks a decision on a question. An invalid signature is refused even where none is required: its sender expects
- * it to count.
+ * Checks a decision on a question, and throws `APPROVAL_REFUSED` if it does not count. An invalid signature is refused even
+ * where none is required: its sender expects it to count.
  */
-export async function checkDecision(
+export async function requireDecision(
   { approvers, unsigned }: ApprovalOptions,
   question: AskedApproval,
   { decision, by, note, signature }: GivenDecision,
-): Promise<CheckedDecision> {
+): Promise<Authentication> {
   const { phase } = question;
   const allowed = question.approvers;
-  const what = isWaiver(question) ? "a waiver in" : "an approval of";
+  const refused = (reason: Distrust, message: string, remedy: string, cause?: Error) =>
+    approvalRefused(message, remedy, { phase, reason }, cause);
   if (allowed !== undefined && !allowed.includes(by)) {
     const remedy = `Ask an approver that the gate names: ${allowed.join(", ")}.`;
-    return refused("not_an_approver", phase, `${by} is not an approver of phase ${phase}`, remedy);
+    throw refused("not_an_approver", `${by} is not an approver of phase ${phase}`, remedy);
   }
   // A waiver without approvers, in the gate and at the host, is a decision of the host like an override.
   const isHosts = isWaiver(question) && allowed === undefined && approvers.size === 0;
-  if (signature === undefined) {
-    if (unsigned || isHosts) return { accepted: { authenticated: false } };
-    const remedy = `Sign it with an approver's key (\`phasegate ${isWaiver(question) ? "waive" : "approve"} --key\`); only the host can allow unsigned ones.`;
-    return refused("unsigned", phase, `${what} phase ${phase} must be signed`, remedy);
-  }
   const keys = approvers.get(by);
+  if (isHosts || (signature === undefined && unsigned)) return { authenticated: false };
+  if (signature === undefined) {
+    const [what, command] = isWaiver(question) ? ["a waiver in", "waive"] : ["an approval of", "approve"];
+    const remedy = `Sign it with an approver's key (\`phasegate ${command} --key\`); only the host can allow unsigned ones.`;
+    throw refused("unsigned", `${what} phase ${phase} must be signed`, remedy);
+  }
   if (keys === undefined) {
-    if (isHosts) return { accepted: { authenticated: false } };
     const remedy = "The host must be given that approver's public key, under exactly that name.";
-    return refused("unknown_approver", phase, `there is no key for an approver called ${by}`, remedy);
+    throw refused("unknown_approver", `there is no key for an approver called ${by}`, remedy);
   }
   const message = approvalMessage(question, { decision, by, note, signedAt: signature.signedAt });
   const found = await findKey(by, keys, message, signature);
-  if ("keyId" in found) return { accepted: { authenticated: true, ...found } };
+  if (!(found instanceof Error)) return { authenticated: true, ...found };
   const remedy = "Sign the current request with that approver's own key: a signature is valid for one request only.";
-  const refusal = `the signature is not by ${by}, or not for the request of phase ${phase}`;
-  return refused("signature", phase, refusal, remedy, found.cause);
+  throw refused("signature", `the signature is not by ${by}, or not for the request of phase ${phase}`, remedy, found);
 }
 
 /**
@@ -92,40 +89,24 @@ async function findKey(
   keys: readonly ApproverKey[],
   message: string,
   given: ApprovalSignature,
-): Promise<{ readonly keyId: string; readonly signature: ApprovalSignature } | { readonly cause?: Error }> {
+): Promise<{ readonly keyId: string; readonly signature: ApprovalSignature } | Error> {
   const { data: signature } = signatureSchema.safeParse(given);
-  if (signature === undefined) return { cause: new Error("a member of the signature is missing, or too long") };
-  const { authenticatorData, clientData } = signature;
-  if (authenticatorData === undefined && clientData === undefined) {
-    for (const key of keys) {
-      if (typeof key === "string" && (await isSignedBy(key, message, signature.value)))
-        return { keyId: keyIdOf(key), signature };
-    }
-    return {};
-  }
-  const { checkAssertion, requirePasskey } = await import("./passkey.js");
-  let cause = new Error("this approver has no passkey");
+  if (signature === undefined) return new Error("a member of the signature is missing, or too long");
+  const isAssertion = signature.authenticatorData !== undefined || signature.clientData !== undefined;
+  let problem = new Error(
+    isAssertion ? "this approver has no passkey" : "no Ed25519 key of this approver has signed it",
+  );
   for (const key of keys) {
-    if (typeof key === "string") continue;
-    requirePasskey(by, key);
-    const problem = await checkAssertion(key, message, signature);
-    if (problem === undefined) return { keyId: keyIdOf(key), signature };
-    cause = problem;
+    if (isAssertion !== (typeof key !== "string")) continue;
+    const found = typeof key === "string" ? await isSignedBy(key, message, signature.value) : await byPasskey(key);
+    if (found === true) return { keyId: keyIdOf(key), signature };
+    if (found instanceof Error) problem = found;
   }
-  return { cause };
-}
+  return problem;
 
-/** Checks a decision that is about to be recorded, and throws `APPROVAL_REFUSED` if it does not count. */
-export async function requireDecision(
-  options: ApprovalOptions,
-  question: AskedApproval,
-  given: GivenDecision,
-): Promise<Authentication> {
-  const checked = await checkDecision(options, question, given);
-  if ("refusal" in checked) throw checked.refusal;
-  return checked.accepted;
-}
-
-function refused(reason: Distrust, phase: number, message: string, remedy: string, cause?: Error): CheckedDecision {
-  return { refusal: approvalRefused(message, remedy, { phase, reason }, cause) };
+  async function byPasskey(key: Passkey): Promise<true | Error> {
+    const { checkAssertion, requirePasskey } = await import("./passkey.js");
+    requirePasskey(by, key);
+    return (await checkAssertion(key, message, signature ?? given)) ?? true;
+  }
 }

@@ -3,16 +3,16 @@
  * the store (`phasegate approve` takes keys on its command line); its approvals do not count here. Logs are
  * read only where a gate requires an approval.
  */
-import type { PhasegateError } from "../errors.js";
+import { isPhasegateError, type PhasegateError } from "../errors.js";
 import { type AuditReport, type Current, LogFold, type Receipt, type Recorded } from "../log/commit.js";
 import type { Kernel } from "../log/log.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type ApprovalOptions,
   type AskedApproval,
-  checkDecision,
   type Distrust,
   type GivenDecision,
+  requireDecision,
 } from "./decision.js";
 import { fromBase64Url } from "./keys.js";
 import type { ApprovalSignature } from "./message.js";
@@ -156,35 +156,33 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
     const { add, beginning, audited, used, open } = this.#reading;
     const options = { ...this.#options };
     const approvals = new Map<number, P>();
-    const counters = new Counters();
+    const uses: KeyUse[] = [];
     let ledger = beginning;
     for await (const commit of this.#kernel.log(sessionId)) {
       ledger = await add(ledger, commit, options);
       for (const pass of audited(ledger)) approvals.set(pass.version, pass);
-      for (const use of used(ledger)) counters.add(use);
+      uses.push(...used(ledger));
     }
     const last = open?.(ledger);
     if (last !== undefined) approvals.set(last.version, last);
-    return { ...report, approvals: [...approvals.values()], warnings: counters.warnings };
+    return { ...report, approvals: [...approvals.values()], warnings: counterWarnings(uses) };
   }
 
   #mayHavePassed({ head }: Current<Head>, structure: Structure): boolean {
-    let asks = this.#asking.get(structure);
-    if (asks === undefined) {
-      asks = this.#reading.asks(structure);
-      this.#asking.set(structure, asks);
-    }
-    return (asks || this.#reading.hasWaivers?.(head) === true) && !this.#reading.isNew(head);
+    const { hasWaivers, isNew } = this.#reading;
+    const asks = this.#asking.get(structure) ?? this.#reading.asks(structure);
+    this.#asking.set(structure, asks);
+    return (asks || hasWaivers?.(head) === true) && !isNew(head);
   }
 
   #ledgers(): LogFold<Event, Head, Ledger> {
     const options = { ...this.#options };
     if (this.#read?.options.approvers !== options.approvers) {
       const { add, beginning, keptIn } = this.#reading;
-      const ledgers = new LogFold(
+      const ledgers = new LogFold<Event, Head, Ledger>(
         this.#kernel,
         beginning,
-        (ledger: Ledger, commit) => add(ledger, commit, options),
+        (ledger, commit) => add(ledger, commit, options),
         keptIn,
       );
       this.#read = { options, ledgers };
@@ -202,18 +200,18 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   }
 }
 
-/** Compares the counters of passkeys, in the order of a log. */
-class Counters {
-  readonly warnings: CounterWarning[] = [];
-  readonly #highest = new Map<string, { readonly version: number; readonly counter: number }>();
-
-  add({ version, by, key: { id, counter = 0 } }: KeyUse): void {
-    const before = this.#highest.get(id);
+/** Returns the uses of passkeys, in the order of a log, whose counters have not gone up. */
+function counterWarnings(uses: readonly KeyUse[]): readonly CounterWarning[] {
+  const highest = new Map<string, CounterWarning["before"]>();
+  return uses.flatMap(({ version, by, key: { id, counter = 0 } }) => {
+    const before = highest.get(id);
     // Ed25519 keys have no counter, and that of many passkeys is always 0.
-    const isTooLow = before !== undefined && counter <= before.counter && before.counter > 0;
-    if (isTooLow) this.warnings.push({ by, key: id, version, counter, before });
-    else this.#highest.set(id, { version, counter });
-  }
+    if (before !== undefined && counter <= before.counter && before.counter > 0) {
+      return [{ by, key: id, version, counter, before }];
+    }
+    highest.set(id, { version, counter });
+    return [];
+  });
 }
 
 /** Whether an approval in a log counts. */
@@ -228,13 +226,15 @@ export interface CheckedApproval {
 export async function checkApproval(
   options: ApprovalOptions,
   question: AskedApproval,
-  approved: Omit<GivenDecision, "decision">,
+  { by, note, signature }: Omit<GivenDecision, "decision">,
 ): Promise<CheckedApproval> {
-  const { by, note, signature } = approved;
-  const checked = await checkDecision(options, question, { decision: "approve", by, note, signature });
-  if ("refusal" in checked) return { distrust: checked.refusal.details.reason };
-  const { accepted } = checked;
-  return accepted.authenticated ? { key: usedKey(accepted.keyId, accepted.signature) } : {};
+  try {
+    const found = await requireDecision(options, question, { decision: "approve", by, note, signature });
+    return found.authenticated ? { key: usedKey(found.keyId, found.signature) } : {};
+  } catch (error) {
+    if (isPhasegateError(error, "APPROVAL_REFUSED")) return { distrust: error.details.reason };
+    throw error;
+  }
 }
 
 /** The counter follows the 32 bytes of the relying party's hash and one of flags. */
@@ -251,12 +251,9 @@ function usedKey(id: string, { authenticatorData }: ApprovalSignature): UsedKey 
 export function passOf(
   { version, at }: { readonly version: number; readonly at: string },
   approved: { readonly by: string; readonly authenticated: boolean } | undefined,
-  { distrust, key }: CheckedApproval,
+  checked: CheckedApproval,
 ): ApprovalPass {
-  const by = approved === undefined ? {} : { by: approved.by };
-  const pass = { version, at, ...by, authenticated: approved?.authenticated === true };
-  if (distrust !== undefined) return { ...pass, distrust };
-  return key === undefined ? pass : { ...pass, key };
+  return { version, at, by: approved?.by, authenticated: approved?.authenticated === true, ...checked };
 }
 
 function isUnapproved<P extends ApprovalPass>(pass: P): pass is Unapproved<P> {

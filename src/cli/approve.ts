@@ -17,7 +17,6 @@ import type { InspectorSources } from "../read/sources.js";
 import { type Asked, answer, askedBy, type Decision } from "../read/waiting.js";
 import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
-import { defined } from "../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
@@ -114,8 +113,8 @@ async function decide(
   // Approving starts the next phase, whose checks may compare files with their state at its start.
   const verifiers = await openVerifiers(options, {});
   const { maxAttempts, maxAttemptsTotal } = options;
-  const limits = decision === "deny" ? defined({ maxAttempts, maxAttemptsTotal }) : undefined;
-  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, ...(limits && { limits }) });
+  const limits = decision === "deny" ? { maxAttempts, maxAttemptsTotal } : undefined;
+  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, limits });
   try {
     const asked = await askedFor(opened, sessionId, decision);
     requireSeen(asked, options);
@@ -130,7 +129,7 @@ async function decide(
       print(terminal, "Nothing was decided.");
       return EXIT.problems;
     }
-    const given = defined({ decision: decision === "deny" ? "deny" : "approve", by, note });
+    const given = { decision: decision === "deny" ? "deny" : "approve", by, note } as const;
     const signature =
       privateKey === undefined ? undefined : await signApproval(asked.question, { ...given, privateKey });
     for (const line of await decided(opened, asked, { ...given, signature }, verifiers)) print(terminal, line);

@@ -40,8 +40,7 @@ const problem = (check: Check, message: string, fix: string): Finding => finding
 
 /** Returns a finding. Its texts may quote a configuration, in which passwords are. */
 function finding(check: Check, status: Finding["status"], message: string, fix?: string): Finding {
-  const hidden = { check, status, message: withoutPasswords(message) };
-  return fix === undefined ? hidden : { ...hidden, fix: withoutPasswords(fix) };
+  return { check, status, message: withoutPasswords(message), fix: fix && withoutPasswords(fix) };
 }
 
 /** Returns a path as a command has it that is run in the current folder. */

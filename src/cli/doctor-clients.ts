@@ -148,8 +148,7 @@ function serverOf(place: string, entry: JsonObject, project: string): Configured
   if (unknown !== undefined) return { place, start: { reason: `only the client can fill in ${unknown}` } };
   const cwd = typeof entry.cwd === "string" ? resolve(project, fill(entry.cwd)) : project;
   const start = { command, args, env: Object.fromEntries(texts), cwd };
-  const options = servedOptions(start);
-  return { place, start, ...defined({ options }) };
+  return { place, start, options: servedOptions(start) };
 }
 
 function wordsOf({ command, args }: JsonObject): string[] {

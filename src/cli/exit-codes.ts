@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import process from "node:process";
 import type { Logger } from "pino";
-import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
+import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 
 /** The exit codes; `--help` prints them. */
@@ -34,33 +34,19 @@ export function usage(message: string, hint: string): CommandFailure {
   return new CommandFailure(message, EXIT.usage, hint);
 }
 
+/** What is wrong with the session, the workflow or the decision, and not with the environment. */
+const PROBLEMS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  ...(["SESSION_NOT_FOUND", "WORKFLOW_NOT_FOUND", "DEFINITION_INVALID", "PLAN_PARSE", "TAMPERED"] as const),
+  ...(["APPROVAL_REFUSED", "INVALID_TRANSITION", "NOT_ALLOWED", "PHASE_LOCKED", "PHASE_ALREADY_COMPLETED"] as const),
+  ...(["PHASE_OUT_OF_RANGE", "ATTEMPTS_EXHAUSTED", "SESSION_LIMIT"] as const),
+]);
+
 /** Returns the exit code for anything that a command threw. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailure) return error.exitCode;
-  return isPhasegateError(error) ? codeOf(error) : EXIT.environment;
-}
-
-function codeOf({ code }: AnyPhasegateError): ExitCode {
-  switch (code) {
-    case "INVALID_INPUT":
-      return EXIT.usage;
-    case "SESSION_NOT_FOUND":
-    case "WORKFLOW_NOT_FOUND":
-    case "DEFINITION_INVALID":
-    case "PLAN_PARSE":
-    case "TAMPERED":
-    case "APPROVAL_REFUSED":
-    case "INVALID_TRANSITION":
-    case "NOT_ALLOWED":
-    case "PHASE_LOCKED":
-    case "PHASE_ALREADY_COMPLETED":
-    case "PHASE_OUT_OF_RANGE":
-    case "ATTEMPTS_EXHAUSTED":
-    case "SESSION_LIMIT":
-      return EXIT.problems;
-    default:
-      return EXIT.environment;
-  }
+  if (!isPhasegateError(error)) return EXIT.environment;
+  if (error.code === "INVALID_INPUT") return EXIT.usage;
+  return PROBLEMS.has(error.code) ? EXIT.problems : EXIT.environment;
 }
 
 export function packageVersion(): string {

@@ -17,7 +17,6 @@ import type { EngineOptions } from "../phased/options.js";
 import { findIn } from "../read/lists.js";
 import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
-import { defined } from "../workflow/json.js";
 import { ApproversFile } from "./approvers.js";
 import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
 import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
@@ -82,7 +81,7 @@ export const inspectCommand = command({
     const report = (err: unknown) => logs.log.warn({ err }, "approvers");
     const trust = await readCurrentTrust(options, report);
     const { maxAttempts, maxAttemptsTotal, project } = options;
-    const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
+    const verifiers = await openVerifiers({ project }, {});
     const unsigned = options.allowUnsignedApprovals === true;
     const opened = await openAll(options.state, {
       ...trust,
@@ -93,13 +92,13 @@ export const inspectCommand = command({
     });
     let redirect: string | undefined;
     try {
-      const serving = await serveInspector(opened, {
-        ...{ option: "--port", port: options.port, log: logs.log },
-        ...{ approvers: trust.approvers, approversFile: options.approvers, hashKey: trust.hashKey, unsigned },
+      const page = {
+        ...{ ...opened, ...trust, unsigned, log: logs.log, approversFile: options.approvers },
         actions: options.allowActions ? HOST_ACTIONS : [],
         title: withoutPasswords(options.state),
         codeFrame: framesIn(options),
-      });
+      };
+      const serving = await serveInspector(page, "--port", options.port);
       print(terminal, serving.url);
       const release = endOnSignals(serving, logs.log);
       if (options.open) {
@@ -116,43 +115,30 @@ export const inspectCommand = command({
   },
 });
 
-interface Inspected {
+/** What the page for people shows, and what it may do. */
+export interface Page
+  extends Pick<OpenedState, "storage">,
+    Partial<Pick<OpenedState, "engine" | "routed">>,
+    Pick<InspectorOptions, "actions" | "approvers" | "codeFrame">,
+    Pick<EngineOptions, "hashKey"> {
   readonly log: Logger;
-  readonly actions?: InspectorOptions["actions"];
-  readonly approvers: EngineOptions["approvers"] | undefined;
   /** The file that invited approvers are added to; nobody can be added if it is missing. */
   readonly approversFile: string | undefined;
-  readonly hashKey: EngineOptions["hashKey"] | undefined;
   readonly unsigned: boolean;
   readonly title: string;
-  readonly codeFrame?: InspectorOptions["codeFrame"];
-}
-
-interface Served extends Inspected {
-  readonly option: string;
-  readonly port: number;
-}
-
-type Engines = Partial<OpenedState> & Pick<OpenedState, "storage">;
-
-export interface PageOf {
-  readonly engines: Engines;
-  readonly inspected: Inspected;
 }
 
 export function inspectorOver(
-  { engine, routed, storage }: Engines,
-  { log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title, codeFrame }: Inspected,
+  { log, approversFile, storage, hashKey, ...page }: Page,
   place: Pick<InspectorOptions, "access" | "basePath" | "hosts">,
 ): Inspector {
-  return createInspector(
-    defined({
-      ...{ engine, routed, ...place, approvers, actions, unsigned, title, codeFrame },
-      recorded: defined({ storage, hashKey }),
-      invitations: approversFile === undefined ? undefined : new ApproversFile(approversFile),
-      onError: (err: unknown) => log.warn({ err }, "inspector"),
-    }),
-  );
+  return createInspector({
+    ...page,
+    ...place,
+    recorded: { storage, hashKey },
+    invitations: approversFile === undefined ? undefined : new ApproversFile(approversFile),
+    onError: (err: unknown) => log.warn({ err }, "inspector"),
+  });
 }
 
 /** An inspector that is served. Its URL has the secret, and is meant for people alone. */
@@ -161,10 +147,7 @@ export interface ServedInspector extends HttpServing {
   readonly logged: string;
 }
 
-export async function serveInspector(
-  engines: Engines,
-  { option, port, ...inspected }: Served,
-): Promise<ServedInspector> {
+export async function serveInspector(page: Page, option: string, port: number): Promise<ServedInspector> {
   const { listen } = await import("./http-server.js");
   const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
   if (given !== "" && given.length < 32) {
@@ -172,16 +155,9 @@ export async function serveInspector(
     throw new CommandFailure("PHASEGATE_INSPECTOR_TOKEN has fewer than 32 characters", EXIT.usage, hint);
   }
   const token = given === "" ? randomBytes(32).toString("base64url") : given;
-  const inspector = inspectorOver(engines, inspected, { access: { token } });
-  const { log } = inspected;
-  const serving = await listen(
-    (request) => inspector.fetch(request),
-    option,
-    port,
-    log,
-    { drain: DRAIN_MS },
-    { isLocalhost: true },
-  );
+  const inspector = inspectorOver(page, { access: { token } });
+  const answer = (request: Request) => inspector.fetch(request);
+  const serving = await listen(answer, option, port, page.log, { drain: DRAIN_MS }, { isLocalhost: true });
   const close = () => {
     inspector.close();
     serving.close();
@@ -201,11 +177,11 @@ async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...p
   for (const root of phased.workflows ?? []) await requireFolder(root, "the folder of workflows");
   const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
   const source = folder === undefined ? undefined : new FileTexts({ root: folder });
-  return defined({
+  return {
     content: roots.length === 0 ? undefined : new FileContent({ roots }),
     workflows: source && new RoutedFolders({ source, includeRoots }),
     plans: project === undefined ? undefined : new FilePlans({ root: project }),
-  });
+  };
 }
 
 /** Returns what reads the lines of a workflow's file around a diagnostic; of several folders the first counts. */

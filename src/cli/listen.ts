@@ -20,7 +20,7 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
-import type { PageOf } from "./inspect.js";
+import type { Page } from "./inspect.js";
 import { logCalls } from "./log.js";
 import type { Served, ServeOptions } from "./products.js";
 import type { Address, ListenOptions } from "./serve-options.js";
@@ -36,30 +36,23 @@ export interface Watching {
 
 /** Opens what watches a server. Without the packages for metrics, `/metrics` is not answered, and the log says so. */
 export async function openWatching(storage: StorageAdapter | undefined, log: Logger): Promise<Watching> {
-  const opened = await openMetrics(log);
-  const onError = (err: unknown) => log.error({ err }, "health");
-  return {
-    ...(opened && { telemetry: opened.telemetry }),
-    health: createHealth({ storage, metrics: opened?.metrics.text, onError }),
-    calls: (actor) => logCalls(log, { actor, next: opened?.telemetry }),
-    close: async () => opened?.metrics.close(),
-  };
-}
-
-/** Loads OpenTelemetry: optional peers, which a server does without. */
-async function openMetrics(
-  log: Logger,
-): Promise<{ readonly metrics: PrometheusMetrics; readonly telemetry: Telemetry } | undefined> {
+  let metrics: PrometheusMetrics | undefined;
+  let telemetry: Telemetry | undefined;
   try {
-    const { createPrometheusMetrics } = await import("../otel/prometheus.js");
-    const metrics = await createPrometheusMetrics();
+    // Optional peers, which a server does without.
+    metrics = await (await import("../otel/prometheus.js")).createPrometheusMetrics();
     const { createTelemetry } = await import("../otel/telemetry.js");
-    return { metrics, telemetry: createTelemetry({ meterProvider: metrics.meterProvider }) };
+    telemetry = createTelemetry({ meterProvider: metrics.meterProvider });
   } catch (err) {
     if (!isPhasegateError(err, "UNSUPPORTED")) throw err;
     log.warn({ err }, "no metrics");
-    return undefined;
   }
+  return {
+    telemetry,
+    health: createHealth({ storage, metrics: metrics?.text, onError: (err) => log.error({ err }, "health") }),
+    calls: (actor) => logCalls(log, { actor, next: telemetry }),
+    close: async () => metrics?.close(),
+  };
 }
 
 /** Maximum number of sockets: a client has an event stream and one or two more. Node allows itself as many files. */
@@ -74,7 +67,7 @@ interface Listening {
   readonly watching: Watching;
   readonly quotas: Quotas;
   /** What the page for people shows; missing without a storage. */
-  readonly page: PageOf | undefined;
+  readonly page: Page | undefined;
   readonly maxBodyBytes: number;
   readonly log: Logger;
   readonly times: HttpTimes;
@@ -107,10 +100,13 @@ export async function serveListening(
     onError: (err) => log.warn({ err }, "http"),
   });
   const { health } = watching;
-  const inspector =
-    login && page && options.inspector === true
-      ? await inspectorAt(options, page, countedLogin(login, quotas), hosts)
-      : undefined;
+  let inspector: Inspector | undefined;
+  if (login && page && options.inspector === true) {
+    const { framesIn, inspectorOver } = await import("./inspect.js");
+    // The roles of each decide what they may do.
+    const shown = { ...page, codeFrame: framesIn(options), actions: HOST_ACTIONS };
+    inspector = inspectorOver(shown, { access: { login: countedLogin(login, quotas) }, basePath: INSPECTOR, hosts });
+  }
   const answer = async (request: Request) => {
     const { pathname } = new URL(request.url);
     const isMetrics = pathname === "/metrics";
@@ -144,18 +140,6 @@ const INSPECTOR = "/inspector";
 
 function isAt(base: string, path: string): boolean {
   return path === base || path.startsWith(`${base}/`);
-}
-
-/** Creates the page for people. What each may do is decided by their roles. */
-async function inspectorAt(
-  options: ListeningOptions,
-  { engines, inspected }: PageOf,
-  login: Login,
-  hosts: readonly string[],
-): Promise<Inspector> {
-  const { framesIn, inspectorOver } = await import("./inspect.js");
-  const shown = { ...inspected, codeFrame: framesIn(options), actions: HOST_ACTIONS };
-  return inspectorOver(engines, shown, { access: { login }, basePath: INSPECTOR, hosts });
 }
 
 /** A login for the inspector, each of whose requests is a call. */

@@ -79,13 +79,15 @@ function settings(level: LogLevel) {
 
 function briefError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const { name, message } = error;
-  const more = {
-    ...("code" in error ? { code: error.code } : {}),
-    ...("remedy" in error ? { remedy: error.remedy } : {}),
-    ...(isPhasegateError(error) ? { url: error.url } : {}),
+  const code = "code" in error ? error.code : undefined;
+  const remedy = "remedy" in error ? error.remedy : undefined;
+  return {
+    type: error.name,
+    message: error.message,
+    code,
+    remedy,
+    url: isPhasegateError(error) ? error.url : undefined,
   };
-  return { type: name, message, ...more };
 }
 
 interface Source<Name extends string> {
@@ -129,7 +131,7 @@ function loggable(name: string, payload: object): object {
 /** Logs each call of a tool in one line, without what it gives and its answer. `next` measures the calls as well. */
 export function logCalls(
   log: Logger,
-  { actor, next }: { readonly actor?: string | undefined; readonly next?: Pick<Telemetry, "measure"> | undefined } = {},
+  { actor, next }: { readonly actor?: string; readonly next?: Pick<Telemetry, "measure"> } = {},
 ): Pick<Telemetry, "measure"> {
   return {
     async measure(what, work, outcomeOf) {

@@ -16,13 +16,8 @@ import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
-interface Rotation {
-  readonly maxBytes: number;
-  /** Number of old files, at least 1. `NAME.1` is the newest of them. */
-  readonly kept: number;
-}
-
-const ROTATION: Rotation = { maxBytes: 10 * 1024 * 1024, kept: 5 };
+/** `kept` is the number of old files, at least 1. `NAME.1` is the newest of them. */
+const ROTATION = { maxBytes: 10 * 1024 * 1024, kept: 5 };
 
 /**
  * A log file that is renamed when it is full. Lines are written synchronously, so that none is lost when the process is
@@ -31,13 +26,13 @@ const ROTATION: Rotation = { maxBytes: 10 * 1024 * 1024, kept: 5 };
 export class RotatingFile {
   readonly #path: string;
   readonly #stderr: Pick<Logger, "warn" | "error">;
-  readonly #rotation: Rotation;
+  readonly #rotation: typeof ROTATION;
   #file: number;
   #bytes: number;
   #isFailing = false;
 
   /** Creates the file, readable by its owner only, and its folder. Throws the errors of the file system. */
-  constructor(path: string, stderr: Pick<Logger, "warn" | "error">, rotation: Rotation = ROTATION) {
+  constructor(path: string, stderr: Pick<Logger, "warn" | "error">, rotation = ROTATION) {
     this.#path = path;
     this.#stderr = stderr;
     this.#rotation = rotation;

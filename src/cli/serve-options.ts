@@ -6,7 +6,6 @@ import { InvalidArgumentError } from "commander";
 import type { QuotaLimits } from "../login/quotas.js";
 import { LIVING, type LivingStatus, type Retention } from "../phased/options.js";
 import { ACTION_NAMES, type Action, isAction } from "../tools/phased/actions.js";
-import { defined } from "../workflow/json.js";
 import {
   age,
   bare,
@@ -260,7 +259,7 @@ function quotaOf(value: string): QuotaLimits {
   const given = new Map(value.split(",").map((part): [string, number] => [part.split("=")[0] ?? "", limitIn(part)]));
   const { calls, bytes, sessions, verifiers, ...unknown } = Object.fromEntries(given);
   if (Object.keys(unknown).length > 0) throw new InvalidArgumentError(QUOTA);
-  return defined({ callsPerMinute: calls, bytesPerHour: bytes, sessions, verifiersAtOnce: verifiers });
+  return { callsPerMinute: calls, bytesPerHour: bytes, sessions, verifiersAtOnce: verifiers };
 }
 
 function limitIn(part: string): number {

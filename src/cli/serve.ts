@@ -5,7 +5,6 @@
 import { basename, delimiter } from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
-import { defined } from "../workflow/json.js";
 import { type CreateCommand, command, isLogLevel, type LogLevel } from "./command.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
@@ -119,9 +118,7 @@ function workspaceOf(
   readRoot: readonly string[],
 ): WorkspaceFolders | undefined {
   const readRoots = readRootsOf(readRoot);
-  if (bundle !== undefined && output !== undefined) {
-    return { bundle, output, readRoots, ...defined({ core }) };
-  }
+  if (bundle !== undefined && output !== undefined) return { bundle, output, readRoots, core };
   const others = core !== undefined || output !== undefined || readRoot.length > 0;
   if (bundle === undefined && !others) return undefined;
   const missing = bundle === undefined ? "--bundle" : "--output";
@@ -160,11 +157,8 @@ async function complete(
   }
   requireComplete(given, sourceOf);
   if (given.http !== undefined) requireOneKind(workflows.length > 0, given.routed !== undefined, hasMore);
-  return {
-    ...given,
-    ...{ workflows, standards, logLevel: level ?? given.logLevel },
-    ...defined({ state, logFiles, workspace, project: given.project ?? own?.root, ownProject: own?.root }),
-  };
+  const [project, logLevel] = [given.project ?? own?.root, level ?? given.logLevel];
+  return { ...given, workflows, standards, logLevel, state, logFiles, workspace, project, ownProject: own?.root };
 }
 
 /** Returns what is named, and takes what is missing from the project around the current folder. */
@@ -176,13 +170,18 @@ async function placesOf(
 ): Promise<Pick<ServeOptions, "workflows" | "state"> & { readonly own?: OwnProject }> {
   const hasEngine = workflows.length > 0 || routed !== undefined;
   if (hasEngine && state !== undefined) return { workflows, state };
-  if (!hasEngine && hasMore) return { workflows, ...defined({ state }) };
+  if (!hasEngine && hasMore) return { workflows, state };
   const own = await findOwnProject();
   if (hasEngine) {
     if (own !== undefined) return { workflows, state: own.state, own };
     throw usage("--state is missing", "Give a folder, sqlite:FILE, postgres://… or module:FILE for the sessions.");
   }
-  if (own === undefined) throw nothing();
+  if (own === undefined) {
+    throw usage(
+      "there is nothing to serve",
+      "Give --starters, --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards. Or run it in a project that `phasegate init` has set up.",
+    );
+  }
   return { workflows: [own.workflows ?? startersFolder()], state: state ?? own.state, own };
 }
 
@@ -191,12 +190,5 @@ function requireOneKind(hasPhased: boolean, hasRouted: boolean, hasMore: boolean
   throw usage(
     "--http serves phased workflows or routed ones, and nothing else",
     "Give --workflows or --starters, or --routed, and serve the rest from another process.",
-  );
-}
-
-function nothing(): CommandFailure {
-  return usage(
-    "there is nothing to serve",
-    "Give --starters, --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards. Or run it in a project that `phasegate init` has set up.",
   );
 }

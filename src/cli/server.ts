@@ -4,14 +4,13 @@
  */
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { createQuotas, type QuotaLimits, type Quotas } from "../login/quotas.js";
+import { createQuotas, type Quotas } from "../login/quotas.js";
 import type { Registration } from "../mcp/http-options.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
-import { defined } from "../workflow/json.js";
 import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.js";
-import type { PageOf } from "./inspect.js";
+import type { Page } from "./inspect.js";
 import type { Watching } from "./listen.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
@@ -30,34 +29,26 @@ interface Serving {
   close(): void;
 }
 
-/** The exit code, and whether something that was started may still run. */
-interface Outcome {
-  readonly code: ExitCode;
-  readonly running: boolean;
-}
-
 /** Serves until the client or a signal ends it. Answers are sent first, then the storage is closed. */
 export async function serve(options: ServeOptions, terminal: Terminal): Promise<ExitCode> {
-  const { code, running } = await serveClosing(options, terminal);
-  // A call that never ends, or an answer that is never read, would keep the process alive.
-  if (running) terminal.exit?.(code);
-  return code;
-}
-
-async function serveClosing(options: ServeOptions, terminal: Terminal): Promise<Outcome> {
   const logs = openLogs(options.logLevel, terminal, options.logFiles);
+  let reason: Awaited<Serving["ended"]>;
   try {
-    return await serveLogged(options, terminal, logs);
+    reason = await serveLogged(options, terminal, logs);
   } finally {
     logs.close();
     // A client that keeps its end of the pipe open would keep the process alive.
     terminal.stdin.destroy();
   }
+  const code = reason === "broken" ? EXIT.environment : EXIT.ok;
+  // A call that never ends, or an answer that is never read, would keep the process alive.
+  if (reason === "broken" || reason === "abandoned") terminal.exit?.(code);
+  return code;
 }
 
-async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<Outcome> {
+async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<Awaited<Serving["ended"]>> {
   const { log } = logs;
-  const { project, state, ownProject } = options;
+  const { project, state, ownProject, quota = {} } = options;
   if (ownProject !== undefined) log.info({ project: ownProject }, "project");
   const prepared: (Open | undefined)[] = [];
   for (const prepare of PRODUCTS) prepared.push(await prepare(options, logs));
@@ -71,21 +62,24 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   try {
     // Over stdio, nobody asks for metrics.
     if (options.listen !== undefined) watching = await (await import("./listen.js")).openWatching(storage, log);
-    const quotas = createQuotas(options.quota ?? {});
-    const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
+    const quotas = createQuotas(quota);
+    // Nothing is counted that has no limit.
+    const counted: ActorQuotas = {
+      session: quota.sessions === undefined ? undefined : quotas.session,
+      verifier: quota.verifiersAtOnce === undefined ? undefined : quotas.verifier,
+    };
     for (const open of prepared) {
-      const product = await open?.(storage && { ...basis, storage, ...more });
+      const product = await open?.(storage && { ...basis, storage, telemetry: watching?.telemetry, quotas: counted });
       if (product !== undefined) served.push(product);
     }
-    const inspected = storage && inspectedBy(options, basis, served, storage, log);
-    inspecting = await inspectorOf(options, inspected, log);
-    const serving = await begin({ served, watching, quotas, inspected, owner: basis.owner }, options, terminal, log);
+    const page = storage && pageOf(options, basis, served, storage, log);
+    inspecting = await inspectorOf(options, page, log);
+    const serving = await begin({ served, watching, quotas, page, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
     log.info({ reason }, "stopped");
-    const code = reason === "broken" ? EXIT.environment : EXIT.ok;
-    return { code, running: reason === "broken" || reason === "abandoned" };
+    return reason;
   } finally {
     inspecting?.close();
     for (const product of served) await product.close?.();
@@ -94,30 +88,26 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   }
 }
 
-function inspectedBy(
+/** Returns what the page for people shows. */
+function pageOf(
   options: ServeOptions,
-  { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
+  { approvers, hashKey, allowUnsignedApprovals: unsigned = false }: Awaited<ReturnType<typeof engineBasis>>,
   served: readonly Served[],
   storage: StorageAdapter,
   log: Logger,
-): PageOf {
-  const { state = "", approvers: approversFile } = options;
+): Page {
   const [engine] = served.flatMap((product) => product.engine ?? []);
   const [routed] = served.flatMap((product) => product.routed ?? []);
-  const title = withoutPasswords(state);
-  return {
-    engines: defined({ storage, engine, routed }),
-    inspected: { log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals, title },
-  };
+  const title = withoutPasswords(options.state ?? "");
+  return { storage, engine, routed, log, approvers, approversFile: options.approvers, hashKey, unsigned, title };
 }
 
 /** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
-async function inspectorOf(options: ServeOptions, page: PageOf | undefined, log: Logger): Promise<Serving | undefined> {
+async function inspectorOf(options: ServeOptions, page: Page | undefined, log: Logger): Promise<Serving | undefined> {
   const { inspector: port } = options;
   if (port === undefined || port === true || page === undefined) return undefined;
   const { framesIn, serveInspector } = await import("./inspect.js");
-  const codeFrame = framesIn(options);
-  const serving = await serveInspector(page.engines, { ...page.inspected, codeFrame, option: "--inspector", port });
+  const serving = await serveInspector({ ...page, codeFrame: framesIn(options) }, "--inspector", port);
   log.info({ url: serving.logged }, "inspector");
   return serving;
 }
@@ -130,38 +120,22 @@ interface Opened {
   readonly watching: Watching | undefined;
   readonly quotas: Quotas;
   /** Missing without a storage. */
-  readonly inspected: PageOf | undefined;
-}
-
-/** Returns what engines ask: nothing is counted that has no limit. */
-function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: QuotaLimits = {}): ActorQuotas {
-  return {
-    ...(sessions && { session: quotas.session }),
-    ...(verifiersAtOnce && { verifier: quotas.verifier }),
-  };
+  readonly page: Page | undefined;
 }
 
 /** Begins to serve: MCP over HTTP, sessions of one kind over plain HTTP, or MCP on stdio. */
 async function begin(
-  { served, watching, quotas, inspected, owner }: Opened,
+  { served, watching, quotas, page, owner }: Opened,
   options: ServeOptions,
   terminal: Terminal,
   log: Logger,
 ): Promise<Serving> {
   const { listen: at, http, maxEvidence } = options;
   const maxBodyBytes = Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER);
+  const times = { drain: DRAIN_MS };
   if (at !== undefined && watching !== undefined) {
     const { serveListening } = await import("./listen.js");
-    return serveListening(options, {
-      at,
-      served,
-      watching,
-      quotas,
-      page: inspected,
-      maxBodyBytes,
-      log,
-      times: { drain: DRAIN_MS },
-    });
+    return serveListening(options, { at, served, watching, quotas, page, maxBodyBytes, log, times });
   }
   const [one] = http === undefined ? [] : served.flatMap(({ http }) => http ?? []);
   if (http === undefined || one === undefined) {
@@ -169,7 +143,7 @@ async function begin(
     return connect(served, client, maxBodyBytes, terminal, log);
   }
   const { serveHttp } = await import("./http-server.js");
-  return serveHttp(one, http, log, { drain: DRAIN_MS }, maxBodyBytes);
+  return serveHttp(one, http, log, times, maxBodyBytes);
 }
 
 function connect(

@@ -15,7 +15,6 @@ import {
   tokensText,
 } from "../login/tokens.js";
 import { ROLES, type Role } from "../ports/actor.js";
-import { defined } from "../workflow/json.js";
 import { age, argument, command, type Given, group, logLevelOption, parsed, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption } from "./options.js";
@@ -69,7 +68,7 @@ const addCommand = command({
   help: ADD_HELP,
   async run({ tokens, role: roles, team, expires: lifetime }, terminal, name) {
     const expires = lifetime === undefined ? undefined : Date.now() + lifetime;
-    const { token, entry } = await new TokensFile(tokens).add(defined({ name, roles, team, expires }));
+    const { token, entry } = await new TokensFile(tokens).add({ name, roles, team, expires });
     print(terminal, token);
     terminal.stderr.write(`${described(entry, Date.now())}. It is not shown again.\n`);
     return EXIT.ok;

@@ -11,7 +11,6 @@
  */
 import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
-import type { Actor } from "../ports/actor.js";
 import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
@@ -40,7 +39,7 @@ import {
 import { type PhasedHttpOptions, phasedDocument, phasedService } from "./phased.js";
 import { type HttpRefusal, notFound, REFUSALS, repeatedParameter, tooLarge, URL_MAX, wrongMethod } from "./refusals.js";
 import { routedDocument, routedService } from "./routes.js";
-import type { Route, Service } from "./service.js";
+import type { HttpAnswer, Route, Service } from "./service.js";
 
 /** Options of an HTTP API. */
 export interface HttpApiOptions extends OpenApiOptions {
@@ -129,87 +128,62 @@ type Options = HttpApiOptions & { readonly basePath: string };
 /** Answers requests to one kind of sessions. */
 function handlerOf<Call extends string>(service: Service<Call>, options: Options): HttpApi {
   return async (request) => {
+    let answered: HttpAnswer | Response;
     try {
-      return respond(request, await answer(service, request, options), service, options);
+      answered = await answer(service, request, options);
     } catch (error) {
       service.reportError(`http ${request.method}`, error);
-      return respond(request, { refusal: REFUSALS.internal }, service, options);
+      answered = REFUSALS.internal;
     }
+    return isResponse(answered) ? answered : respond(request, answered, service, options);
   };
 }
-
-type Answer =
-  | { readonly body: object }
-  | { readonly refusal: HttpRefusal; readonly headers?: Record<string, string> }
-  | { readonly allow: string }
-  | { readonly response: Response };
 
 async function answer<Call extends string>(
   service: Service<Call>,
   request: Request,
   options: Options,
-): Promise<Answer> {
+): Promise<HttpAnswer | Response> {
   const { method, url } = request;
-  const { basePath, authorize, login, maxBodyBytes = BODY_BYTES } = options;
+  const { basePath, authorize, login, cors, maxBodyBytes = BODY_BYTES } = options;
   // Checked before anything reads the URL: a host may accept URLs of any length.
-  if (url.length > URL_MAX) return { refusal: REFUSALS.longUrl };
+  if (url.length > URL_MAX) return REFUSALS.longUrl;
   const document = login?.metadata?.(request);
-  if (document !== undefined) return { response: document };
+  if (document !== undefined) return document;
   const { pathname } = new URL(url);
   const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length).replace(/\/$/, "") : "";
   const route = service.routes.find((one) => one.path === path);
   if (route === undefined && path !== OPENAPI_PATH) {
-    return { refusal: notFound([...service.routes.map((one) => one.path), OPENAPI_PATH]) };
+    return notFound([...service.routes.map((one) => one.path), OPENAPI_PATH]);
   }
   const allow = route?.method === "POST" ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
   // Answered before authorization: a browser's preflight carries no credentials.
-  if (method === "OPTIONS") return { allow };
+  if (method === "OPTIONS") return { status: 204, headers: { ...(cors && preflightHeaders(allow)), allow } };
   const authorized = authorize === undefined ? true : await authorize(request);
-  if (isResponse(authorized)) return { response: authorized };
-  if (authorized !== true) return { refusal: REFUSALS.unauthorized, headers: { "www-authenticate": "Bearer" } };
+  if (isResponse(authorized)) return authorized;
+  if (authorized !== true) return { ...REFUSALS.unauthorized, headers: { "www-authenticate": "Bearer" } };
   const actor = login && (await askLogin(login, request));
-  if (isResponse(actor)) return { response: actor };
-  if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
-  return route === undefined ? { body: service.document } : carried(service, route, { request, actor, maxBodyBytes });
-}
-
-interface Caller {
-  readonly request: Request;
-  readonly actor: Actor | undefined;
-  readonly maxBodyBytes: number;
-}
-
-async function carried<Call extends string>(
-  service: Service<Call>,
-  route: Route<Call>,
-  { request, actor, maxBodyBytes }: Caller,
-): Promise<Answer> {
+  if (isResponse(actor)) return actor;
+  if (!allow.split(", ").includes(method)) return { ...wrongMethod(path, allow), headers: { allow } };
+  if (route === undefined) return { status: 200, body: service.document };
   const read = await readRequest(request, route, maxBodyBytes);
-  if (!read.ok) return read;
+  if (!read.ok) return read.refusal;
   const answered = await service.answer({ call: route.call, params: read.value, actor, signal: request.signal });
-  if ("body" in answered) return answered;
-  const { refusal } = answered;
-  return refusal.status === 503 ? { refusal, headers: { "retry-after": RETRY_AFTER_SECONDS } } : { refusal };
+  return answered.status === 503 ? { ...answered, headers: { "retry-after": RETRY_AFTER_SECONDS } } : answered;
 }
 
 function respond(
   request: Request,
-  answered: Answer,
+  { status, body, headers }: HttpAnswer,
   { codes }: Pick<Service<string>, "codes">,
   { cors }: HttpApiOptions,
 ): Response {
-  if ("response" in answered) return answered.response;
   const shared = corsHeaders(request, cors);
-  if ("allow" in answered) {
-    const { allow } = answered;
-    const preflight = cors === undefined ? {} : preflightHeaders(allow);
-    return new Response(null, { status: 204, headers: { ...shared, ...preflight, allow } });
-  }
-  const { status, body, headers } =
-    "refusal" in answered
-      ? { ...inCodes(codes, answered.refusal), headers: answered.headers }
-      : { status: 200, body: answered.body, headers: undefined };
-  return new Response(request.method === "HEAD" ? null : JSON.stringify(body), {
+  if (body === undefined) return new Response(null, { status, headers: { ...shared, ...headers } });
+  // A refusal has the code that the clients of this kind of sessions know.
+  const known = "error_code" in body && typeof body.error_code === "string" ? codes[body.error_code] : undefined;
+  const sent = known === undefined ? body : { ...body, error_code: known };
+  return new Response(request.method === "HEAD" ? null : JSON.stringify(sent), {
     status,
     headers: {
       "content-type": "application/json; charset=utf-8",
@@ -219,11 +193,6 @@ function respond(
       ...headers,
     },
   });
-}
-
-/** Returns a refusal with the code that the clients know. */
-function inCodes(codes: Service<string>["codes"], { status, body }: HttpRefusal): HttpRefusal {
-  return { status, body: { ...body, error_code: codes[body.error_code] ?? body.error_code } };
 }
 
 /** The web pages that may call an HTTP API. */

@@ -139,12 +139,12 @@ export function phasedService(
     document: phasedDocument(options),
     codes: { INVALID_FORMAT: "INVALID_INPUT", INVALID_FIELD: "INVALID_INPUT", INTERNAL_ERROR: "INTERNAL" },
     async answer({ call, params, actor, signal }) {
-      if (!isJsonObject(params)) return { refusal: NO_OBJECT };
+      if (!isJsonObject(params)) return NO_OBJECT;
       const { action = call, ...fields } = params;
-      if (action !== call) return { refusal: otherAction(call, action) };
+      if (action !== call) return otherAction(call, action);
       const tool = actor === undefined ? shared : toolOf(actor);
       const body = await tool.dispatch({ ...fields, action }, { signal });
-      return body.status === "error" && isErrorCode(body.code) ? { refusal: refusalOf(body, body.code) } : { body };
+      return body.status === "error" && isErrorCode(body.code) ? refusalOf(body, body.code) : { status: 200, body };
     },
     reportError: (operation, error) => engine.reportError(operation, error),
   };

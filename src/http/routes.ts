@@ -85,8 +85,11 @@ export function routedService(engine: RoutedEngine, options: OpenApiOptions): Se
     routes: ROUTES,
     document: routedDocument(options),
     codes: {},
-    answer: ({ call, params, actor, signal }) =>
-      carryOut({ ...context, signal, ...(actor && { engine: engine.as(actor) }) }, call, params),
+    async answer({ call, params, actor, signal }) {
+      const own = { ...context, signal, engine: actor === undefined ? engine : engine.as(actor) };
+      const done = await carryOut(own, call, params);
+      return "body" in done ? { status: 200, ...done } : done.refusal;
+    },
     reportError: (operation, error) => engine.reportError(operation, error),
   };
 }

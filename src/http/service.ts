@@ -1,7 +1,6 @@
 /** What api.ts needs to know of one kind of sessions: their routes, their OpenAPI document, and how a call is executed. */
 import type * as z from "zod/mini";
 import type { Actor } from "../ports/actor.js";
-import type { HttpRefusal } from "./refusals.js";
 
 /** One route of the HTTP API. */
 export interface Route<Call extends string = string> {
@@ -19,6 +18,13 @@ export interface Route<Call extends string = string> {
   readonly answer: string;
 }
 
+/** An answer before it is sent; a refusal has an `error_code` in its body. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A call that has passed the checks of HTTP itself. */
 export interface HttpCall<Call extends string> {
   readonly call: Call;
@@ -34,10 +40,10 @@ export interface Service<Call extends string> {
   readonly routes: readonly Route<Call>[];
   /** The OpenAPI document. */
   readonly document: object;
-  /** The codes that its clients know for some of the codes of {@link HttpRefusal}. */
+  /** The codes that its clients know for some of the codes of refusals. */
   readonly codes: Readonly<Record<string, string | undefined>>;
   /** Executes a call. Rejects only if the login has given an actor whose name is not valid. */
-  answer(call: HttpCall<Call>): Promise<{ readonly body: object } | { readonly refusal: HttpRefusal }>;
+  answer(call: HttpCall<Call>): Promise<HttpAnswer>;
   /** Tells the host of an error outside of a call. */
   reportError(operation: string, error: unknown): void;
 }

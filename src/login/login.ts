@@ -3,7 +3,7 @@
  * the entry file of the folder:
  *
  * - tokens.ts: static tokens, the text of their file, and which entry a token belongs to
- * - oauth-login.ts: which access tokens of a provider count, and whose they are; provider-keys.ts: its keys
+ * - oauth-login.ts: which access tokens of a provider count, and whose they are; how its keys are had
  * - request.ts: under which names a server may be called, and from which pages; where a token is read from, and what refusals
  *   say
  * - quotas.ts: how much each actor may use
@@ -51,7 +51,7 @@ export function createTokenLogin(options: TokenLoginOptions): Login {
 }
 
 function actorOf({ name, roles, team }: TokenEntry): Actor {
-  return { name, roles, ...(team !== undefined && { team }) };
+  return { name, roles, team };
 }
 
 /**

@@ -2,7 +2,7 @@
  * The metrics: names, units and buckets, in one table that docs/observability.md repeats, and what limits their labels. A
  * label's values come from workflows and from calls, so each label has a limit; further values become `_OTHER`.
  */
-import type { Attributes, Counter, Histogram, Meter, ObservableGauge } from "@opentelemetry/api";
+import type { Attributes, Meter, ObservableGauge } from "@opentelemetry/api";
 
 /** Bounds of buckets, in seconds: for work of a machine, and for what waits for agents and people. */
 const WORK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -22,10 +22,18 @@ interface Definition {
 /** Where in a workflow something happened. */
 const PLACE = ["phasegate.workflow", "phasegate.phase"] as const;
 
-const counter = (name: string, unit: string, description: string, attributes: readonly string[]) =>
-  ({ type: "counter", name, unit, description, attributes }) as const;
-const duration = (name: string, buckets: readonly number[], description: string, attributes: readonly string[]) =>
-  ({ type: "histogram", name, unit: "s", description, buckets, attributes }) as const;
+function counter(name: string, unit: string, description: string, attributes: readonly string[]): Definition {
+  return { type: "counter", name, unit, description, attributes };
+}
+
+function duration(
+  name: string,
+  buckets: readonly number[],
+  description: string,
+  attributes: readonly string[],
+): Definition {
+  return { type: "histogram", name, unit: "s", description, buckets, attributes };
+}
 
 /** All metrics. */
 export const METRICS = {
@@ -52,7 +60,7 @@ export const METRICS = {
     "phasegate.problem",
   ]),
   attempts: {
-    type: "histogram",
+    type: "histogram" as const,
     name: "phasegate.gate.attempts",
     unit: "{attempt}",
     description: "Attempts in a row until a gate accepted the evidence",
@@ -90,18 +98,16 @@ export const METRICS = {
     "error.type",
   ]),
   sessions: {
-    type: "gauge",
+    type: "gauge" as const,
     name: "phasegate.sessions.active",
     unit: "{session}",
     description: "Active sessions in the storage, of all processes",
     attributes: [],
   },
-} as const satisfies Readonly<Record<string, Definition>>;
+} satisfies Readonly<Record<string, Definition>>;
 
-/** The metrics of one type. */
-type Named<Type extends Definition["type"]> = {
-  [K in keyof typeof METRICS]: (typeof METRICS)[K]["type"] extends Type ? K : never;
-}[keyof typeof METRICS];
+/** The metrics that are recorded as something happens. */
+type Recorded = Exclude<keyof typeof METRICS, "sessions">;
 
 /** The longest value of an attribute, in characters. */
 const TEXT_MAX = 200;
@@ -117,50 +123,29 @@ export function cut(text: string, length = TEXT_MAX): string {
 
 /** Records the metrics, with limited labels. */
 export class Instruments {
-  readonly #counters: Readonly<Record<Named<"counter">, Counter>>;
-  readonly #histograms: Readonly<Record<Named<"histogram">, Histogram>>;
+  readonly #recorders = new Map<string, (value: number, labels: Attributes) => void>();
   readonly #values = new Map<string, Set<string>>();
   /** The number of active sessions, which is asked for when metrics are read. */
   readonly sessions: ObservableGauge;
 
   constructor(meter: Meter) {
-    const counter = (metric: Named<"counter">) => {
-      const { name, unit, description } = METRICS[metric];
-      return meter.createCounter(name, { unit, description });
-    };
-    const histogram = (metric: Named<"histogram">) => {
-      const { name, unit, description, buckets } = METRICS[metric];
-      return meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: [...buckets] } });
-    };
-    this.#counters = {
-      verdicts: counter("verdicts"),
-      problems: counter("problems"),
-      commits: counter("commits"),
-      conflicts: counter("conflicts"),
-    };
-    this.#histograms = {
-      calls: histogram("calls"),
-      operations: histogram("operations"),
-      attempts: histogram("attempts"),
-      gates: histogram("gates"),
-      verifiers: histogram("verifiers"),
-      deciders: histogram("deciders"),
-      waits: histogram("waits"),
-      phases: histogram("phases"),
-      storage: histogram("storage"),
-    };
+    for (const [metric, { type, name, unit, description, buckets }] of Object.entries<Definition>(METRICS)) {
+      if (type === "counter") {
+        const made = meter.createCounter(name, { unit, description });
+        this.#recorders.set(metric, (value, labels) => made.add(value, labels));
+      } else if (type === "histogram") {
+        const advice = { explicitBucketBoundaries: [...(buckets ?? [])] };
+        const made = meter.createHistogram(name, { unit, description, advice });
+        this.#recorders.set(metric, (value, labels) => made.record(value, labels));
+      }
+    }
     const { name, unit, description } = METRICS.sessions;
     this.sessions = meter.createObservableGauge(name, { unit, description });
   }
 
-  /** Adds one to a counter. */
-  count(metric: Named<"counter">, labels: Attributes): void {
-    this.#counters[metric].add(1, this.#limited(labels));
-  }
-
-  /** Adds a value to a histogram: seconds, or a number of attempts. */
-  record(metric: Named<"histogram">, value: number, labels: Attributes): void {
-    this.#histograms[metric].record(value, this.#limited(labels));
+  /** Adds to a metric: seconds, a number of attempts, or one more of what a counter counts. */
+  record(metric: Recorded, value: number, labels: Attributes): void {
+    this.#recorders.get(metric)?.(value, this.#limited(labels));
   }
 
   #limited(labels: Attributes): Attributes {

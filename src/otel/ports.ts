@@ -25,49 +25,38 @@ const STREAMS: ReadonlySet<PropertyKey> = new Set<keyof StorageAdapter>(["log", 
 export function measuredStorage(storage: StorageAdapter, measuring: Measuring, onClose: () => void): StorageAdapter {
   const methods = new Map<PropertyKey, unknown>();
   return withMembers(storage, (name) => {
-    const known = methods.get(name);
-    if (known !== undefined) return known;
     const value: unknown = Reflect.get(storage, name);
     // Also of a storage that has nothing to close, the sessions are counted no longer.
-    const member = name === "close" && value === undefined ? async () => {} : value;
-    if (typeof member !== "function") return value;
-    const method = measuredMethod(storage, name, member, measuring, onClose);
-    methods.set(name, method);
-    return method;
+    const method = name === "close" && value === undefined ? async () => {} : value;
+    if (typeof method !== "function") return value;
+    const known = methods.get(name) ?? measuredMethod(name, (...given) => method.apply(storage, given));
+    methods.set(name, known);
+    return known;
   });
+
+  function measuredMethod(name: PropertyKey, call: (...given: unknown[]) => unknown): typeof call {
+    if (name === "close") {
+      return () => {
+        safely(onClose);
+        return call();
+      };
+    }
+    const operation = String(name);
+    if (STREAMS.has(name)) return (...given) => measuredStream(() => call(...given), operation, given[0], measuring);
+    if (!CALLS.has(name)) return call;
+    return (...given) =>
+      measuring.spans.run(
+        storageWork(operation, given[0], measuring),
+        async () => call(...given),
+        (end) => storageEnd(operation, end, measuring),
+      );
+  }
 }
 
 /** Returns an object that has the members of another one, as `member` returns them. Also of a frozen one. */
 function withMembers<T extends object>(original: T, member: (name: PropertyKey) => unknown): T {
   const shell: T = Object.create(original);
   return new Proxy(shell, { get: (_, name) => member(name) });
-}
-
-function measuredMethod(
-  target: StorageAdapter,
-  name: PropertyKey,
-  method: CallableFunction,
-  measuring: Measuring,
-  onClose: () => void,
-): (...given: unknown[]) => unknown {
-  const call = (...given: unknown[]): unknown => Reflect.apply(method, target, given);
-  if (name === "close") {
-    return () => {
-      safely(onClose);
-      return call();
-    };
-  }
-  const operation = String(name);
-  if (STREAMS.has(name)) return (...given) => measuredStream(() => call(...given), operation, given[0], measuring);
-  if (!CALLS.has(name)) return call;
-  return (...given) => {
-    const work = storageWork(operation, given[0], measuring);
-    return measuring.spans.run(
-      work,
-      async () => call(...given),
-      (end) => storageEnd(operation, end, measuring),
-    );
-  };
 }
 
 /** Returns the span of a call, and notes which session the work around it is about. */
@@ -86,9 +75,8 @@ function sessionOf(subject: unknown): string | undefined {
   return typeof first.sessionId === "string" ? first.sessionId : undefined;
 }
 
-function storageEnd(operation: string, end: Ended<unknown>, { instruments }: Measuring) {
-  const error = end.ok ? undefined : end.error;
-  instruments.record("storage", end.seconds, { "phasegate.storage.operation": operation, "error.type": error });
+function storageEnd(operation: string, { error, seconds }: Ended<unknown>, { instruments }: Measuring) {
+  instruments.record("storage", seconds, { "phasegate.storage.operation": operation, "error.type": error });
   return { error };
 }
 
@@ -122,9 +110,8 @@ async function* measuredStream(
       if (open) await items.return?.();
     }
   } finally {
-    const labels = { "phasegate.storage.operation": operation, "error.type": error };
-    safely(() => measuring.instruments.record("storage", seconds, labels));
-    if (opened !== undefined) safely(() => measuring.spans.close(opened.open, { error }));
+    const end = safely(() => storageEnd(operation, { error, seconds }, measuring)) ?? { error };
+    if (opened !== undefined) safely(() => measuring.spans.close(opened.open, end));
   }
 }
 
@@ -139,36 +126,35 @@ function isIterable(value: object): value is AsyncIterable<unknown> {
 
 /** Returns a verifier that is measured, as it is registered under `name`. */
 export function measuredVerifier(verifier: Verifier, name: string, { spans, instruments }: Measuring): Verifier {
-  const work = (operation: "verify" | "snapshot", { id, workflowType, phase }: Session): Work => ({
-    name: `${operation} ${cut(name)}`,
-    kind: SpanKind.INTERNAL,
-    sessionId: id,
-    attributes: {
+  const measured = <T>(
+    operation: "verify" | "snapshot",
+    { id, workflowType, phase }: Session,
+    run: () => Promise<T>,
+    outcomeOf: (result: T) => string,
+  ): Promise<T> => {
+    const attributes = {
       "phasegate.verifier": cut(name),
       "phasegate.workflow": cut(workflowType),
       "phasegate.phase": String(phase),
-    },
-  });
-  const ended = (outcome: string, { ok, seconds, ...end }: Ended<unknown>) => {
-    const error = "error" in end ? end.error : undefined;
-    const labels = { "phasegate.verifier": name, "phasegate.outcome": outcome, "error.type": error };
-    instruments.record("verifiers", seconds, labels);
-    return { error, attributes: { "phasegate.outcome": outcome } };
+    };
+    const work = { name: `${operation} ${cut(name)}`, kind: SpanKind.INTERNAL, sessionId: id, attributes };
+    return spans.run(work, run, ({ error, seconds, result }) => {
+      const outcome = { "phasegate.outcome": result === undefined ? "crashed" : outcomeOf(result.value) };
+      instruments.record("verifiers", seconds, { "phasegate.verifier": name, ...outcome, "error.type": error });
+      return { error, attributes: outcome };
+    });
   };
   const verify: Verifier["verify"] = (request, options) =>
-    spans.run(
-      work("verify", request.session),
-      () => verifier.verify(request, options),
-      (end) => ended(end.ok ? outcomeOf(end.result) : "crashed", end),
-    );
+    measured("verify", request.session, () => verifier.verify(request, options), outcomeOf);
   const take = verifier.snapshot?.bind(verifier);
   const snapshot: Verifier["snapshot"] =
     take &&
     ((request) =>
-      spans.run(
-        work("snapshot", request.session),
+      measured(
+        "snapshot",
+        request.session,
         () => take(request),
-        (end) => ended(end.ok ? "recorded" : "crashed", end),
+        () => "recorded",
       ));
   return withMembers(verifier, (name) => {
     if (name === "verify") return verify;
@@ -193,15 +179,16 @@ export function measuredDecider(decider: StepDecider, { spans, instruments }: Me
       spans.run(
         deciderWork(request),
         () => decider.decide(request, options),
-        (end) => {
-          const error = end.ok ? undefined : end.error;
-          const labels = { "phasegate.workflow": request.workflow.name, "error.type": error };
-          instruments.record("deciders", end.seconds, labels);
-          const { model, inputTokens, outputTokens } = (end.ok ? end.result.usage : undefined) ?? {};
+        ({ error, seconds, result }) => {
+          instruments.record("deciders", seconds, {
+            "phasegate.workflow": request.workflow.name,
+            "error.type": error,
+          });
+          const { model, inputTokens, outputTokens } = result?.value.usage ?? {};
           const attributes = {
-            ...(typeof model === "string" ? { "gen_ai.response.model": cut(model) } : {}),
-            ...(typeof inputTokens === "number" ? { "gen_ai.usage.input_tokens": inputTokens } : {}),
-            ...(typeof outputTokens === "number" ? { "gen_ai.usage.output_tokens": outputTokens } : {}),
+            "gen_ai.response.model": typeof model === "string" ? cut(model) : undefined,
+            "gen_ai.usage.input_tokens": typeof inputTokens === "number" ? inputTokens : undefined,
+            "gen_ai.usage.output_tokens": typeof outputTokens === "number" ? outputTokens : undefined,
           };
           return { error, attributes };
         },
@@ -216,7 +203,7 @@ function deciderWork({ workflow, sessionId, currentStep, problem }: DecisionRequ
     sessionId,
     attributes: {
       "phasegate.workflow": cut(workflow.name),
-      ...(currentStep === undefined ? {} : { "phasegate.phase": cut(currentStep) }),
+      "phasegate.phase": currentStep && cut(currentStep),
       // The first answer could not be used.
       "phasegate.asked_again": problem !== undefined,
     },

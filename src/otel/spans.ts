@@ -68,31 +68,26 @@ export class Spans {
   async run<T>(work: Work, run: () => Promise<T>, onEnd: (end: Ended<T>) => End | undefined): Promise<T> {
     const begun = performance.now();
     const opened = safely(() => this.open(work));
-    const running: { promise?: Promise<T> } = {};
+    let running: Promise<T> | undefined;
     const begin = async () => run();
-    if (opened !== undefined) {
-      safely(() =>
-        context.with(opened.context, () => {
-          running.promise = begin();
-        }),
-      );
-    }
-    running.promise ??= begin();
-    const end = (outcome: Outcome<T>) => {
+    safely(() =>
+      context.with(opened?.context ?? context.active(), () => {
+        running = begin();
+      }),
+    );
+    const end = (outcome: Pick<Ended<T>, "result" | "error">) => {
       const seconds = (performance.now() - begun) / 1000;
       const known = safely(() => onEnd({ ...outcome, seconds }));
-      const failed = outcome.ok ? undefined : outcome.error;
-      if (opened !== undefined) safely(() => this.close(opened.open, { error: failed, ...known }));
+      if (opened !== undefined) safely(() => this.close(opened.open, { error: outcome.error, ...known }));
     };
-    let result: T;
     try {
-      result = await running.promise;
+      const value = await (running ?? begin());
+      end({ result: { value } });
+      return value;
     } catch (error) {
-      end({ ok: false, error: errorType(error) });
+      end({ error: errorType(error) });
       throw error;
     }
-    end({ ok: true, result });
-    return result;
   }
 
   /** Begins a span. */
@@ -132,10 +127,12 @@ export class Spans {
   }
 }
 
-/** How work ended. */
-type Outcome<T> = { readonly ok: true; readonly result: T } | { readonly ok: false; readonly error: string };
-/** How work ended, and when. */
-export type Ended<T> = Outcome<T> & { readonly seconds: number };
+/** How work ended, and when: with a result, or with the type of an error. */
+export interface Ended<T> {
+  readonly result?: { readonly value: T };
+  readonly error?: string;
+  readonly seconds: number;
+}
 
 function openIn(active: Context): Open | undefined {
   const value = active.getValue(OPEN);
@@ -186,13 +183,9 @@ export function remoteSpan(meta: Readonly<Record<string, unknown>> | undefined):
   const { traceparent, tracestate } = meta ?? {};
   if (typeof traceparent !== "string") return undefined;
   const [, traceId = "", spanId = "", flags = ""] = TRACEPARENT.exec(traceparent.trim()) ?? [];
-  const state = typeof tracestate === "string" && tracestate.length <= TRACESTATE_MAX ? tracestate : undefined;
-  const remote: SpanContext = {
-    traceId,
-    spanId,
-    traceFlags: Number.parseInt(flags, 16) & 1,
-    isRemote: true,
-    ...(state === undefined ? {} : { traceState: createTraceState(state) }),
-  };
+  const traceState =
+    typeof tracestate === "string" && tracestate.length <= TRACESTATE_MAX ? createTraceState(tracestate) : undefined;
+  const traceFlags = Number.parseInt(flags, 16) & 1;
+  const remote: SpanContext = { traceId, spanId, traceFlags, isRemote: true, traceState };
   return isSpanContextValid(remote) ? remote : undefined;
 }

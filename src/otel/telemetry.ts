@@ -68,13 +68,12 @@ class OpenTelemetry implements Telemetry {
   }
 
   measure<T>(what: Measured, work: () => Promise<T>, outcomeOf?: (result: T) => MeasuredOutcome): Promise<T> {
-    const read = (end: Ended<T>): MeasuredOutcome => {
-      if (!end.ok) return { error: end.error };
-      return outcomeOf?.(end.result) ?? {};
-    };
     const span = safely(() => this.#spanOf(what));
     if (span === undefined) return work();
-    return this.#measuring.spans.run(span, work, (end) => this.#ended(what, read(end), end));
+    return this.#measuring.spans.run(span, work, (end) => {
+      const outcome = end.result === undefined ? { error: end.error } : (outcomeOf?.(end.result.value) ?? {});
+      return this.#ended(what, outcome, end);
+    });
   }
 
   storage(storage: StorageAdapter): StorageAdapter {
@@ -99,7 +98,7 @@ class OpenTelemetry implements Telemetry {
   }
 
   conflicted(engine: EngineKind): void {
-    safely(() => this.#measuring.instruments.count("conflicts", { "phasegate.engine": engine }));
+    safely(() => this.#measuring.instruments.record("conflicts", 1, { "phasegate.engine": engine }));
   }
 
   #spanOf(what: Measured): Work {
@@ -113,8 +112,9 @@ class OpenTelemetry implements Telemetry {
       case "gate": {
         const { sessionId, attempt } = what;
         const json = this.#evidence ? JSON.stringify(what.evidence) : undefined;
-        const shown = json === undefined ? {} : { "phasegate.evidence": cut(json, EVIDENCE_MAX) };
-        const attributes = { ...spanAttributes(placeOf(what)), "phasegate.attempt": attempt, ...shown };
+        const shown = json && cut(json, EVIDENCE_MAX);
+        const place = spanAttributes(placeOf(what));
+        const attributes = { ...place, "phasegate.attempt": attempt, "phasegate.evidence": shown };
         return { name: "gate", kind: SpanKind.INTERNAL, attributes, sessionId };
       }
     }
@@ -126,8 +126,8 @@ class OpenTelemetry implements Telemetry {
     switch (what.kind) {
       case "call": {
         // An answer with an error is MCP's `isError`; a rejection is a fault of the server.
-        const type = error !== undefined && end.ok ? "tool_error" : error;
-        const code = error === undefined ? {} : { "phasegate.error.code": error };
+        const type = error !== undefined && end.result !== undefined ? "tool_error" : error;
+        const code = { "phasegate.error.code": error };
         instruments.record("calls", seconds, { ...callLabels(what), "error.type": type, ...code });
         return { error: type, attributes: code, sessionId };
       }
@@ -148,11 +148,12 @@ class OpenTelemetry implements Telemetry {
     const { instruments } = this.#measuring;
     const place = placeOf(gate);
     const verdict = { "phasegate.verdict": problems.length === 0 ? "passed" : "failed" };
-    instruments.count("verdicts", { ...place, ...verdict });
+    instruments.record("verdicts", 1, { ...place, ...verdict });
     if (problems.length === 0) instruments.record("attempts", gate.attempt, place);
     const fields = new Map(problems.map((one) => [`${fieldOf(one.field)} ${one.problem}`, one]));
     for (const { field, problem } of fields.values()) {
-      instruments.count("problems", { ...place, "phasegate.field": fieldOf(field), "phasegate.problem": problem });
+      const labels = { ...place, "phasegate.field": fieldOf(field), "phasegate.problem": problem };
+      instruments.record("problems", 1, labels);
     }
     return { ...verdict, "phasegate.problems": problems.length };
   }
@@ -164,7 +165,7 @@ class OpenTelemetry implements Telemetry {
     storage: Pick<StorageAdapter, "log">,
   ): void {
     const { instruments, spans } = this.#measuring;
-    instruments.count("commits", { "phasegate.engine": engine });
+    instruments.record("commits", 1, { "phasegate.engine": engine });
     spans.about(sessionId, version === 1);
     const workflow = { "phasegate.workflow": head.workflowType ?? head.workflow };
     const left = events.find(({ type, phase }) => hasLeft(type, phase, before?.phase));
@@ -199,8 +200,8 @@ function callSpan(call: MeasuredCall): Work {
     kind: SpanKind.SERVER,
     attributes: {
       ...spanAttributes(callLabels(call)),
-      ...(requestId === undefined ? {} : { "jsonrpc.request.id": cut(requestId) }),
-      ...(connectionId === undefined ? {} : { "mcp.session.id": cut(connectionId) }),
+      "jsonrpc.request.id": requestId && cut(requestId),
+      "mcp.session.id": connectionId && cut(connectionId),
     },
     sessionId,
     remote: remoteSpan(meta),
@@ -222,7 +223,7 @@ function placeOf({ workflowType, phase }: Pick<MeasuredGate, "workflowType" | "p
 
 /** Limits the values of labels for a span. */
 function spanAttributes(labels: Attributes): Attributes {
-  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, cut(String(value))]));
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value && cut(String(value))]));
 }
 
 /** Returns the field of the gate: what comes after the first dot may be a key of the agent's own. */

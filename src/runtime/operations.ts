@@ -8,7 +8,7 @@ import type { EngineKind, Telemetry } from "../ports/telemetry.js";
 
 /** What operations need from their engine. */
 interface OperationsOptions<Context> {
-  /** Gives what an operation works with; not a promise once it is loaded. */
+  /** Gives what an operation works with. */
   readonly context: (operation: string) => Context | Promise<Context>;
   readonly notifications: { report(operation: string, error: unknown): void };
   /** Measures how long they take. */
@@ -41,12 +41,7 @@ export class Operations<Context> {
    * session that does not exist takes as long as one that the caller can't see.
    */
   within(limit: (context: Context, operation: string) => Context): Operations<Context> {
-    const context = (operation: string) => {
-      const loading = this.#options.context(operation);
-      return loading instanceof Promise
-        ? loading.then((loaded) => limit(loaded, operation))
-        : limit(loading, operation);
-    };
+    const context = async (operation: string) => limit(await this.#options.context(operation), operation);
     return new Operations({ ...this.#options, context }, this.#all);
   }
 
@@ -69,9 +64,7 @@ export class Operations<Context> {
     let refused = false;
     let isRunning = true;
     try {
-      const loading = this.#options.context(operation);
-      // No await once it is loaded, so that an operation begins with the call.
-      const context = loading instanceof Promise ? await loading : loading;
+      const context = await this.#options.context(operation);
       const outcome = await (telemetry === undefined
         ? work(context)
         : telemetry.measure({ kind: "operation", name: operation, engine }, () => work(context)));
@@ -109,7 +102,7 @@ export class Operations<Context> {
     if (isPhasegateError(error)) return error;
     return new PhasegateError("INTERNAL", `${operation} failed: internal error`, {
       remedy: "Call it again. If it fails again, tell the operator of this server: the cause is in its log.",
-      details: { ...(error instanceof Error ? { cause: error.name } : {}) },
+      details: { cause: error instanceof Error ? error.name : undefined },
       cause: error,
     });
   }

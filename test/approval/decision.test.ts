@@ -1,6 +1,6 @@
 import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
-import { type AskedApproval, checkDecision, requireDecision } from "../../src/approval/decision.js";
+import { type AskedApproval, requireDecision } from "../../src/approval/decision.js";
 import { keyIdOf } from "../../src/approval/keys.js";
 import { approvalMessage, hashEvidence, signatureSchema } from "../../src/approval/message.js";
 import { failure } from "../support/failure.js";
@@ -18,9 +18,10 @@ const nobody = { approvers: new Map<string, string[]>(), unsigned: false };
 async function outcome(options: typeof host, asked: AskedApproval, by: string, isSigned: boolean) {
   const word = { decision: "approve", by } as const;
   const signature = isSigned ? await signApproval(asked, { ...word, privateKey: keys.privateKey }) : undefined;
-  const checked = await checkDecision(options, asked, { ...word, signature });
-  if ("refusal" in checked) return checked.refusal.details.reason;
-  return checked.accepted.authenticated === false ? "accepted" : "authenticated";
+  return requireDecision(options, asked, { ...word, signature }).then(
+    ({ authenticated }) => (authenticated ? "authenticated" : "accepted"),
+    ({ details }) => details.reason,
+  );
 }
 
 describe("the text that is signed", () => {
