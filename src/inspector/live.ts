@@ -11,6 +11,7 @@ import type { Kind } from "../read/model.js";
 import type { Source } from "../read/sources.js";
 import { RecentMap } from "../workflow/cache.js";
 import { isSessionId } from "../workflow/names.js";
+import { Refused } from "./guard.js";
 import type { LiveMessage } from "./wire.js";
 
 /** Commits that follow each other within this time are one message, in milliseconds. */
@@ -36,32 +37,36 @@ interface Listener {
   reset(): void;
 }
 
+interface Tools {
+  readonly clock: FullClock;
+  readonly report: (error: unknown) => void;
+}
+
 /** Watches each storage once, as long as somebody listens. */
-export class Watches {
+class Watches {
   readonly #storages: ReadonlySet<StorageAdapter>;
-  readonly #clock: FullClock;
-  readonly #report: (error: unknown) => void;
+  readonly #tools: Tools;
   readonly #listeners = new Set<Listener>();
   /** Sessions as their last commits have left them. */
   readonly #known = new RecentMap<string, SessionSummary>(KNOWN);
   #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
 
-  constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
+  constructor(sources: readonly Source[], tools: Tools) {
     this.#storages = new Set(sources.map(({ storage }) => storage));
-    this.#clock = clock;
-    this.#report = report;
+    this.#tools = tools;
   }
 
   /** Resolves when nothing that is committed later is missed. */
   async listen(listener: Listener): Promise<void> {
     this.#listeners.add(listener);
     if (this.#watching === undefined) {
+      const { clock, report } = this.#tools;
       const end = new AbortController();
       const { signal } = end;
       const begun = [...this.#storages].map(
-        (storage) => new Promise<void>((resolve) => this.#follow(storage, signal, resolve).catch(this.#report)),
+        (storage) => new Promise<void>((resolve) => this.#follow(storage, signal, resolve).catch(report)),
       );
-      this.#watching = { end, ready: Promise.race([Promise.all(begun), pause(this.#clock, READY_MS, signal)]) };
+      this.#watching = { end, ready: Promise.race([Promise.all(begun), pause(clock, READY_MS, signal)]) };
     }
     await this.#watching.ready;
   }
@@ -73,7 +78,6 @@ export class Watches {
     this.#watching = undefined;
   }
 
-  /** Tells that something happens in a session without a commit. */
   touch(kind: Kind, sessionId: string): void {
     for (const listener of this.#listeners) listener.changed(kind, sessionId);
   }
@@ -93,10 +97,10 @@ export class Watches {
           for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary, before);
         }
       } catch (error) {
-        if (!signal.aborted) this.#report(error);
+        if (!signal.aborted) this.#tools.report(error);
       }
       onReady();
-      await pause(this.#clock, AGAIN_MS, signal);
+      await pause(this.#tools.clock, AGAIN_MS, signal);
     }
   }
 
@@ -113,11 +117,6 @@ export class Watches {
   }
 }
 
-interface Sent {
-  readonly id: string;
-  readonly text: string;
-}
-
 type Page = ReadableStreamDefaultController<Uint8Array>;
 
 /** The sessions of one kind that have changed and are to be told, and whether by a commit. */
@@ -127,41 +126,34 @@ interface Queue {
   isTelling: boolean;
 }
 
-export class Live {
+/** The stream of those who may see the same: `sees` tells of a commit whether they may see its session. */
+class Live {
   readonly #watches: Watches;
   readonly #sources: readonly Source[];
   /** By kind; new ones whenever somebody looks again. */
   #queues: ReadonlyMap<string, Queue> = new Map();
-  readonly #clock: FullClock;
-  readonly #report: (error: unknown) => void;
+  readonly #tools: Tools;
   /** Tells the messages of this process from those of an earlier one. */
   readonly #epoch: string;
   /** The open pages, each with what tells whether it may still see something. */
   readonly #pages = new Map<Page, () => Promise<boolean>>();
   /** Those whose login has not answered since the last beat. */
   readonly #asking = new Set<Page>();
-  readonly #kept: Sent[] = [];
+  readonly #kept: Uint8Array[] = [];
   #number = 0;
   readonly #listener: Listener;
   #watching: { readonly end: AbortController; readonly ready: Promise<void> } | undefined;
 
-  /** `maySee` tells of a commit whether these pages may see its session. */
-  constructor(
-    watches: Watches,
-    sources: readonly Source[],
-    { clock, report }: { readonly clock: FullClock; readonly report: (error: unknown) => void },
-    maySee: (session: SessionSummary) => boolean = () => true,
-  ) {
+  constructor(watches: Watches, sources: readonly Source[], tools: Tools, sees: (session: SessionSummary) => boolean) {
     this.#watches = watches;
     this.#sources = sources;
-    this.#clock = clock;
-    this.#report = report;
-    this.#epoch = clock.newId();
+    this.#tools = tools;
+    this.#epoch = tools.clock.newId();
     this.#listener = {
       changed: (kind, id, summary, before) => {
-        const isSeen = summary === undefined || maySee(summary);
         // Of a session that these pages have lost, they are told that it is gone: they read it as they may see it now.
-        if (isSeen || (before !== undefined && maySee(before))) this.#note(kind, id, summary !== undefined);
+        if (summary === undefined || sees(summary) || (before !== undefined && sees(before)))
+          this.#note(kind, id, summary !== undefined);
       },
       reset: () => this.#tell({ type: "reset" }),
     };
@@ -186,8 +178,7 @@ export class Live {
           page = controller;
           this.#pages.set(controller, mayGoOn);
           this.#begin();
-          const first = lastId === null ? [this.#hello()] : this.#missedBy(lastId);
-          for (const message of first) controller.enqueue(encoded(message));
+          for (const message of this.#missedBy(lastId)) controller.enqueue(message);
         },
         cancel: close,
       },
@@ -209,17 +200,18 @@ export class Live {
     for (const page of this.#pages.keys()) this.#close(page);
   }
 
-  /** Gives a page that begins the number behind which it continues, should it lose its connection. */
-  #hello(): Sent {
-    return { id: `${this.#epoch}-${this.#number}`, text: ": open" };
-  }
-
-  #missedBy(lastId: string): readonly Sent[] {
+  /** Returns what a page has missed; for one that begins, the number behind which it continues, should it lose its connection. */
+  #missedBy(lastId: string | null): readonly Uint8Array[] {
+    if (lastId === null) return [this.#numbered(": open\n\n")];
     const isKnown = lastId.startsWith(`${this.#epoch}-`);
     const last = isKnown ? Number(lastId.slice(this.#epoch.length + 1)) : Number.NaN;
     const missed = this.#number - last;
     if (missed >= 0 && missed <= this.#kept.length) return this.#kept.slice(this.#kept.length - missed);
-    return [{ id: `${this.#epoch}-${this.#number}`, text: textOf({ type: "reset" }) }];
+    return [this.#numbered(dataOf({ type: "reset" }))];
+  }
+
+  #numbered(text: string): Uint8Array {
+    return encoder.encode(`id: ${this.#epoch}-${this.#number}\n${text}`);
   }
 
   #begin(): void {
@@ -228,14 +220,14 @@ export class Live {
     const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
     this.#queues = new Map(this.#sources.map(queueOf));
     this.#watching = { end, ready: this.#watches.listen(this.#listener) };
-    this.#beat(end.signal).catch((error: unknown) => this.#report(error));
+    this.#beat(end.signal).catch(this.#tools.report);
   }
 
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await pause(this.#clock, BEAT_MS, signal);
+      await pause(this.#tools.clock, BEAT_MS, signal);
       if (signal.aborted) return;
-      this.#send({ id: "", text: ": beat" });
+      this.#send(encoder.encode(": beat\n\n"));
       // Not awaited: a login that does not answer holds up no other page.
       for (const [page, mayGoOn] of this.#pages) {
         if (this.#asking.has(page)) this.#close(page);
@@ -246,7 +238,7 @@ export class Live {
 
   async #ask(page: Page, mayGoOn: () => Promise<boolean>): Promise<void> {
     this.#asking.add(page);
-    const may = await mayGoOn().catch((error: unknown) => this.#report(error));
+    const may = await mayGoOn().catch(this.#tools.report);
     this.#asking.delete(page);
     if (may !== true) this.#close(page);
   }
@@ -259,7 +251,7 @@ export class Live {
     if (queue.isTelling) return;
     this.#tellAll(queue, signal).catch((error: unknown) => {
       queue.isTelling = false;
-      this.#report(error);
+      this.#tools.report(error);
       this.#tell({ type: "reset" });
     });
   }
@@ -269,7 +261,7 @@ export class Live {
     const { list, changed } = queue;
     queue.isTelling = true;
     while (changed.size > 0 && !signal.aborted) {
-      await pause(this.#clock, GATHER_MS, signal);
+      await pause(this.#tools.clock, GATHER_MS, signal);
       const all = [...changed];
       changed.clear();
       if (signal.aborted) break;
@@ -289,17 +281,16 @@ export class Live {
 
   #tell(message: LiveMessage): void {
     this.#number += 1;
-    const sent = { id: `${this.#epoch}-${this.#number}`, text: textOf(message) };
+    const sent = this.#numbered(dataOf(message));
     this.#kept.push(sent);
     if (this.#kept.length > KEPT) this.#kept.shift();
     this.#send(sent);
   }
 
-  #send(message: Sent): void {
-    const bytes = encoded(message);
+  #send(message: Uint8Array): void {
     for (const page of this.#pages.keys()) {
       if ((page.desiredSize ?? 0) <= 0) this.#close(page);
-      else page.enqueue(bytes);
+      else page.enqueue(message);
     }
   }
 
@@ -320,31 +311,47 @@ export class Live {
   }
 }
 
-/** The streams of those who log in: each tells what the actor may see. */
-export class ActorStreams {
+/** The streams of all: one for those who see everything in the name of the host, and one for each actor. */
+export class Streams {
   readonly #watches: Watches;
-  readonly #with: ConstructorParameters<typeof Live>[2];
+  readonly #tools: Tools;
   readonly #lives = new Map<string, Live>();
 
-  constructor(watches: Watches, clock: FullClock, report: (error: unknown) => void) {
-    this.#watches = watches;
-    this.#with = { clock, report };
+  constructor(sources: readonly Source[], tools: Tools) {
+    this.#watches = new Watches(sources, tools);
+    this.#tools = tools;
   }
 
-  /** Opens a stream; `sources` are what the actor may see, and `login` tells who sends the request if it came now. */
-  open(actor: Actor, sources: readonly Source[], request: Request, login: () => Promise<Actor | undefined>) {
-    const key = actorKey(actor);
+  /** Opens a stream; `sources` are what the actor may see, and `admit` tells who sends the request if it came now. */
+  open(
+    actor: Actor | undefined,
+    sources: readonly Source[],
+    request: Request,
+    admit: () => Promise<Actor | undefined>,
+  ): Promise<Response> {
+    const keyOf = (one: Actor | undefined) => (one === undefined ? "" : actorKey(one));
+    const key = keyOf(actor);
     let live = this.#lives.get(key);
     if (live === undefined) {
       for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
-      const sees = (session: SessionSummary) => maySee({ actor, authorize: byOwner }, "watch", session);
-      live = new Live(this.#watches, sources, this.#with, sees);
+      const caller = actor && { actor, authorize: byOwner };
+      const sees = (session: SessionSummary) => caller === undefined || maySee(caller, "watch", session);
+      live = new Live(this.#watches, sources, this.#tools, sees);
       this.#lives.set(key, live);
     }
     return live.open(request, async () => {
-      const now = await login();
-      return now !== undefined && actorKey(now) === key;
+      try {
+        return keyOf(await admit()) === key;
+      } catch (error) {
+        if (error instanceof Refused) return false;
+        throw error;
+      }
     });
+  }
+
+  /** Tells that something happens in a session without a commit. */
+  touch(kind: Kind, sessionId: string): void {
+    this.#watches.touch(kind, sessionId);
   }
 
   close(): void {
@@ -352,12 +359,8 @@ export class ActorStreams {
   }
 }
 
-function textOf(message: LiveMessage): string {
-  return `data: ${JSON.stringify(message)}`;
-}
-
 const encoder = new TextEncoder();
 
-function encoded({ id, text }: Sent): Uint8Array {
-  return encoder.encode(id === "" ? `${text}\n\n` : `id: ${id}\n${text}\n\n`);
+function dataOf(message: LiveMessage): string {
+  return `data: ${JSON.stringify(message)}\n\n`;
 }
