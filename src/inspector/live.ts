@@ -30,62 +30,111 @@ const KNOWN = 1000;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
-interface Listener {
-  /** `summary`: as a commit has left the session; `before`: as it was, if a commit has given it to somebody else. */
-  changed(kind: string, sessionId: string, summary?: SessionSummary, before?: SessionSummary): void;
-  /** Something may have been missed. */
-  reset(): void;
-}
-
 interface Tools {
   readonly clock: FullClock;
   readonly report: (error: unknown) => void;
 }
 
-/** Watches each storage once, as long as somebody listens. */
-class Watches {
+interface Watching {
+  readonly end: AbortController;
+  /** Resolves when nothing that is committed later is missed. */
+  readonly ready: Promise<unknown>;
+}
+
+/** The streams of all: one for those who see everything in the name of the host, and one for each actor. */
+export class Streams {
   readonly #storages: ReadonlySet<StorageAdapter>;
   readonly #tools: Tools;
-  readonly #listeners = new Set<Listener>();
+  readonly #lives = new Map<string, Live>();
   /** Sessions as their last commits have left them. */
   readonly #known = new RecentMap<string, SessionSummary>(KNOWN);
-  #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
+  /** The watches, as long as somebody looks. */
+  #watching: Watching | undefined;
 
   constructor(sources: readonly Source[], tools: Tools) {
     this.#storages = new Set(sources.map(({ storage }) => storage));
     this.#tools = tools;
   }
 
-  /** Resolves when nothing that is committed later is missed. */
-  async listen(listener: Listener): Promise<void> {
-    this.#listeners.add(listener);
-    if (this.#watching === undefined) {
-      const { clock, report } = this.#tools;
-      const end = new AbortController();
-      const { signal } = end;
-      const begun = [...this.#storages].map(
-        (storage) => new Promise<void>((resolve) => this.#follow(storage, signal, resolve).catch(report)),
-      );
-      this.#watching = { end, ready: Promise.race([Promise.all(begun), pause(clock, READY_MS, signal)]) };
+  /**
+   * Opens a stream. `sources` are what the actor may see, and `admit` tells who sends the request if it came now: it is asked with
+   * every beat, and the stream of somebody whose login has ended is closed. Resolves when nothing is missed any more: the page
+   * then reads what there is.
+   */
+  async open(
+    actor: Actor | undefined,
+    sources: readonly Source[],
+    request: Request,
+    admit: () => Promise<Actor | undefined>,
+  ): Promise<Response> {
+    const keyOf = (one: Actor | undefined) => (one === undefined ? "" : actorKey(one));
+    const key = keyOf(actor);
+    let live = this.#lives.get(key);
+    if (live === undefined) {
+      for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
+      const caller = actor && { actor, authorize: byOwner };
+      const sees = (session: SessionSummary) => caller === undefined || maySee(caller, "watch", session);
+      live = new Live(sources, this.#tools, sees, () => this.#endUnseen());
+      this.#lives.set(key, live);
     }
-    await this.#watching.ready;
+    const watching = this.#watching ?? this.#begin();
+    this.#watching = watching;
+    const body = live.open(request, async () => {
+      try {
+        return keyOf(await admit()) === key;
+      } catch (error) {
+        if (error instanceof Refused) return false;
+        throw error;
+      }
+    });
+    await watching.ready;
+    return new Response(body, {
+      headers: {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      },
+    });
   }
 
-  leave(listener: Listener): void {
-    this.#listeners.delete(listener);
-    if (this.#listeners.size > 0) return;
+  /** Tells that something happens in a session without a commit. */
+  touch(kind: Kind, sessionId: string): void {
+    for (const live of this.#lives.values()) live.changed(kind, sessionId);
+  }
+
+  close(): void {
+    for (const live of this.#lives.values()) live.close();
+  }
+
+  #begin(): Watching {
+    const { clock, report } = this.#tools;
+    const end = new AbortController();
+    const { signal } = end;
+    const begun = [...this.#storages].map(
+      (storage) => new Promise<void>((resolve) => this.#follow(storage, signal, resolve).catch(report)),
+    );
+    this.#beat(signal).catch(report);
+    return { end, ready: Promise.race([Promise.all(begun), pause(clock, READY_MS, signal)]) };
+  }
+
+  #endUnseen(): void {
+    for (const { pages } of this.#lives.values()) if (pages > 0) return;
     this.#watching?.end.abort();
     this.#watching = undefined;
   }
 
-  touch(kind: Kind, sessionId: string): void {
-    for (const listener of this.#listeners) listener.changed(kind, sessionId);
+  async #beat(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await pause(this.#tools.clock, BEAT_MS, signal);
+      if (signal.aborted) return;
+      for (const live of this.#lives.values()) live.beat();
+    }
   }
 
-  /** Watches a storage until nobody listens any more. After a failure, everything is to be read anew. */
+  /** Watches a storage until nobody looks any more. After a failure, everything is to be read anew. */
   async #follow(storage: StorageAdapter, signal: AbortSignal, onReady: () => void): Promise<void> {
     const reset = () => {
-      for (const listener of this.#listeners) listener.reset();
+      for (const live of this.#lives.values()) live.reset();
     };
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       try {
@@ -94,7 +143,7 @@ class Watches {
         for await (const commit of commits) {
           const { sessionId, summary } = commit;
           const before = await this.#ownedBefore(storage, commit);
-          for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary, before);
+          for (const live of this.#lives.values()) live.changed(summary.kind, sessionId, summary, before);
         }
       } catch (error) {
         if (!signal.aborted) this.#tools.report(error);
@@ -126,13 +175,12 @@ interface Queue {
   isTelling: boolean;
 }
 
-/** The stream of those who may see the same: `sees` tells of a commit whether they may see its session. */
+/** The stream of those who may see the same. */
 class Live {
-  readonly #watches: Watches;
   readonly #sources: readonly Source[];
-  /** By kind; new ones whenever somebody looks again. */
-  #queues: ReadonlyMap<string, Queue> = new Map();
   readonly #tools: Tools;
+  readonly #sees: (session: SessionSummary) => boolean;
+  readonly #onEmpty: () => void;
   /** Tells the messages of this process from those of an earlier one. */
   readonly #epoch: string;
   /** The open pages, each with what tells whether it may still see something. */
@@ -141,35 +189,35 @@ class Live {
   readonly #asking = new Set<Page>();
   readonly #kept: Uint8Array[] = [];
   #number = 0;
-  readonly #listener: Listener;
-  #watching: { readonly end: AbortController; readonly ready: Promise<void> } | undefined;
+  /** By kind; new ones whenever somebody looks again. */
+  #queues: ReadonlyMap<string, Queue> = new Map();
+  #end = new AbortController();
 
-  constructor(watches: Watches, sources: readonly Source[], tools: Tools, sees: (session: SessionSummary) => boolean) {
-    this.#watches = watches;
+  /** `sees` tells of a commit whether these pages may see its session; `onEmpty` is called when the last page is closed. */
+  constructor(
+    sources: readonly Source[],
+    tools: Tools,
+    sees: (session: SessionSummary) => boolean,
+    onEmpty: () => void,
+  ) {
     this.#sources = sources;
     this.#tools = tools;
+    this.#sees = sees;
+    this.#onEmpty = onEmpty;
     this.#epoch = tools.clock.newId();
-    this.#listener = {
-      changed: (kind, id, summary, before) => {
-        // Of a session that these pages have lost, they are told that it is gone: they read it as they may see it now.
-        if (summary === undefined || sees(summary) || (before !== undefined && sees(before)))
-          this.#note(kind, id, summary !== undefined);
-      },
-      reset: () => this.#tell({ type: "reset" }),
-    };
   }
 
   get pages(): number {
     return this.#pages.size;
   }
 
-  /**
-   * Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. `mayGoOn` is asked with
-   * every beat: the stream of somebody whose login has ended is closed. Resolves when nothing is missed any more: the page then
-   * reads what there is.
-   */
-  async open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): Promise<Response> {
-    const lastId = headers.get("last-event-id");
+  /** Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. */
+  open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): ReadableStream<Uint8Array> {
+    if (this.#pages.size === 0) {
+      this.#end = new AbortController();
+      const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
+      this.#queues = new Map(this.#sources.map(queueOf));
+    }
     let page: Page | undefined;
     const close = () => page && this.#close(page);
     const body = new ReadableStream<Uint8Array>(
@@ -177,8 +225,7 @@ class Live {
         start: (controller) => {
           page = controller;
           this.#pages.set(controller, mayGoOn);
-          this.#begin();
-          for (const message of this.#missedBy(lastId)) controller.enqueue(message);
+          for (const message of this.#missedBy(headers.get("last-event-id"))) controller.enqueue(message);
         },
         cancel: close,
       },
@@ -186,18 +233,41 @@ class Live {
     );
     if (signal.aborted) close();
     signal.addEventListener("abort", close, { once: true });
-    await this.#watching?.ready;
-    return new Response(body, {
-      headers: {
-        "content-type": "text/event-stream; charset=utf-8",
-        "cache-control": "no-store",
-        "x-accel-buffering": "no",
-      },
-    });
+    return body;
   }
 
   close(): void {
     for (const page of this.#pages.keys()) this.#close(page);
+  }
+
+  beat(): void {
+    this.#send(encoder.encode(": beat\n\n"));
+    // Not awaited: a login that does not answer holds up no other page.
+    for (const [page, mayGoOn] of this.#pages) {
+      if (this.#asking.has(page)) this.#close(page);
+      else this.#ask(page, mayGoOn);
+    }
+  }
+
+  /** `summary`: as a commit has left the session; `before`: as it was, if a commit has given it to somebody else. */
+  changed(kind: string, sessionId: string, summary?: SessionSummary, before?: SessionSummary): void {
+    const queue = this.#queues.get(kind);
+    const isCommitted = summary !== undefined;
+    // Of a session that these pages have lost, they are told that it is gone: they read it as they may see it now.
+    const isSeen = !isCommitted || this.#sees(summary) || (before !== undefined && this.#sees(before));
+    if (queue === undefined || !isSeen || this.#pages.size === 0) return;
+    queue.changed.set(sessionId, isCommitted || queue.changed.get(sessionId) === true);
+    if (queue.isTelling) return;
+    this.#tellAll(queue, this.#end.signal).catch((error: unknown) => {
+      queue.isTelling = false;
+      this.#tools.report(error);
+      this.reset();
+    });
+  }
+
+  /** Something may have been missed. */
+  reset(): void {
+    this.#tell({ type: "reset" });
   }
 
   /** Returns what a page has missed; for one that begins, the number behind which it continues, should it lose its connection. */
@@ -214,46 +284,11 @@ class Live {
     return encoder.encode(`id: ${this.#epoch}-${this.#number}\n${text}`);
   }
 
-  #begin(): void {
-    if (this.#watching !== undefined) return;
-    const end = new AbortController();
-    const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
-    this.#queues = new Map(this.#sources.map(queueOf));
-    this.#watching = { end, ready: this.#watches.listen(this.#listener) };
-    this.#beat(end.signal).catch(this.#tools.report);
-  }
-
-  async #beat(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await pause(this.#tools.clock, BEAT_MS, signal);
-      if (signal.aborted) return;
-      this.#send(encoder.encode(": beat\n\n"));
-      // Not awaited: a login that does not answer holds up no other page.
-      for (const [page, mayGoOn] of this.#pages) {
-        if (this.#asking.has(page)) this.#close(page);
-        else this.#ask(page, mayGoOn);
-      }
-    }
-  }
-
   async #ask(page: Page, mayGoOn: () => Promise<boolean>): Promise<void> {
     this.#asking.add(page);
     const may = await mayGoOn().catch(this.#tools.report);
     this.#asking.delete(page);
     if (may !== true) this.#close(page);
-  }
-
-  #note(kind: string, sessionId: string, isCommitted: boolean): void {
-    const queue = this.#queues.get(kind);
-    const signal = this.#watching?.end.signal;
-    if (queue === undefined || signal === undefined) return;
-    queue.changed.set(sessionId, isCommitted || queue.changed.get(sessionId) === true);
-    if (queue.isTelling) return;
-    this.#tellAll(queue, signal).catch((error: unknown) => {
-      queue.isTelling = false;
-      this.#tools.report(error);
-      this.#tell({ type: "reset" });
-    });
   }
 
   /** Tells of one session after the other: what is read later must not be told first. */
@@ -265,7 +300,7 @@ class Live {
       const all = [...changed];
       changed.clear();
       if (signal.aborted) break;
-      if (all.length > AT_ONCE) this.#tell({ type: "reset" });
+      if (all.length > AT_ONCE) this.reset();
       else for (const [id, isCommitted] of all) await this.#tellOf(list, id, isCommitted);
     }
     queue.isTelling = false;
@@ -280,6 +315,7 @@ class Live {
   }
 
   #tell(message: LiveMessage): void {
+    if (this.#pages.size === 0) return;
     this.#number += 1;
     const sent = this.#numbered(dataOf(message));
     this.#kept.push(sent);
@@ -302,60 +338,11 @@ class Live {
       // The page has closed it.
     }
     if (this.#pages.size > 0) return;
-    this.#watching?.end.abort();
-    this.#watching = undefined;
-    this.#watches.leave(this.#listener);
+    this.#end.abort();
     // What is committed while nobody looks is not kept: who comes back later reads everything anew.
     this.#kept.length = 0;
     this.#number += 1;
-  }
-}
-
-/** The streams of all: one for those who see everything in the name of the host, and one for each actor. */
-export class Streams {
-  readonly #watches: Watches;
-  readonly #tools: Tools;
-  readonly #lives = new Map<string, Live>();
-
-  constructor(sources: readonly Source[], tools: Tools) {
-    this.#watches = new Watches(sources, tools);
-    this.#tools = tools;
-  }
-
-  /** Opens a stream; `sources` are what the actor may see, and `admit` tells who sends the request if it came now. */
-  open(
-    actor: Actor | undefined,
-    sources: readonly Source[],
-    request: Request,
-    admit: () => Promise<Actor | undefined>,
-  ): Promise<Response> {
-    const keyOf = (one: Actor | undefined) => (one === undefined ? "" : actorKey(one));
-    const key = keyOf(actor);
-    let live = this.#lives.get(key);
-    if (live === undefined) {
-      for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
-      const caller = actor && { actor, authorize: byOwner };
-      const sees = (session: SessionSummary) => caller === undefined || maySee(caller, "watch", session);
-      live = new Live(this.#watches, sources, this.#tools, sees);
-      this.#lives.set(key, live);
-    }
-    return live.open(request, async () => {
-      try {
-        return keyOf(await admit()) === key;
-      } catch (error) {
-        if (error instanceof Refused) return false;
-        throw error;
-      }
-    });
-  }
-
-  /** Tells that something happens in a session without a commit. */
-  touch(kind: Kind, sessionId: string): void {
-    this.#watches.touch(kind, sessionId);
-  }
-
-  close(): void {
-    for (const live of this.#lives.values()) live.close();
+    this.#onEmpty();
   }
 }
 

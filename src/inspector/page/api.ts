@@ -19,8 +19,19 @@ export async function readAbout(): Promise<void> {
   about.value = await get<About>("about");
 }
 
+/** Reads that again, and returns whether the server still lets this page in. */
+export function isAllowed(): Promise<boolean> {
+  return readAbout().then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The requests that wait for a person: their number, and the sessions that may have one. */
-export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> } | undefined>(undefined);
+export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> }>({
+  count: 0,
+  ids: new Set(),
+});
 
 export function noteInbox({ items }: Inbox): void {
   waiting.value = { count: items.length, ids: new Set(items.map(({ sessionId }) => sessionId)) };
@@ -29,7 +40,7 @@ export function noteInbox({ items }: Inbox): void {
 /** Returns true for a change of the inbox. To read it costs the server a look at every active session. */
 export function changesInbox(message: LiveMessage): boolean {
   if (message.type === "reset") return true;
-  const { count = 0, ids = new Set<string>() } = waiting.peek() ?? {};
+  const { count, ids } = waiting.peek();
   if (message.type === "gone") return ids.has(message.sessionId);
   const { sessionId, waitsFor = [] } = message.session;
   if (ids.has(sessionId)) return true;
@@ -53,7 +64,7 @@ export class Failure extends Error {
 }
 
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return request<T>(path, signal === undefined ? {} : { signal });
+  return request<T>(path, { signal });
 }
 
 export function post<T>(path: string, body: object): Promise<T> {
@@ -120,9 +131,9 @@ const HIDDEN_MS = 5000;
 
 /**
  * Opens the stream, and keeps it open while somebody sees the page. Resolves when it is open, or can't be opened: what is read
- * after that misses nothing. `isAllowed` is asked before it is opened again: the login may have ended.
+ * after that misses nothing.
  */
-export function openStream(isAllowed: () => Promise<boolean>): Promise<void> {
+export function openStream(): Promise<void> {
   let hiding: ReturnType<typeof setTimeout> | undefined;
   const isHidden = () => document.visibilityState === "hidden";
   const close = () => {
@@ -132,19 +143,19 @@ export function openStream(isAllowed: () => Promise<boolean>): Promise<void> {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
     if (isHidden()) hiding = setTimeout(close, HIDDEN_MS);
-    else if (stream === undefined) open(isAllowed, false);
+    else if (stream === undefined) open(false);
   });
   // A page that the browser keeps for "back" would hold its connection, too.
   addEventListener("pagehide", close);
-  addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && open(isAllowed, false));
+  addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && open(false));
   if (isHidden()) return Promise.resolve();
   // A proxy may hold the stream back.
   const patience = new Promise<void>((resolve) => setTimeout(resolve, AGAIN_MS));
-  return Promise.race([open(isAllowed, true), patience]);
+  return Promise.race([open(true), patience]);
 }
 
 /** Opens the stream, and opens it again whenever it ends. Resolves when it is open, or can't be opened. */
-function open(isAllowed: () => Promise<boolean>, isFirst: boolean): Promise<void> {
+function open(isFirst: boolean): Promise<void> {
   const opened = new AbortController();
   stream = opened;
   return new Promise((resolve) => {
@@ -154,7 +165,7 @@ function open(isAllowed: () => Promise<boolean>, isFirst: boolean): Promise<void
         resolve();
         if (stream !== opened) return;
         connection.value = "lost";
-        setTimeout(reopen, AGAIN_MS, isAllowed, opened);
+        setTimeout(reopen, AGAIN_MS, opened);
       });
   });
 }
@@ -183,18 +194,19 @@ function take(event: string): void {
   }
 }
 
-async function reopen(isAllowed: () => Promise<boolean>, failed: AbortController): Promise<void> {
+/** The login may have ended meanwhile: that is asked first. */
+async function reopen(failed: AbortController): Promise<void> {
   const is = await isAllowed();
   // Nobody sees the page any more, or another stream was opened meanwhile.
   if (stream !== failed) return;
-  if (is) open(isAllowed, false);
-  else setTimeout(reopen, AGAIN_MS, isAllowed, failed);
+  if (is) open(false);
+  else setTimeout(reopen, AGAIN_MS, failed);
 }
 
 /** The data of a view: what was read last, or why it can't be read. */
 export interface Loaded<T> {
-  readonly data: T | undefined;
-  readonly error: Failure | undefined;
+  readonly data?: T;
+  readonly error?: Failure;
   readonly isLoading: boolean;
   reload(): void;
 }
@@ -204,7 +216,7 @@ const GATHER_MS = 150;
 
 /** Reads a path of the API, and again when a message is about it. What was read stays until there is newer data. */
 export function useData<T>(path: string, isAbout: (message: LiveMessage) => boolean = isReset): Loaded<T> {
-  const state = useSignal<{ path: string; data?: T; error?: Failure; isLoading: boolean }>({ path, isLoading: true });
+  const state = useSignal<Omit<Loaded<T>, "reload"> & { readonly path: string }>({ path, isLoading: true });
   const reload = useRef(() => {});
   const about = useRef(isAbout);
   about.current = isAbout;
@@ -219,14 +231,13 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
         return;
       }
       isRunning = true;
-      const { data: old } = state.peek();
-      const kept = state.peek().path === path && old !== undefined ? { data: old } : {};
-      state.value = { path, ...kept, isLoading: true };
+      const before = state.peek();
+      const kept = before.path === path ? before.data : undefined;
+      state.value = { path, data: kept, isLoading: true };
       try {
-        const data = await get<T>(path, end.signal);
-        state.value = { path, data, isLoading: false };
+        state.value = { path, data: await get<T>(path, end.signal), isLoading: false };
       } catch (error) {
-        if (!end.signal.aborted) state.value = { path, ...kept, error: asFailure(error), isLoading: false };
+        if (!end.signal.aborted) state.value = { path, data: kept, error: asFailure(error), isLoading: false };
       }
       isRunning = false;
       if (isWanted && !end.signal.aborted) {
@@ -250,8 +261,8 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
       end.abort();
     };
   }, [path, state]);
-  const { data, error, isLoading } = state.value.path === path ? state.value : { isLoading: true };
-  return { data, error, isLoading, reload: () => reload.current() };
+  const now = state.value.path === path ? state.value : { isLoading: true };
+  return { ...now, reload: () => reload.current() };
 }
 
 /** Returns true if everything is to be read anew. */
