@@ -42,7 +42,7 @@ export async function detailOf(
   actor: Actor | undefined,
 ): Promise<SessionDetail | undefined> {
   const { kind, summary, damage } = await placeIn(sources, id);
-  if (summary === undefined) return { kind: "broken", ...damage };
+  if (summary === undefined) return damage && { kind: "broken", ...damage };
   try {
     if (kind === "phased") return engine && (await phasedDetail(engine, summary));
     if (kind === "routed") return routed && (await routedDetail(routed, summary));

@@ -129,11 +129,13 @@ let lastId: string | undefined;
 /** A browser has six connections to a server for all of its tabs: those that nobody sees give theirs back after this time. */
 const HIDDEN_MS = 5000;
 
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, AGAIN_MS));
+
 /**
  * Opens the stream, and keeps it open while somebody sees the page. Resolves when it is open, or can't be opened: what is read
  * after that misses nothing.
  */
-export function openStream(): Promise<void> {
+export async function openStream(): Promise<void> {
   let hiding: ReturnType<typeof setTimeout> | undefined;
   const isHidden = () => document.visibilityState === "hidden";
   const close = () => {
@@ -143,41 +145,40 @@ export function openStream(): Promise<void> {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
     if (isHidden()) hiding = setTimeout(close, HIDDEN_MS);
-    else if (stream === undefined) open(false);
+    else if (stream === undefined) keepOpen();
   });
   // A page that the browser keeps for "back" would hold its connection, too.
   addEventListener("pagehide", close);
-  addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && open(false));
-  if (isHidden()) return Promise.resolve();
+  addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && keepOpen());
+  if (isHidden()) return;
   // A proxy may hold the stream back.
-  const patience = new Promise<void>((resolve) => setTimeout(resolve, AGAIN_MS));
-  return Promise.race([open(true), patience]);
+  await Promise.race([new Promise<void>((resolve) => keepOpen(resolve)), pause()]);
 }
 
-/** Opens the stream, and opens it again whenever it ends. Resolves when it is open, or can't be opened. */
-function open(isFirst: boolean): Promise<void> {
-  const opened = new AbortController();
-  stream = opened;
-  return new Promise((resolve) => {
-    follow(opened.signal, isFirst, resolve)
-      .catch(() => undefined) // The page shows that the stream is lost.
-      .finally(() => {
-        resolve();
-        if (stream !== opened) return;
-        connection.value = "lost";
-        setTimeout(reopen, AGAIN_MS, opened);
-      });
-  });
+/** Opens the stream, again whenever it ends. `onFirst` is called when it is open, or can't be opened. */
+async function keepOpen(onFirst?: () => void): Promise<void> {
+  const own = new AbortController();
+  stream = own;
+  for (let isFirst = onFirst !== undefined; stream === own; isFirst = false) {
+    // The page shows that the stream is lost.
+    await follow(own.signal, isFirst, onFirst).catch(() => undefined);
+    onFirst?.();
+    if (stream !== own) return;
+    connection.value = "lost";
+    // The login may have ended meanwhile. Nobody may see the page any more, or another stream may have been opened.
+    do await pause();
+    while (stream === own && !(await isAllowed()));
+  }
 }
 
 /** Reads the stream to its end. It is read by `fetch`, since an `EventSource` can't send the key. */
-async function follow(signal: AbortSignal, isFirst: boolean, onOpen: () => void): Promise<void> {
+async function follow(signal: AbortSignal, isFirst: boolean, onOpen?: () => void): Promise<void> {
   const headers: Record<string, string> = lastId === undefined ? {} : { "last-event-id": lastId };
   const { ok, body } = await send("events", { headers, signal });
   if (!ok || body === null) return;
   connection.value = "open";
   if (!isFirst && lastId === undefined) tell({ type: "reset" });
-  onOpen();
+  onOpen?.();
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -192,15 +193,6 @@ function take(event: string): void {
     if (line.startsWith("id: ")) lastId = line.slice(4);
     if (line.startsWith("data: ")) tell(JSON.parse(line.slice(6)));
   }
-}
-
-/** The login may have ended meanwhile: that is asked first. */
-async function reopen(failed: AbortController): Promise<void> {
-  const is = await isAllowed();
-  // Nobody sees the page any more, or another stream was opened meanwhile.
-  if (stream !== failed) return;
-  if (is) open(false);
-  else setTimeout(reopen, AGAIN_MS, failed);
 }
 
 /** The data of a view: what was read last, or why it can't be read. */
