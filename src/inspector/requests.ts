@@ -26,7 +26,16 @@ export const answerBody = z.object({
   signature: z.optional(signatureSchema),
 });
 export const invitationBody = z.object({ invitation: name, response: z.optional(z.unknown()) });
-export const HOST_ACTIONS = ["retry", "skip", "override", "pause", "resume", "delete"] as const;
+/** What the host may do with a session. */
+export type HostAction = "retry" | "skip" | "override" | "pause" | "resume" | "delete";
+export const HOST_ACTIONS = [
+  "retry",
+  "skip",
+  "override",
+  "pause",
+  "resume",
+  "delete",
+] as const satisfies readonly HostAction[];
 export const actionBody = z.object({
   action: z.enum(HOST_ACTIONS),
   by: name,

@@ -4,13 +4,9 @@
  */
 import type { RegistrationOptions } from "../approval/passkey.js";
 import type { Drawing, Kind, ListedSession } from "../read/model.js";
+import type { HostAction } from "./requests.js";
 
-import type { ActionBody } from "./requests.js";
-
-export type { ActionBody, AnswerBody, ChallengeBody } from "./requests.js";
-
-/** What the host may do with a session. */
-export type HostAction = ActionBody["action"];
+export type { ActionBody, AnswerBody, ChallengeBody, HostAction } from "./requests.js";
 
 /** `GET api/about`: what this inspector can do. */
 export interface About {
