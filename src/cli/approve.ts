@@ -279,7 +279,7 @@ export async function decided(
   verifiers: Readonly<Record<string, unknown>>,
 ): Promise<readonly string[]> {
   const evidenceHash = asked.what === "waiver" ? undefined : asked.question.evidenceHash;
-  const answered = await answer(enginesOf(opened), asked, { ...decision, evidenceHash });
+  const answered = await answer(asked, { ...decision, evidenceHash });
   const by = printable(decision.by);
   if (answered.what === "waiver") {
     const { granted, fields, phase } = answered.result;

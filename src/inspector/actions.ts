@@ -1,18 +1,49 @@
 /** What the host may do with a session from the page, if it is switched on. Each is recorded with who did it, and why. */
 import { PhasegateError } from "../errors.js";
 import type { MoveResult } from "../phased/commands.js";
+import type { Session } from "../phased/session.js";
 import type { Kind } from "../read/model.js";
 import type { InspectorSources } from "../read/sources.js";
+import type { RoutedSession } from "../routed/session.js";
 import type { ActionBody, HostAction } from "./wire.js";
 
-export const HOST_ACTIONS = [
-  "retry",
-  "skip",
-  "override",
-  "pause",
-  "resume",
-  "delete",
-] as const satisfies readonly HostAction[];
+/** Who acts and why, and the phase that they have seen: the session may be at the next one by now. */
+interface Said {
+  readonly by: string;
+  readonly note: string;
+  readonly phase: number;
+}
+
+/** Each action, and the session's status after it. */
+type Actions<S> = Partial<Record<HostAction, (session: S, said: Said) => Promise<string>>>;
+
+const ROUTED: Actions<RoutedSession> = {
+  pause: async (session, { by, note }) => (await session.suspend({ operator: by, reason: note })).status,
+  resume: async (session, { by, note }) => (await session.release({ from: "SUSPENDED", operator: by, note })).status,
+  retry: async (session, { by, note }) => (await session.release({ from: "FAILED", operator: by, note })).status,
+  delete: remove,
+};
+
+const PHASED: Actions<Session> = {
+  pause: async (session, { by, note }) => {
+    await session.pause({ operator: by, note });
+    return "paused";
+  },
+  resume: async (session, { by, note }) => (await session.resume({ operator: by, note })).phase.status,
+  retry: async (session, { by, note, phase }) => (await session.retryPhase(phase, { operator: by, note })).phase.status,
+  skip: async (session, { by, note, phase }) => movedTo(await session.skipPhase(phase, { by, reason: note })),
+  override: async (session, { by, note, phase }) => movedTo(await session.overrideGate(phase, { by, reason: note })),
+  delete: remove,
+};
+
+async function remove(session: Session | RoutedSession, { by, note }: Said): Promise<string> {
+  await session.delete({ operator: by, reason: note });
+  return "deleted";
+}
+
+function movedTo({ nextPhase }: MoveResult): string {
+  return nextPhase === null ? "completed" : "active";
+}
 
 /** Carries an action out, and returns the session's status after it. */
 export async function act(
@@ -21,52 +52,20 @@ export async function act(
   id: string,
   { action, by, note, phase }: ActionBody,
 ): Promise<{ readonly status: string }> {
-  if (by.trim() === "" || note.trim() === "") throw unsaid(by.trim() === "" ? "by" : "note");
-  if (kind === "routed" && routed !== undefined) {
-    const said = { operator: by, note };
-    if (action === "pause") return routed.session(id).suspend({ operator: by, reason: note });
-    if (action === "resume") return routed.session(id).release({ from: "SUSPENDED", ...said });
-    if (action === "retry") return routed.session(id).release({ from: "FAILED", ...said });
-    if (action === "delete") {
-      await routed.session(id).delete({ operator: by, reason: note });
-      return { status: "deleted" };
-    }
-  }
-  if (kind !== "phased" || engine === undefined) throw unsupported(action, kind);
-  // What a person has seen: the session may be at the next phase by now.
-  if (phase === undefined && (action === "retry" || action === "skip" || action === "override")) throw unsaid("phase");
-  const at = phase ?? 0;
-  const said = { operator: by, note };
-  switch (action) {
-    case "pause":
-      await engine.session(id).pause(said);
-      return { status: "paused" };
-    case "resume":
-      return { status: (await engine.session(id).resume(said)).phase.status };
-    case "retry":
-      return { status: (await engine.session(id).retryPhase(at, { ...said })).phase.status };
-    case "skip":
-      return movedTo(await engine.session(id).skipPhase(at, { by, reason: note }));
-    case "override":
-      return movedTo(await engine.session(id).overrideGate(at, { by, reason: note }));
-    case "delete":
-      await engine.session(id).delete({ operator: by, reason: note });
-      return { status: "deleted" };
-  }
+  const who = "Say who does it, and why: the history keeps both.";
+  if (by.trim() === "") throw unsaid("by", who, "a text");
+  if (note.trim() === "") throw unsaid("note", who, "a text");
+  const said = { by, note, phase: phase ?? 0 };
+  if (kind === "routed" && routed !== undefined && ROUTED[action] !== undefined)
+    return { status: await ROUTED[action](routed.session(id), said) };
+  if (kind !== "phased" || engine === undefined || PHASED[action] === undefined) throw unsupported(action, kind);
+  if (phase === undefined && (action === "retry" || action === "skip" || action === "override"))
+    throw unsaid("phase", "Give the number of the phase that was seen.", "the number of a phase");
+  return { status: await PHASED[action](engine.session(id), said) };
 }
 
-function movedTo({ nextPhase }: MoveResult): { readonly status: string } {
-  return { status: nextPhase === null ? "completed" : "active" };
-}
-
-function unsaid(field: string): PhasegateError<"INVALID_INPUT"> {
-  const isText = field !== "phase";
-  return new PhasegateError("INVALID_INPUT", `${field} is empty`, {
-    remedy: isText
-      ? "Say who does it, and why: the history keeps both."
-      : "Give the number of the phase that was seen.",
-    details: { field, expected: isText ? "a text" : "the number of a phase" },
-  });
+function unsaid(field: string, remedy: string, expected: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is empty`, { remedy, details: { field, expected } });
 }
 
 function unsupported(action: string, kind: string): PhasegateError<"UNSUPPORTED"> {

@@ -9,6 +9,7 @@ import type { Actor } from "../ports/actor.js";
 import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
 import { callable, checkOptions, group, optionally } from "../workflow/host-options.js";
 import { hostOf, invalid, LOCAL_NAMES } from "./requests.js";
+import type { ApiError } from "./wire.js";
 
 /**
  * Decides about a request, for a host with a login of its own: `true`, `false` (401), or the answer to give. About the request
@@ -27,16 +28,6 @@ export type InspectorAccess =
    * as the actor: who may see what, answer and act is decided by roles. `createTokenLogin` of `phasegate/login` makes one.
    */
   | { readonly login: InspectorLogin };
-
-export interface Admitted {
-  readonly actor?: Actor;
-  readonly refused?: never;
-}
-
-export interface Refused {
-  readonly refused: Refusal | Response;
-  readonly actor?: never;
-}
 
 /** Fewer characters could be guessed. */
 const TOKEN_MIN = 32;
@@ -69,11 +60,19 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-export interface Refusal {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500;
-  readonly code: string;
-  readonly message: string;
-  readonly remedy?: string | undefined;
+/** Ends a request with an answer: one of the inspector, or one of the host. */
+export class Refused extends Error {
+  readonly response: Response;
+
+  constructor(response: Response) {
+    super(`refused with ${response.status}`);
+    this.response = response;
+  }
+}
+
+export function refusal(status: number, code: string, message: string, remedy?: string): Refused {
+  const error = { code, message, remedy };
+  return new Refused(Response.json({ error } satisfies ApiError, { status, headers: { "cache-control": "no-store" } }));
 }
 
 export class Guard {
@@ -95,52 +94,48 @@ export class Guard {
   }
 
   /** Refuses what comes from another page or under another name. Every request is checked, the page itself included. */
-  sameOrigin(request: Request): Refusal | undefined {
+  checkOrigin(request: Request): void {
     const { host, name } = hostOf(request);
     if (!this.#hosts.includes(name) && !this.#hosts.includes(host)) {
       const remedy = `Use one of: ${this.#hosts.join(", ")}.`;
-      return { status: 403, code: "HOST_REFUSED", message: "The inspector is not served under this name.", remedy };
+      throw refusal(403, "HOST_REFUSED", "The inspector is not served under this name.", remedy);
     }
     const origin = request.headers.get("origin");
-    if (origin !== null && hostIn(origin) !== host) {
-      return { status: 403, code: "ORIGIN_REFUSED", message: "Requests of other web pages are refused." };
-    }
-    const site = request.headers.get("sec-fetch-site");
+    const site = request.headers.get("sec-fetch-site") ?? "none";
     const isNavigation = request.method === "GET" && request.headers.get("sec-fetch-mode") === "navigate";
-    if (site !== null && site !== "same-origin" && site !== "none" && !isNavigation) {
-      return { status: 403, code: "ORIGIN_REFUSED", message: "Requests of other web pages are refused." };
-    }
-    return undefined;
+    const isElsewhere = site !== "same-origin" && site !== "none" && !isNavigation;
+    if (isElsewhere || (origin !== null && hostIn(origin) !== host))
+      throw refusal(403, "ORIGIN_REFUSED", "Requests of other web pages are refused.");
   }
 
   /** Refuses a request with a body that a form, or a page elsewhere, may have sent. */
-  post(request: Request): Refusal | undefined {
-    if (request.headers.get(KEY_HEADER) === null) {
+  checkPost({ headers }: Request): void {
+    if (headers.get(KEY_HEADER) === null) {
       const remedy = `Send the header ${KEY_HEADER}.`;
-      return { status: 403, code: "HEADER_MISSING", message: "Only the page itself may change something.", remedy };
+      throw refusal(403, "HEADER_MISSING", "Only the page itself may change something.", remedy);
     }
-    if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get("content-type") ?? "")) {
-      return { status: 415, code: "NOT_JSON", message: "The body must be JSON.", remedy: "Send application/json." };
+    if (!/^application\/json\s*(?:;|$)/i.test(headers.get("content-type") ?? ""))
+      throw refusal(415, "NOT_JSON", "The body must be JSON.", "Send application/json.");
+  }
+
+  /** Returns who sends a request, where people have logins of their own. Refuses that of somebody who has not logged in. */
+  async admit(request: Request): Promise<Actor | undefined> {
+    if (this.#logins !== undefined) {
+      const actor = await this.#logins.actorOf(request);
+      if (actor === undefined) throw notLoggedIn("Enter your token for this server.");
+      return actor;
     }
+    const isAdmitted =
+      "authorize" in this.#access
+        ? await this.#access.authorize(request)
+        : this.#pass !== undefined && hasPass(request, this.#pass);
+    if (isResponse(isAdmitted)) throw new Refused(isAdmitted);
+    if (isAdmitted !== true) throw notLoggedIn("Open the URL that the inspector has printed.");
     return undefined;
   }
 
-  /** Tells whose request it is, or refuses that of somebody who has not logged in. */
-  async admit(request: Request): Promise<Admitted | Refused> {
-    if (this.#logins !== undefined) {
-      const person = await this.#logins.personOf(request);
-      if (person === undefined) return { refused: { ...LOGIN, remedy: "Enter your token for this server." } };
-      return isResponse(person) ? { refused: person } : person;
-    }
-    if ("authorize" in this.#access) {
-      const allowed = await this.#access.authorize(request);
-      return allowed === true ? {} : { refused: isResponse(allowed) ? allowed : LOGIN };
-    }
-    return this.#pass !== undefined && hasPass(request, this.#pass) ? {} : { refused: LOGIN };
-  }
-
   /** Returns what somebody gets who knows the token; undefined for anybody else. */
-  async loginBy(request: Request, token: string, path: string): Promise<LoggedIn | Response | undefined> {
+  async loginBy(request: Request, token: string, path: string): Promise<LoggedIn | undefined> {
     if (this.#logins !== undefined) return this.#logins.open(request, token, path);
     if (!("token" in this.#access) || this.#pass === undefined) return undefined;
     return isEqual(token, this.#access.token) ? loggedIn(this.#pass, path) : undefined;
@@ -169,7 +164,7 @@ function loggedIn({ name, value, key }: Pass, path: string, more = ""): LoggedIn
 }
 
 function hasPass(request: Request, { name, value, key }: Pass): boolean {
-  return isEqual(cookieOf(request, name) ?? "", value) && isEqual(request.headers.get(KEY_HEADER) ?? "", key);
+  return isEqual(cookieOf(request, name), value) && isEqual(request.headers.get(KEY_HEADER) ?? "", key);
 }
 
 /** Returns the one way in that is defined. Without this check, whoever writes `{}` would let everybody in. */
@@ -178,9 +173,8 @@ function accessOf(access: InspectorAccess): InspectorAccess {
   const ways = Object.entries({ token, authorize, login }).filter(([, way]) => way !== undefined);
   if (ways.length !== 1)
     throw invalid("access", "{ token }, { authorize } or { login }", "Say who may use the inspector.");
-  if (token !== undefined && !isLongText(token)) {
+  if (token !== undefined && (typeof token !== "string" || token.length < TOKEN_MIN))
     throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
-  }
   const checks = { access: group("a way in", { authorize: optionally(callable), login: optionally(loginCheck) }) };
   checkOptions("createInspector", { access: { authorize, login } }, checks);
   if ("token" in access && token !== undefined) return { token: access.token };
@@ -188,16 +182,9 @@ function accessOf(access: InspectorAccess): InspectorAccess {
   return "login" in access ? { login: access.login } : access;
 }
 
-function isLongText(token: unknown): boolean {
-  return typeof token === "string" && token.length >= TOKEN_MIN;
+function notLoggedIn(remedy: string): Refused {
+  return refusal(401, "LOGIN_REQUIRED", "You are not logged in.", remedy);
 }
-
-const LOGIN: Refusal = {
-  status: 401,
-  code: "LOGIN_REQUIRED",
-  message: "You are not logged in.",
-  remedy: "Open the URL that the inspector has printed.",
-};
 
 function hostIn(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
@@ -215,10 +202,6 @@ function digestOf(text: string): string {
 /** Whom a login lets in. */
 export type InspectorLogin = Pick<Login, "authenticate">;
 
-export interface Person {
-  readonly actor: Actor;
-}
-
 interface Opened {
   readonly actor: string;
   readonly token: string;
@@ -231,7 +214,7 @@ const LOGINS_MAX = 1000;
 const LOGINS_OF_ACTOR_MAX = 20;
 
 /** Knows who has logged in. In memory: after a restart, people log in again. */
-export class Logins {
+class Logins {
   readonly #login: InspectorLogin;
   /** Cookies know no ports: two servers on one machine need two names. */
   readonly #name = `phasegate-${secret(4)}`;
@@ -241,28 +224,26 @@ export class Logins {
     this.#login = login;
   }
 
-  /** Returns who sends a request; undefined if nobody has logged in, or the answer of the login if it can't tell. */
-  async personOf(request: Request): Promise<Person | Response | undefined> {
-    const { headers } = request;
-    const given = headers.get("authorization");
+  /** Returns who sends a request; undefined if nobody has logged in. */
+  async actorOf(request: Request): Promise<Actor | undefined> {
+    const given = request.headers.get("authorization");
     if (given !== null) return this.#ask(request.url, given);
     const cookie = cookieOf(request, this.#name);
-    const opened = cookie === undefined ? undefined : this.#opened.get(cookie);
-    if (cookie === undefined || opened === undefined || !hasPass(request, opened.pass)) return undefined;
-    const person = await this.#ask(request.url, `Bearer ${opened.token}`);
-    if (person === undefined) this.#opened.delete(cookie);
-    return person;
+    const opened = this.#opened.get(cookie);
+    if (opened === undefined || !hasPass(request, opened.pass)) return undefined;
+    const actor = await this.#ask(request.url, `Bearer ${opened.token}`);
+    if (actor === undefined) this.#opened.delete(cookie);
+    return actor;
   }
 
   /** Logs in with a token; undefined if the token does not count. */
-  async open(request: Request, token: string, path: string): Promise<LoggedIn | Response | undefined> {
+  async open(request: Request, token: string, path: string): Promise<LoggedIn | undefined> {
     if (!/^[\x21-\x7e]+$/.test(token)) return undefined;
-    const person = await this.#ask(request.url, `Bearer ${token}`);
-    if (person === undefined || isResponse(person)) return person;
+    const actor = await this.#ask(request.url, `Bearer ${token}`);
+    if (actor === undefined) return undefined;
     const pass = { name: this.#name, value: secret(32), key: secret(32) };
-    const actor = person.actor.name;
-    this.#opened.set(pass.value, { actor, token, pass });
-    this.#forget([...this.#opened].filter(([, opened]) => opened.actor === actor).slice(0, -LOGINS_OF_ACTOR_MAX));
+    this.#opened.set(pass.value, { actor: actor.name, token, pass });
+    this.#forget([...this.#opened].filter(([, one]) => one.actor === actor.name).slice(0, -LOGINS_OF_ACTOR_MAX));
     this.#forget([...this.#opened].slice(0, -LOGINS_MAX));
     return loggedIn(pass, path, isPlain(request) ? "" : "; Secure");
   }
@@ -271,10 +252,11 @@ export class Logins {
     for (const [cookie] of logins) this.#opened.delete(cookie);
   }
 
-  async #ask(url: string, authorization: string): Promise<Person | Response | undefined> {
+  async #ask(url: string, authorization: string): Promise<Actor | undefined> {
     const answer = await askLogin(this.#login, new Request(url, { headers: { authorization } }));
-    if (!isResponse(answer)) return { actor: answer };
-    return answer.status === 401 ? undefined : answer;
+    if (!isResponse(answer)) return answer;
+    if (answer.status === 401) return undefined;
+    throw new Refused(answer);
   }
 }
 
@@ -284,9 +266,9 @@ function isPlain(request: Request): boolean {
   return origin === null ? LOCAL_NAMES.includes(hostOf(request).name) : origin.startsWith("http:");
 }
 
-function cookieOf(request: Request, name: string): string | undefined {
+function cookieOf(request: Request, name: string): string {
   const cookies = (request.headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
-  return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
+  return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
 }
 
 function secret(bytes: number): string {

@@ -11,6 +11,7 @@ import type { Kind } from "../read/model.js";
 import type { Source } from "../read/sources.js";
 import { RecentMap } from "../workflow/cache.js";
 import { isSessionId } from "../workflow/names.js";
+import { Refused } from "./guard.js";
 import type { LiveMessage } from "./wire.js";
 
 /** Commits that follow each other within this time are one message, in milliseconds. */
@@ -29,59 +30,111 @@ const KNOWN = 1000;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
-interface Listener {
-  /** `summary`: as a commit has left the session; `before`: as it was, if a commit has given it to somebody else. */
-  changed(kind: string, sessionId: string, summary?: SessionSummary, before?: SessionSummary): void;
-  /** Something may have been missed. */
-  reset(): void;
+interface Tools {
+  readonly clock: FullClock;
+  readonly report: (error: unknown) => void;
 }
 
-/** Watches each storage once, as long as somebody listens. */
-export class Watches {
+interface Watching {
+  readonly end: AbortController;
+  /** Resolves when nothing that is committed later is missed. */
+  readonly ready: Promise<unknown>;
+}
+
+/** The streams of all: one for those who see everything in the name of the host, and one for each actor. */
+export class Streams {
   readonly #storages: ReadonlySet<StorageAdapter>;
-  readonly #clock: FullClock;
-  readonly #report: (error: unknown) => void;
-  readonly #listeners = new Set<Listener>();
+  readonly #tools: Tools;
+  readonly #lives = new Map<string, Live>();
   /** Sessions as their last commits have left them. */
   readonly #known = new RecentMap<string, SessionSummary>(KNOWN);
-  #watching: { readonly end: AbortController; readonly ready: Promise<unknown> } | undefined;
+  /** The watches, as long as somebody looks. */
+  #watching: Watching | undefined;
 
-  constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
+  constructor(sources: readonly Source[], tools: Tools) {
     this.#storages = new Set(sources.map(({ storage }) => storage));
-    this.#clock = clock;
-    this.#report = report;
+    this.#tools = tools;
   }
 
-  /** Resolves when nothing that is committed later is missed. */
-  async listen(listener: Listener): Promise<void> {
-    this.#listeners.add(listener);
-    if (this.#watching === undefined) {
-      const end = new AbortController();
-      const { signal } = end;
-      const begun = [...this.#storages].map(
-        (storage) => new Promise<void>((resolve) => this.#follow(storage, signal, resolve).catch(this.#report)),
-      );
-      this.#watching = { end, ready: Promise.race([Promise.all(begun), pause(this.#clock, READY_MS, signal)]) };
+  /**
+   * Opens a stream. `sources` are what the actor may see, and `admit` tells who sends the request if it came now: it is asked with
+   * every beat, and the stream of somebody whose login has ended is closed. Resolves when nothing is missed any more: the page
+   * then reads what there is.
+   */
+  async open(
+    actor: Actor | undefined,
+    sources: readonly Source[],
+    request: Request,
+    admit: () => Promise<Actor | undefined>,
+  ): Promise<Response> {
+    const keyOf = (one: Actor | undefined) => (one === undefined ? "" : actorKey(one));
+    const key = keyOf(actor);
+    let live = this.#lives.get(key);
+    if (live === undefined) {
+      for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
+      const caller = actor && { actor, authorize: byOwner };
+      const sees = (session: SessionSummary) => caller === undefined || maySee(caller, "watch", session);
+      live = new Live(sources, this.#tools, sees, () => this.#endUnseen());
+      this.#lives.set(key, live);
     }
-    await this.#watching.ready;
-  }
-
-  leave(listener: Listener): void {
-    this.#listeners.delete(listener);
-    if (this.#listeners.size > 0) return;
-    this.#watching?.end.abort();
-    this.#watching = undefined;
+    const watching = this.#watching ?? this.#begin();
+    this.#watching = watching;
+    const body = live.open(request, async () => {
+      try {
+        return keyOf(await admit()) === key;
+      } catch (error) {
+        if (error instanceof Refused) return false;
+        throw error;
+      }
+    });
+    await watching.ready;
+    return new Response(body, {
+      headers: {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      },
+    });
   }
 
   /** Tells that something happens in a session without a commit. */
   touch(kind: Kind, sessionId: string): void {
-    for (const listener of this.#listeners) listener.changed(kind, sessionId);
+    for (const live of this.#lives.values()) live.changed(kind, sessionId);
   }
 
-  /** Watches a storage until nobody listens any more. After a failure, everything is to be read anew. */
+  close(): void {
+    for (const live of this.#lives.values()) live.close();
+  }
+
+  #begin(): Watching {
+    const { clock, report } = this.#tools;
+    const end = new AbortController();
+    const { signal } = end;
+    const begun = [...this.#storages].map(
+      (storage) => new Promise<void>((resolve) => this.#follow(storage, signal, resolve).catch(report)),
+    );
+    this.#beat(signal).catch(report);
+    return { end, ready: Promise.race([Promise.all(begun), pause(clock, READY_MS, signal)]) };
+  }
+
+  #endUnseen(): void {
+    for (const { pages } of this.#lives.values()) if (pages > 0) return;
+    this.#watching?.end.abort();
+    this.#watching = undefined;
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await pause(this.#tools.clock, BEAT_MS, signal);
+      if (signal.aborted) return;
+      for (const live of this.#lives.values()) live.beat();
+    }
+  }
+
+  /** Watches a storage until nobody looks any more. After a failure, everything is to be read anew. */
   async #follow(storage: StorageAdapter, signal: AbortSignal, onReady: () => void): Promise<void> {
     const reset = () => {
-      for (const listener of this.#listeners) listener.reset();
+      for (const live of this.#lives.values()) live.reset();
     };
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       try {
@@ -90,13 +143,13 @@ export class Watches {
         for await (const commit of commits) {
           const { sessionId, summary } = commit;
           const before = await this.#ownedBefore(storage, commit);
-          for (const listener of this.#listeners) listener.changed(summary.kind, sessionId, summary, before);
+          for (const live of this.#lives.values()) live.changed(summary.kind, sessionId, summary, before);
         }
       } catch (error) {
-        if (!signal.aborted) this.#report(error);
+        if (!signal.aborted) this.#tools.report(error);
       }
       onReady();
-      await pause(this.#clock, AGAIN_MS, signal);
+      await pause(this.#tools.clock, AGAIN_MS, signal);
     }
   }
 
@@ -113,11 +166,6 @@ export class Watches {
   }
 }
 
-interface Sent {
-  readonly id: string;
-  readonly text: string;
-}
-
 type Page = ReadableStreamDefaultController<Uint8Array>;
 
 /** The sessions of one kind that have changed and are to be told, and whether by a commit. */
@@ -127,57 +175,49 @@ interface Queue {
   isTelling: boolean;
 }
 
-export class Live {
-  readonly #watches: Watches;
+/** The stream of those who may see the same. */
+class Live {
   readonly #sources: readonly Source[];
-  /** By kind; new ones whenever somebody looks again. */
-  #queues: ReadonlyMap<string, Queue> = new Map();
-  readonly #clock: FullClock;
-  readonly #report: (error: unknown) => void;
+  readonly #tools: Tools;
+  readonly #sees: (session: SessionSummary) => boolean;
+  readonly #onEmpty: () => void;
   /** Tells the messages of this process from those of an earlier one. */
   readonly #epoch: string;
   /** The open pages, each with what tells whether it may still see something. */
   readonly #pages = new Map<Page, () => Promise<boolean>>();
   /** Those whose login has not answered since the last beat. */
   readonly #asking = new Set<Page>();
-  readonly #kept: Sent[] = [];
+  readonly #kept: Uint8Array[] = [];
   #number = 0;
-  readonly #listener: Listener;
-  #watching: { readonly end: AbortController; readonly ready: Promise<void> } | undefined;
+  /** By kind; new ones whenever somebody looks again. */
+  #queues: ReadonlyMap<string, Queue> = new Map();
+  #end = new AbortController();
 
-  /** `maySee` tells of a commit whether these pages may see its session. */
+  /** `sees` tells of a commit whether these pages may see its session; `onEmpty` is called when the last page is closed. */
   constructor(
-    watches: Watches,
     sources: readonly Source[],
-    { clock, report }: { readonly clock: FullClock; readonly report: (error: unknown) => void },
-    maySee: (session: SessionSummary) => boolean = () => true,
+    tools: Tools,
+    sees: (session: SessionSummary) => boolean,
+    onEmpty: () => void,
   ) {
-    this.#watches = watches;
     this.#sources = sources;
-    this.#clock = clock;
-    this.#report = report;
-    this.#epoch = clock.newId();
-    this.#listener = {
-      changed: (kind, id, summary, before) => {
-        const isSeen = summary === undefined || maySee(summary);
-        // Of a session that these pages have lost, they are told that it is gone: they read it as they may see it now.
-        if (isSeen || (before !== undefined && maySee(before))) this.#note(kind, id, summary !== undefined);
-      },
-      reset: () => this.#tell({ type: "reset" }),
-    };
+    this.#tools = tools;
+    this.#sees = sees;
+    this.#onEmpty = onEmpty;
+    this.#epoch = tools.clock.newId();
   }
 
   get pages(): number {
     return this.#pages.size;
   }
 
-  /**
-   * Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. `mayGoOn` is asked with
-   * every beat: the stream of somebody whose login has ended is closed. Resolves when nothing is missed any more: the page then
-   * reads what there is.
-   */
-  async open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): Promise<Response> {
-    const lastId = headers.get("last-event-id");
+  /** Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. */
+  open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): ReadableStream<Uint8Array> {
+    if (this.#pages.size === 0) {
+      this.#end = new AbortController();
+      const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
+      this.#queues = new Map(this.#sources.map(queueOf));
+    }
     let page: Page | undefined;
     const close = () => page && this.#close(page);
     const body = new ReadableStream<Uint8Array>(
@@ -185,9 +225,7 @@ export class Live {
         start: (controller) => {
           page = controller;
           this.#pages.set(controller, mayGoOn);
-          this.#begin();
-          const first = lastId === null ? [this.#hello()] : this.#missedBy(lastId);
-          for (const message of first) controller.enqueue(encoded(message));
+          for (const message of this.#missedBy(headers.get("last-event-id"))) controller.enqueue(message);
         },
         cancel: close,
       },
@@ -195,73 +233,62 @@ export class Live {
     );
     if (signal.aborted) close();
     signal.addEventListener("abort", close, { once: true });
-    await this.#watching?.ready;
-    return new Response(body, {
-      headers: {
-        "content-type": "text/event-stream; charset=utf-8",
-        "cache-control": "no-store",
-        "x-accel-buffering": "no",
-      },
-    });
+    return body;
   }
 
   close(): void {
     for (const page of this.#pages.keys()) this.#close(page);
   }
 
-  /** Gives a page that begins the number behind which it continues, should it lose its connection. */
-  #hello(): Sent {
-    return { id: `${this.#epoch}-${this.#number}`, text: ": open" };
+  beat(): void {
+    this.#send(encoder.encode(": beat\n\n"));
+    // Not awaited: a login that does not answer holds up no other page.
+    for (const [page, mayGoOn] of this.#pages) {
+      if (this.#asking.has(page)) this.#close(page);
+      else this.#ask(page, mayGoOn);
+    }
   }
 
-  #missedBy(lastId: string): readonly Sent[] {
+  /** `summary`: as a commit has left the session; `before`: as it was, if a commit has given it to somebody else. */
+  changed(kind: string, sessionId: string, summary?: SessionSummary, before?: SessionSummary): void {
+    const queue = this.#queues.get(kind);
+    const isCommitted = summary !== undefined;
+    // Of a session that these pages have lost, they are told that it is gone: they read it as they may see it now.
+    const isSeen = !isCommitted || this.#sees(summary) || (before !== undefined && this.#sees(before));
+    if (queue === undefined || !isSeen || this.#pages.size === 0) return;
+    queue.changed.set(sessionId, isCommitted || queue.changed.get(sessionId) === true);
+    if (queue.isTelling) return;
+    this.#tellAll(queue, this.#end.signal).catch((error: unknown) => {
+      queue.isTelling = false;
+      this.#tools.report(error);
+      this.reset();
+    });
+  }
+
+  /** Something may have been missed. */
+  reset(): void {
+    this.#tell({ type: "reset" });
+  }
+
+  /** Returns what a page has missed; for one that begins, the number behind which it continues, should it lose its connection. */
+  #missedBy(lastId: string | null): readonly Uint8Array[] {
+    if (lastId === null) return [this.#numbered(": open\n\n")];
     const isKnown = lastId.startsWith(`${this.#epoch}-`);
     const last = isKnown ? Number(lastId.slice(this.#epoch.length + 1)) : Number.NaN;
     const missed = this.#number - last;
     if (missed >= 0 && missed <= this.#kept.length) return this.#kept.slice(this.#kept.length - missed);
-    return [{ id: `${this.#epoch}-${this.#number}`, text: textOf({ type: "reset" }) }];
+    return [this.#numbered(dataOf({ type: "reset" }))];
   }
 
-  #begin(): void {
-    if (this.#watching !== undefined) return;
-    const end = new AbortController();
-    const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
-    this.#queues = new Map(this.#sources.map(queueOf));
-    this.#watching = { end, ready: this.#watches.listen(this.#listener) };
-    this.#beat(end.signal).catch((error: unknown) => this.#report(error));
-  }
-
-  async #beat(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await pause(this.#clock, BEAT_MS, signal);
-      if (signal.aborted) return;
-      this.#send({ id: "", text: ": beat" });
-      // Not awaited: a login that does not answer holds up no other page.
-      for (const [page, mayGoOn] of this.#pages) {
-        if (this.#asking.has(page)) this.#close(page);
-        else this.#ask(page, mayGoOn);
-      }
-    }
+  #numbered(text: string): Uint8Array {
+    return encoder.encode(`id: ${this.#epoch}-${this.#number}\n${text}`);
   }
 
   async #ask(page: Page, mayGoOn: () => Promise<boolean>): Promise<void> {
     this.#asking.add(page);
-    const may = await mayGoOn().catch((error: unknown) => this.#report(error));
+    const may = await mayGoOn().catch(this.#tools.report);
     this.#asking.delete(page);
     if (may !== true) this.#close(page);
-  }
-
-  #note(kind: string, sessionId: string, isCommitted: boolean): void {
-    const queue = this.#queues.get(kind);
-    const signal = this.#watching?.end.signal;
-    if (queue === undefined || signal === undefined) return;
-    queue.changed.set(sessionId, isCommitted || queue.changed.get(sessionId) === true);
-    if (queue.isTelling) return;
-    this.#tellAll(queue, signal).catch((error: unknown) => {
-      queue.isTelling = false;
-      this.#report(error);
-      this.#tell({ type: "reset" });
-    });
   }
 
   /** Tells of one session after the other: what is read later must not be told first. */
@@ -269,11 +296,11 @@ export class Live {
     const { list, changed } = queue;
     queue.isTelling = true;
     while (changed.size > 0 && !signal.aborted) {
-      await pause(this.#clock, GATHER_MS, signal);
+      await pause(this.#tools.clock, GATHER_MS, signal);
       const all = [...changed];
       changed.clear();
       if (signal.aborted) break;
-      if (all.length > AT_ONCE) this.#tell({ type: "reset" });
+      if (all.length > AT_ONCE) this.reset();
       else for (const [id, isCommitted] of all) await this.#tellOf(list, id, isCommitted);
     }
     queue.isTelling = false;
@@ -288,18 +315,18 @@ export class Live {
   }
 
   #tell(message: LiveMessage): void {
+    if (this.#pages.size === 0) return;
     this.#number += 1;
-    const sent = { id: `${this.#epoch}-${this.#number}`, text: textOf(message) };
+    const sent = this.#numbered(dataOf(message));
     this.#kept.push(sent);
     if (this.#kept.length > KEPT) this.#kept.shift();
     this.#send(sent);
   }
 
-  #send(message: Sent): void {
-    const bytes = encoded(message);
+  #send(message: Uint8Array): void {
     for (const page of this.#pages.keys()) {
       if ((page.desiredSize ?? 0) <= 0) this.#close(page);
-      else page.enqueue(bytes);
+      else page.enqueue(message);
     }
   }
 
@@ -311,53 +338,16 @@ export class Live {
       // The page has closed it.
     }
     if (this.#pages.size > 0) return;
-    this.#watching?.end.abort();
-    this.#watching = undefined;
-    this.#watches.leave(this.#listener);
+    this.#end.abort();
     // What is committed while nobody looks is not kept: who comes back later reads everything anew.
     this.#kept.length = 0;
     this.#number += 1;
+    this.#onEmpty();
   }
-}
-
-/** The streams of those who log in: each tells what the actor may see. */
-export class ActorStreams {
-  readonly #watches: Watches;
-  readonly #with: ConstructorParameters<typeof Live>[2];
-  readonly #lives = new Map<string, Live>();
-
-  constructor(watches: Watches, clock: FullClock, report: (error: unknown) => void) {
-    this.#watches = watches;
-    this.#with = { clock, report };
-  }
-
-  /** Opens a stream; `sources` are what the actor may see, and `login` tells who sends the request if it came now. */
-  open(actor: Actor, sources: readonly Source[], request: Request, login: () => Promise<Actor | undefined>) {
-    const key = actorKey(actor);
-    let live = this.#lives.get(key);
-    if (live === undefined) {
-      for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
-      const sees = (session: SessionSummary) => maySee({ actor, authorize: byOwner }, "watch", session);
-      live = new Live(this.#watches, sources, this.#with, sees);
-      this.#lives.set(key, live);
-    }
-    return live.open(request, async () => {
-      const now = await login();
-      return now !== undefined && actorKey(now) === key;
-    });
-  }
-
-  close(): void {
-    for (const live of this.#lives.values()) live.close();
-  }
-}
-
-function textOf(message: LiveMessage): string {
-  return `data: ${JSON.stringify(message)}`;
 }
 
 const encoder = new TextEncoder();
 
-function encoded({ id, text }: Sent): Uint8Array {
-  return encoder.encode(id === "" ? `${text}\n\n` : `id: ${id}\n${text}\n\n`);
+function dataOf(message: LiveMessage): string {
+  return `data: ${JSON.stringify(message)}\n\n`;
 }

@@ -6,9 +6,7 @@ import { type Approvers, type Invitations, keysOf, type Passkey } from "../appro
 import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "../approval/passkey.js";
 import { PhasegateError } from "../errors.js";
 import type { FullClock } from "../ports/clock.js";
-import type { Kind } from "../read/model.js";
-import type { InspectorSources } from "../read/sources.js";
-import { askedBy, askedOtherwise } from "../read/waiting.js";
+import type { Asked } from "../read/waiting.js";
 import { originOf } from "./requests.js";
 import type { About, Challenge, ChallengeBody, InvitationView } from "./wire.js";
 
@@ -29,22 +27,26 @@ function passkeysOf(approvers: Approvers, name: string): readonly Passkey[] {
   return keysOf(approvers, name).filter((key) => typeof key !== "string");
 }
 
-/** Returns what an approver signs with a passkey for an answer to the question that a session asks now. */
-export async function challengeFor(
-  sources: InspectorSources,
+/** Returns what an approver signs with a passkey for an answer to a question, on a page of an origin. */
+export function challengeFor(
+  question: Asked["question"],
   approvers: Approvers,
-  kind: Kind,
-  sessionId: string,
-  { decision, by, note, request }: ChallengeBody,
-  { origin, clock }: { readonly origin: string; readonly clock: FullClock },
-): Promise<Challenge> {
-  const question = (await askedBy(sources, kind, sessionId))?.question;
-  if (question?.request !== request) throw askedOtherwise(sessionId);
+  { decision, by, note }: ChallengeBody,
+  origin: string,
+  clock: FullClock,
+): Challenge {
   const all = passkeysOf(approvers, by);
-  if (all.length === 0) throw noPasskey(by);
+  if (all.length === 0) {
+    const remedy = "Ask for an invitation: `phasegate approvers invite NAME`. Or sign with `phasegate approve`.";
+    throw refused(`${by} has no passkey here`, remedy, "by", "an approver with a passkey");
+  }
   // What a browser signs on another page does not count.
   const [first, ...others] = all.filter(({ origins }) => origins.includes(origin));
-  if (first === undefined) throw otherPage(by, origin, [...new Set(all.flatMap(({ origins }) => origins))]);
+  if (first === undefined) {
+    const elsewhere = [...new Set(all.flatMap(({ origins }) => origins))].join(", ");
+    const remedy = `It was registered at ${elsewhere}: open the page there. Or ask for another invitation.`;
+    throw refused(`${by} has no passkey for ${origin}`, remedy, "by", "an approver with a passkey for this page");
+  }
   const signedAt = new Date(clock.now()).toISOString();
   const { challenge } = passkeyChallenge(question, { decision, by, note, signedAt });
   const ids = [first, ...others].filter(({ rpId }) => rpId === first.rpId).map(({ credentialId }) => credentialId);
@@ -92,35 +94,19 @@ export class Registrations {
 export function placeOf(request: Request): PasskeyPlace {
   const origin = originOf(request);
   const { hostname } = new URL(origin);
-  if (/^[\d.]+$|^\[/.test(hostname)) throw addressAsName(hostname);
+  if (/^[\d.]+$|^\[/.test(hostname)) {
+    const remedy = "Open the page as http://localhost with the same port.";
+    throw refused(`passkeys need a name, and ${hostname} is an address`, remedy, "host", "a name such as localhost");
+  }
   return { rpId: hostname, origins: [origin] };
-}
-
-function noPasskey(name: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${name} has no passkey here`, {
-    remedy: "Ask for an invitation: `phasegate approvers invite NAME`. Or sign with `phasegate approve`.",
-    details: { field: "by", expected: "an approver with a passkey" },
-  });
-}
-
-function otherPage(name: string, origin: string, origins: readonly string[]): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${name} has no passkey for ${origin}`, {
-    remedy: `It was registered at ${origins.join(", ")}: open the page there. Or ask for another invitation.`,
-    details: { field: "by", expected: "an approver with a passkey for this page" },
-  });
 }
 
 function notOpen(state: string): PhasegateError<"INVALID_INPUT"> {
   const why = state === "used" ? "was used already" : state === "expired" ? "has expired" : "is not known";
-  return new PhasegateError("INVALID_INPUT", `the invitation ${why}`, {
-    remedy: "Ask for another one: `phasegate approvers invite NAME`.",
-    details: { field: "invitation", expected: "an open invitation" },
-  });
+  const remedy = "Ask for another one: `phasegate approvers invite NAME`.";
+  return refused(`the invitation ${why}`, remedy, "invitation", "an open invitation");
 }
 
-function addressAsName(hostname: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `passkeys need a name, and ${hostname} is an address`, {
-    remedy: "Open the page as http://localhost with the same port.",
-    details: { field: "host", expected: "a name such as localhost" },
-  });
+function refused(message: string, remedy: string, field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", message, { remedy, details: { field, expected } });
 }

@@ -26,8 +26,18 @@ export const answerBody = z.object({
   signature: z.optional(signatureSchema),
 });
 export const invitationBody = z.object({ invitation: name, response: z.optional(z.unknown()) });
+/** What the host may do with a session. */
+export type HostAction = "retry" | "skip" | "override" | "pause" | "resume" | "delete";
+export const HOST_ACTIONS = [
+  "retry",
+  "skip",
+  "override",
+  "pause",
+  "resume",
+  "delete",
+] as const satisfies readonly HostAction[];
 export const actionBody = z.object({
-  action: z.enum(["retry", "skip", "override", "pause", "resume", "delete"]),
+  action: z.enum(HOST_ACTIONS),
   by: name,
   note: text,
   // The phase that the person has seen.
@@ -52,11 +62,7 @@ export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Pro
   const [issue] = checked.error.issues;
   const field = issue?.path.join(".") || "body";
   const expected = issue?.message.replace(/^(Invalid|Too) \w+: /, "") ?? "";
-  const remedy = field === "body" ? "Send an object." : "Correct this member of the body.";
-  throw new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected}`, {
-    remedy,
-    details: { field, expected },
-  });
+  throw refused(field, expected, expected, field === "body" ? "Send an object." : "Correct this member of the body.");
 }
 
 export const LOCAL_NAMES: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
@@ -93,8 +99,9 @@ export function segmentsOf(path: string): readonly string[] {
 }
 
 export function invalid(field: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected} expected`, {
-    remedy,
-    details: { field, expected },
-  });
+  return refused(field, `${expected} expected`, expected, remedy);
+}
+
+function refused(field: string, why: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${why}`, { remedy, details: { field, expected } });
 }

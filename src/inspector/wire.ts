@@ -4,8 +4,9 @@
  */
 import type { RegistrationOptions } from "../approval/passkey.js";
 import type { Drawing, Kind, ListedSession } from "../read/model.js";
+import type { HostAction } from "./requests.js";
 
-export type { ActionBody, AnswerBody, ChallengeBody } from "./requests.js";
+export type { ActionBody, AnswerBody, ChallengeBody, HostAction } from "./requests.js";
 
 /** `GET api/about`: what this inspector can do. */
 export interface About {
@@ -16,7 +17,7 @@ export interface About {
   readonly approvers: readonly { readonly name: string; readonly keys: readonly ("ed25519" | "passkey")[] }[];
   readonly unsigned: boolean;
   /** Who has logged in; missing where the inspector has one secret for all. */
-  readonly actor?: string | undefined;
+  readonly actor?: string;
   /** What the sessions are stored in: `.phasegate`, `sqlite:state.db`. */
   readonly title: string;
 }
@@ -48,10 +49,10 @@ export interface DiagnosticText {
   readonly severity: "error" | "warning";
   readonly code: string;
   readonly message: string;
-  readonly hint?: string | undefined;
+  readonly hint?: string;
   /** `file:line:column`. */
   readonly place: string;
-  readonly frame?: string | undefined;
+  readonly frame?: string;
 }
 
 /** `GET api/workflows/TYPE`. */
@@ -103,9 +104,6 @@ export interface RegistrationBody {
   readonly response: unknown;
 }
 
-/** What the host may do with a session. */
-export type HostAction = "retry" | "skip" | "override" | "pause" | "resume" | "delete";
-
 /** The answer to `POST api/login`, which also sets a cookie. */
 export interface LoginAnswer {
   /** What the header `x-phasegate` must be. The page keeps it where other servers of this machine can't see it. */
@@ -114,7 +112,7 @@ export interface LoginAnswer {
 
 /** An answer other than 2xx. */
 export interface ApiError {
-  readonly error: { readonly code: string; readonly message: string; readonly remedy?: string | undefined };
+  readonly error: { readonly code: string; readonly message: string; readonly remedy?: string };
 }
 
 /** A message of `GET api/events` (server-sent events). `id:` numbers them; a lost connection continues behind the last one. */

@@ -3,21 +3,12 @@ import { draw, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph
 import type { InspectorSources } from "../read/sources.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
-import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import type {
-  BrokenWorkflow,
-  DiagnosticText,
-  GateLine,
-  WorkflowDetail,
-  WorkflowLine,
-  WorkflowList,
-  WorkflowView,
-} from "./wire.js";
+import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { InspectorOptions } from "./options.js";
+import type { BrokenWorkflow, DiagnosticText, GateLine, WorkflowLine, WorkflowList, WorkflowView } from "./wire.js";
 
 /** Returns the source text of a diagnostic around its line, for people. */
-export type CodeFrame = (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;
-
-/** Lists all workflows by type. */
+type CodeFrame = InspectorOptions["codeFrame"];
 
 /** A workflow of either kind: its definition, or what is wrong with it. */
 type Listing = { readonly type: string; readonly diagnostics: readonly Diagnostic[] } & (
@@ -62,26 +53,25 @@ export async function workflowOf(
   if (listing === undefined) return undefined;
   const { kind, definition } = listing;
   if (definition === undefined) return brokenWorkflow(listing, frame);
-  const diagnostics = await textsOf(listing.diagnostics, type, frame);
-  const about = { status: "ready", kind, type, ...namesOf(definition), diagnostics } as const;
-  if ("phases" in definition) {
-    const phases = definition.phases.map((phase) => ({
-      number: phase.number,
-      name: phase.name,
-      tasks: phase.tasks.map((task) => task.name),
-      gate: gateLines(phase.gate),
-      documents: documentsOf(phase),
-    }));
-    return { ...about, version: definition.version, ...pictures(phasedGraph(definition)), phases };
-  }
-  const phases = definition.steps.map((step, index) => ({
-    number: index + 1,
-    name: step.name,
-    tasks: [],
-    gate: step.gate === undefined ? [] : gateLines(step.gate),
-    documents: step.file === undefined ? [] : [step.file],
-  }));
-  return { ...about, version: definition.revision.slice(0, 12), ...pictures(routedGraph(definition)), phases };
+  const graph = "phases" in definition ? phasedGraph(definition) : routedGraph(definition);
+  const drawing = draw(graph);
+  const parts = "phases" in definition ? definition.phases : definition.steps;
+  return {
+    ...{ status: "ready", kind, type, ...namesOf(definition) },
+    diagnostics: await textsOf(listing.diagnostics, type, frame),
+    version: "phases" in definition ? definition.version : definition.revision.slice(0, 12),
+    ...{ drawing, mermaid: toMermaid(graph), svg: toSvg(drawing) },
+    phases: parts.map((part, index) => {
+      const tasks = "tasks" in part ? part.tasks : [];
+      return {
+        number: index + 1,
+        name: part.name,
+        tasks: tasks.map((task) => task.name),
+        gate: part.gate === undefined ? [] : gateLines(part.gate),
+        documents: [part.file, ...tasks.map((task) => task.file)].filter((path) => path !== undefined),
+      };
+    }),
+  };
 }
 
 function namesOf(definition: WorkflowStructure | RoutedDefinition) {
@@ -93,47 +83,31 @@ async function brokenWorkflow({ kind, type, diagnostics }: Listing, frame: CodeF
   return { status: "broken", kind, type, diagnostics: await textsOf(diagnostics, type, frame) };
 }
 
-function pictures(graph: Parameters<typeof draw>[0]): Pick<WorkflowDetail, "drawing" | "mermaid" | "svg"> {
-  const drawing = draw(graph);
-  return { drawing, mermaid: toMermaid(graph), svg: toSvg(drawing) };
-}
-
-function documentsOf({ file, tasks }: PhaseDefinition): readonly string[] {
-  return [file, ...tasks.map((task) => task.file)].filter((path) => path !== undefined);
-}
-
 /** Returns what a gate asks for, a line for each field, rule, check and approval. */
 function gateLines(gate: GateDefinition): readonly GateLine[] {
-  switch (gate.kind) {
-    case "open":
-      return [{ what: "open", name: "", text: "Any evidence passes." }];
-    case "schema":
-      return [{ what: "field", name: "", text: "The evidence must pass a schema in code." }, ...checks(gate)];
-    case "plan":
-      return [
-        ...gate.tasks.map(
-          ({ id, optional }): GateLine => ({ what: "field", name: id, text: optional ? "optional task" : "task" }),
-        ),
-        ...gate.items.map((text): GateLine => ({ what: "field", name: "", text })),
-        ...checks(gate),
-      ];
-    case "fields":
-      return [
-        ...gate.fields.flatMap(({ name, type, required, description = "", rules = [] }): GateLine[] => [
-          {
-            what: "field",
-            name,
-            text: [`${type}${required ? "" : ", optional"}`, description].filter(Boolean).join(": "),
-          },
-          ...rules.map(({ source }): GateLine => ({ what: "rule", name, text: source })),
-        ]),
-        ...(gate.rules ?? []).map(({ source }): GateLine => ({ what: "rule", name: "", text: source })),
-        ...checks(gate),
-      ];
-  }
+  if (gate.kind === "open") return [{ what: "open", name: "", text: "Any evidence passes." }];
+  return [...fieldLines(gate), ...checkLines(gate)];
 }
 
-function checks(gate: Exclude<GateDefinition, { kind: "open" }>): readonly GateLine[] {
+type CheckedGate = Exclude<GateDefinition, { kind: "open" }>;
+
+function fieldLines(gate: CheckedGate): readonly GateLine[] {
+  const field = (name: string, text: string): GateLine => ({ what: "field", name, text });
+  if (gate.kind === "schema") return [field("", "The evidence must pass a schema in code.")];
+  if (gate.kind === "plan") {
+    const tasks = gate.tasks.map(({ id, optional }) => field(id, optional ? "optional task" : "task"));
+    return [...tasks, ...gate.items.map((text) => field("", text))];
+  }
+  const rules = (name: string, all: typeof gate.rules = []) =>
+    all.map(({ source }): GateLine => ({ what: "rule", name, text: source }));
+  const fields = gate.fields.flatMap(({ name, type, required, description = "", rules: own }) => {
+    const text = [`${type}${required ? "" : ", optional"}`, description].filter(Boolean).join(": ");
+    return [field(name, text), ...rules(name, own)];
+  });
+  return [...fields, ...rules("", gate.rules)];
+}
+
+function checkLines(gate: CheckedGate): readonly GateLine[] {
   const verify = (gate.verify ?? []).map(({ verifier, field, params }): GateLine => {
     const text = [field, Object.keys(params).length === 0 ? undefined : JSON.stringify(params)];
     return { what: "check", name: verifier, text: text.filter((part) => part !== undefined).join(" ") };
@@ -158,7 +132,7 @@ async function textsOf(
       const place = [file, line, line === undefined ? undefined : column]
         .filter((part) => part !== undefined)
         .join(":");
-      const shown = index < FRAMES_MAX ? await frame(diagnostic, workflow) : undefined;
+      const shown = index < FRAMES_MAX ? await frame?.(diagnostic, workflow) : undefined;
       return { severity, code, message, place, hint, frame: shown };
     }),
   );

@@ -45,7 +45,7 @@ export async function listSessions(
   let total: number | undefined;
   let looked = 0;
   do {
-    const page: Merged = await mergedPage(chosen, { ...stored, limit }, cursor);
+    const page: Awaited<ReturnType<typeof mergedPage>> = await mergedPage(chosen, { ...stored, limit }, cursor);
     cursor = page.cursor;
     // A page without any may have been read for nothing.
     looked += page.items.length || limit;
@@ -96,34 +96,30 @@ function badFilter(field: string, expected: string): PhasegateError<"INVALID_INP
   });
 }
 
-/** Finds one session, or why it can't be shown. Its id may begin those of many others. */
-export async function findIn(
-  list: Source["list"],
-  id: string,
-): Promise<{ readonly summary?: ListedSession; readonly damage?: BrokenSession }> {
+/** A session's line in a list, or why it has none; neither if there is no such session. */
+interface Found {
+  readonly summary?: ListedSession;
+  readonly damage?: BrokenSession;
+}
+
+/** Finds one session. Its id may begin those of many others. */
+export async function findIn(list: Source["list"], id: string): Promise<Found> {
   let cursor: string | undefined;
   do {
     const page = await list(defined({ idPrefix: id, limit: PAGE, cursor }));
     const summary = page.items.find(({ sessionId }) => sessionId === id);
     const damage = page.broken?.find(({ sessionId }) => sessionId === id);
-    if (summary !== undefined) return { summary };
-    if (damage !== undefined) return { damage };
+    if (summary !== undefined || damage !== undefined) return { summary, damage };
     cursor = page.cursor;
   } while (cursor !== undefined);
   return {};
 }
 
-/** A session's kind, and its line in a list or why it has none. */
-type Place = { readonly kind: Kind } & (
-  | { readonly summary: ListedSession; readonly damage?: never }
-  | { readonly summary?: never; readonly damage: BrokenSession }
-);
-
-export async function placeIn(sources: readonly Source[], id: string): Promise<Place> {
+/** Finds one session of any kind. */
+export async function placeIn(sources: readonly Source[], id: string): Promise<Found & { readonly kind: Kind }> {
   for (const { kind, list } of sources) {
-    const { summary, damage } = await findIn(list, id);
-    if (summary !== undefined) return { kind, summary };
-    if (damage !== undefined) return { kind, damage };
+    const found = await findIn(list, id);
+    if (found.summary !== undefined || found.damage !== undefined) return { kind, ...found };
   }
   throw notThere("there is none", id);
 }
@@ -135,56 +131,49 @@ export async function kindOf(sources: readonly Source[], id: string): Promise<Ki
   return kind;
 }
 
-interface Merged {
-  readonly items: readonly ListedSession[];
-  readonly broken: readonly BrokenSession[];
-  readonly cursor: Cursor;
-  readonly total: number | undefined;
-}
-
-async function mergedPage(
-  sources: readonly Source[],
-  query: SessionQuery & { limit: number },
-  cursor: Cursor,
-): Promise<Merged> {
+/** Returns the newest sessions of all kinds behind a cursor, and the cursor behind them. */
+async function mergedPage(sources: readonly Source[], query: SessionQuery & { limit: number }, cursor: Cursor) {
   const pages = await Promise.all(
     sources.map(async ({ kind, list }) => {
       const { at, last, ended } = cursor[kind] ?? {};
-      const none: SessionPage = { items: [] };
-      const page = ended ? none : await list(defined({ ...query, cursor: at }));
-      return { kind, page, at, last, left: behind(page.items, last), taken: 0 };
+      const page: SessionPage = ended ? { items: [] } : await list(defined({ ...query, cursor: at }));
+      return { kind, page, at, last, left: [...behind(page.items, last)], hasTaken: false };
     }),
   );
   const items: ListedSession[] = [];
-  for (;;) {
-    const heads = pages.filter(({ left, taken }) => taken < left.length);
-    // Behind the last one of a page may come newer sessions of its kind than the others have: the next page tells.
-    const isCut = pages.some(({ left, taken, page }) => taken === left.length && page.cursor !== undefined);
-    if (heads.length === 0 || items.length >= query.limit || isCut) break;
-    const newest = heads.reduce((one, other) => (createdOf(other) > createdOf(one) ? other : one));
-    const item = newest.left[newest.taken];
-    if (item !== undefined) items.push(item);
-    newest.taken += 1;
+  // Behind the last one of a page may come newer sessions of its kind than the others have: the next page tells.
+  const isCut = () => pages.some(({ left, page }) => left.length === 0 && page.cursor !== undefined);
+  while (items.length < query.limit && !isCut()) {
+    const [newest] = pages.filter(({ left }) => left.length > 0).sort(newestFirst);
+    const item = newest?.left.shift();
+    if (newest === undefined || item === undefined) break;
+    items.push(item);
+    newest.last = { createdAt: item.createdAt, sessionId: item.sessionId };
+    newest.hasTaken = true;
   }
   const next: Cursor = {};
-  for (const { kind, page, at, last, left, taken } of pages) {
-    if (taken < left.length) next[kind] = { ...(at && { at }), ...placeAt(left[taken - 1] ?? last) };
+  for (const { kind, page, at, last, left, hasTaken } of pages) {
+    if (left.length > 0) next[kind] = { at, last };
     // Behind the page are only sessions that were not shown, unless it has only newer ones.
-    else if (page.cursor !== undefined) next[kind] = { at: page.cursor, ...(left.length === 0 && placeAt(last)) };
+    else if (page.cursor !== undefined) next[kind] = { at: page.cursor, last: hasTaken ? undefined : last };
     else next[kind] = { ended: true };
   }
-  const totals = pages.map(({ page, kind }) => (cursor[kind]?.ended ? undefined : page.total));
-  const isFirst = Object.keys(cursor).length === 0;
-  const total =
-    isFirst && totals.every((count) => count !== undefined) ? totals.reduce((sum, count) => sum + count, 0) : undefined;
+  const totals = pages.map(({ page }) => page.total);
+  const isKnown = Object.keys(cursor).length === 0 && !totals.includes(undefined);
+  const total = isKnown ? totals.reduce<number>((sum, count = 0) => sum + count, 0) : undefined;
   return { items, broken: pages.flatMap(({ page }) => page.broken ?? []), cursor: next, total };
 }
 
-type Position = z.infer<typeof positionSchema>;
-
-function placeAt(last: Position | undefined): { last?: Position } {
-  return last === undefined ? {} : { last: { createdAt: last.createdAt, sessionId: last.sessionId } };
+interface Left {
+  readonly left: readonly ListedSession[];
 }
+
+function newestFirst({ left: [one] }: Left, { left: [other] }: Left): number {
+  const [mine = "", theirs = ""] = [one?.createdAt, other?.createdAt];
+  return mine === theirs ? 0 : mine > theirs ? -1 : 1;
+}
+
+type Position = z.infer<typeof positionSchema>;
 
 /** Returns the sessions behind the last one that was shown. It may be gone: the newest come first, then they go by id. */
 function behind(items: readonly ListedSession[], last: Position | undefined): readonly ListedSession[] {
@@ -195,10 +184,6 @@ function behind(items: readonly ListedSession[], last: Position | undefined): re
     ({ createdAt, sessionId }) =>
       createdAt < last.createdAt || (createdAt === last.createdAt && sessionId > last.sessionId),
   );
-}
-
-function createdOf({ left, taken }: { readonly left: readonly ListedSession[]; readonly taken: number }): string {
-  return left[taken]?.createdAt ?? "";
 }
 
 function isAtEnd(sources: readonly Source[], cursor: Cursor): boolean {

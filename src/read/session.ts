@@ -5,6 +5,7 @@ import { isPhasegateError } from "../errors.js";
 import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
+import type { Session } from "../phased/session.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { SessionCommit } from "../phased/watch.js";
@@ -41,7 +42,7 @@ export async function detailOf(
   actor: Actor | undefined,
 ): Promise<SessionDetail | undefined> {
   const { kind, summary, damage } = await placeIn(sources, id);
-  if (summary === undefined) return { kind: "broken", ...damage };
+  if (summary === undefined) return damage && { kind: "broken", ...damage };
   try {
     if (kind === "phased") return engine && (await phasedDetail(engine, summary));
     if (kind === "routed") return routed && (await routedDetail(routed, summary));
@@ -54,9 +55,10 @@ export async function detailOf(
 }
 
 async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
-  const { sessionId } = summary;
-  const [state, attempts] = [await engine.session(sessionId).state(), await engine.session(sessionId).history()];
-  const passed = await passedAttempts(engine, state, attempts);
+  const session = engine.session(summary.sessionId);
+  const [state, attempts] = [await session.state(), await session.history()];
+  const passed = await passedAttempts(session, state, attempts);
+  const phase = state.structure.phases.find(({ number }) => number === state.currentPhase);
   return {
     kind: "phased",
     summary,
@@ -64,13 +66,13 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
     hash: state.hash,
     workflowName: state.structure.name,
     revision: state.head.revision,
-    options: await engine.session(sessionId).options(),
+    options: await session.options(),
     phases: state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number))),
-    may: mayOf(state),
+    may: { skip: phase?.skippable === true, override: phase?.gate.allowOverride === true },
     drawing: draw(phasedPath(state)),
     notices: noticesOf(state),
     plan: state.plan,
-    awaiting: await waitingIn(engine, state, attempts),
+    awaiting: await waitingIn(session, state, attempts),
     unapproved: state.unapproved?.message,
   };
 }
@@ -84,8 +86,8 @@ export function phasedPath(state: StateView): Graph {
 
 /** Returns the last passed attempt of each phase; of a phase of a plan with the evidence, which claims its tasks. */
 async function passedAttempts(
-  engine: Engine,
-  { sessionId, structure, completedPhases }: StateView,
+  session: Session,
+  { structure, completedPhases }: StateView,
   attempts: readonly PhaseAttempt[],
 ): Promise<ReadonlyMap<number, PhaseAttempt>> {
   const last = new Map<number, number>();
@@ -94,7 +96,7 @@ async function passedAttempts(
   const planned = structure.phases.flatMap(({ number, gate }) =>
     gate.kind === "plan" ? (last.get(number) ?? []) : [],
   );
-  const all = planned.length === 0 ? attempts : await engine.session(sessionId).history({ evidence: planned });
+  const all = planned.length === 0 ? attempts : await session.history({ evidence: planned });
   return new Map([...last].flatMap(([phase, index]) => (all[index] === undefined ? [] : [[phase, all[index]]])));
 }
 
@@ -138,12 +140,6 @@ function taskState(
   return plan?.optional ? "skipped" : "given_up";
 }
 
-/** Returns what the workflow allows the host at the current phase. */
-function mayOf({ structure, currentPhase }: StateView): PhasedDetail["may"] {
-  const phase = structure.phases.find(({ number }) => number === currentPhase);
-  return { skip: phase?.skippable === true, override: phase?.gate.allowOverride === true };
-}
-
 /** Returns the state of a phase; `last` is its last attempt, without which one that was overridden is done. */
 export function phaseState(state: StateView, number: number, last?: PhaseAttempt): PhaseLine["state"] {
   if (state.skippedPhases.includes(number)) return "skipped";
@@ -164,8 +160,8 @@ function noticesOf({ exhausted, unrecorded = [], plan }: StateView): readonly st
 }
 
 /** Returns a page of a session's attempts, newest first. `before` is an index: only those before it. */
-export async function attemptsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<AttemptList> {
-  const all = await engine.session(sessionId).history();
+export async function attemptsOf(session: Session, before: number | undefined): Promise<AttemptList> {
+  const all = await session.history();
   const end = Math.min(before ?? all.length, all.length);
   const start = Math.max(0, end - PAGE);
   const items = all.slice(start, end).map((attempt, at) => ({ ...attempt, index: start + at }));
@@ -173,26 +169,25 @@ export async function attemptsOf(engine: Engine, sessionId: string, before: numb
 }
 
 /** Returns one attempt with its evidence, and what changed since the attempt before at the same phase. */
-export async function attemptOf(engine: Engine, sessionId: string, index: number): Promise<AttemptDetail> {
-  const all = await engine.session(sessionId).history();
+export async function attemptOf(session: Session, index: number): Promise<AttemptDetail> {
+  const all = await session.history();
   const attempt = all[index];
-  if (attempt === undefined) throw notThere(`there is no attempt ${index}`, sessionId);
+  if (attempt === undefined) throw notThere(`there is no attempt ${index}`, session.id);
   const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
-  const [evidence, then] = await evidenceOf(engine, sessionId, [index, before]);
+  const [evidence, then] = await evidenceOf(session, [index, before]);
   const differences = then && evidence && differencesOf(then, evidence);
-  return { ...attempt, index, evidence, differences, artifact: await artifactOf(engine, sessionId, attempt, evidence) };
+  return { ...attempt, index, evidence, differences, artifact: await artifactOf(session, attempt, evidence) };
 }
 
 /** Returns what later phases get of a passed attempt, if that is not its evidence. */
 async function artifactOf(
-  engine: Engine,
-  sessionId: string,
+  session: Session,
   { phase, status, completedAt }: PhaseAttempt,
   evidence: JsonObject | undefined,
 ): Promise<JsonValue | undefined> {
   if (status !== "completed" || evidence === undefined) return undefined;
   try {
-    const found = await engine.session(sessionId).artifact(phase);
+    const found = await session.artifact(phase);
     if (found?.at !== completedAt || found === undefined) return undefined;
     return canonicalJson(found.artifact) === canonicalJson(evidence) ? undefined : found.artifact;
   } catch (error) {
@@ -203,9 +198,9 @@ async function artifactOf(
 }
 
 /** Returns a page of a session's log, newest first. */
-export async function commitsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<CommitList> {
-  const { version } = await engine.session(sessionId).state();
-  const commits = await engine.session(sessionId).commits(defined({ limit: PAGE, before }));
+export async function commitsOf(session: Session, before: number | undefined): Promise<CommitList> {
+  const { version } = await session.state();
+  const commits = await session.commits(defined({ limit: PAGE, before }));
   const last = commits.at(-1)?.version ?? 1;
   return { items: commits.map(commitLine), total: version, cursor: last <= 1 ? undefined : String(last) };
 }
@@ -220,8 +215,8 @@ function commitLine({ version, at, hash, events }: SessionCommit): CommitLine {
 }
 
 async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
-  const { sessionId } = summary;
-  const [view, entries] = [await routed.session(sessionId).state(), await routed.session(sessionId).history()];
+  const session = routed.session(summary.sessionId);
+  const [view, entries] = [await session.state(), await session.history()];
   const { version, context, reason, unapproved } = view;
   return {
     ...{ kind: "routed", summary, version, context, entries, reason },

@@ -16,7 +16,6 @@ import { systemClock } from "../ports/clock.js";
 import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { RecentMap } from "../workflow/cache.js";
-import { defined } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import {
   type RecordedCommit,
@@ -72,17 +71,18 @@ export class RecordedReader {
   readonly #caller: Caller | undefined;
 
   constructor({ storage, hashKey }: NonNullable<InspectorSources["recorded"]>, actor?: Actor) {
-    this.#storage = storage;
     const caller = actor && { actor, authorize: byOwner };
+    this.#storage = storage;
     this.#caller = caller;
     const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
-    const all = new Recorder(defined({ storage, clock: systemClock, hashKey: key }));
+    const all = new Recorder({ storage, clock: systemClock, hashKey: key });
     this.#recorder = caller === undefined ? all : all.limitedTo((summary) => maySee(caller, "listSessions", summary));
   }
 
   list(query: SessionQuery): Promise<SessionPage> {
+    const { kind } = recordedMachine;
     const lookAt = (id: SessionId) => this.lookAt(id);
-    return listSessions({ storage: this.#storage, kind: recordedMachine.kind, caller: this.#caller, lookAt }, query);
+    return listSessions({ storage: this.#storage, kind, caller: this.#caller, lookAt }, query);
   }
 
   /** Returns the entry of a session in a list; undefined if the session does not exist. */

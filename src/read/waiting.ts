@@ -3,13 +3,14 @@
 import type { ApprovalSignature } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { uncheckedFields } from "../gate/unchecked.js";
-import type { ApprovalRequest, AwaitedApproval } from "../phased/approval/ledger.js";
+import type { ApprovalRequest } from "../phased/approval/ledger.js";
 import type { ApprovalResult } from "../phased/approval/requests.js";
 import type { WaiverRequest, WaiverResult } from "../phased/approval/waivers.js";
-import type { Engine } from "../phased/engine.js";
+import type { Session } from "../phased/session.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { RoutedEngine } from "../routed/engine.js";
+import type { RoutedSession } from "../routed/session.js";
 import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { RecentMap } from "../workflow/cache.js";
 import { defined, type JsonObject } from "../workflow/json.js";
@@ -23,10 +24,17 @@ const QUESTION_MAX = 500;
 async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
   const items: WaitingLine[] = [];
   if (engine !== undefined) {
-    for (const { prompt, ...asked } of await engine.approvals())
-      items.push(...(await phasedLine(engine, asked, "approval", prompt)));
-    for (const { reason, ...asked } of await engine.waivers())
-      items.push(...(await phasedLine(engine, asked, "waiver", reason)));
+    const approvals = (await engine.approvals()).map(
+      (one) => ({ ...one, what: "approval", question: one.prompt }) as const,
+    );
+    const waivers = (await engine.waivers()).map((one) => ({ ...one, what: "waiver", question: one.reason }) as const);
+    for (const asked of [...approvals, ...waivers]) {
+      // The session may be gone by now.
+      const state = await engine.session(asked.sessionId).state().catch(goneAsUndefined);
+      if (state === undefined) continue;
+      const phaseName = nameOf(state, asked.phase);
+      items.push(lineOf({ ...asked, kind: "phased", target: state.head.target, phaseName }));
+    }
   }
   if (routed !== undefined) {
     for await (const id of waitingIds(routed)) {
@@ -35,6 +43,14 @@ async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
     }
   }
   return { items: items.sort((one, other) => (one.askedAt < other.askedAt ? -1 : 1)) };
+}
+
+function goneAsUndefined(error: unknown): undefined {
+  if (!isPhasegateError(error, "SESSION_NOT_FOUND")) throw error;
+}
+
+function nameOf({ structure }: StateView, phase: number): string {
+  return structure.phases.find(({ number }) => number === phase)?.name ?? "";
 }
 
 /** As many readers are remembered. One that is forgotten reads for itself. */
@@ -74,23 +90,6 @@ function shared<T>(run: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Returns a request's line; none if the session is gone by now. */
-async function phasedLine(
-  engine: Engine,
-  asked: Pick<AwaitedApproval, "sessionId" | "workflowType" | "phase" | "approvers" | "askedAt" | "request">,
-  what: WaitingLine["what"],
-  question: string,
-): Promise<readonly WaitingLine[]> {
-  try {
-    const { head, structure } = await engine.session(asked.sessionId).state();
-    const phaseName = structure.phases.find(({ number }) => number === asked.phase)?.name ?? "";
-    return [lineOf({ ...asked, kind: "phased", what, question, target: head.target, phaseName })];
-  } catch (error) {
-    if (isPhasegateError(error, "SESSION_NOT_FOUND")) return [];
-    throw error;
-  }
-}
-
 function lineOf(waiting: WaitingLine): WaitingLine {
   return waitingLine.parse({ ...waiting, question: waiting.question.slice(0, QUESTION_MAX) });
 }
@@ -103,7 +102,8 @@ export async function waitingOf(
 ): Promise<Waiting | undefined> {
   if (kind === "routed") return routed && waitingInstance(await routed.session(sessionId).state());
   if (kind !== "phased" || engine === undefined) return undefined;
-  return waitingIn(engine, await engine.session(sessionId).state(), await engine.session(sessionId).history());
+  const session = engine.session(sessionId);
+  return waitingIn(session, await session.state(), await session.history());
 }
 
 async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
@@ -117,20 +117,20 @@ async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
 
 /** Returns what a phased session waits for a person for; undefined if it waits for nobody. */
 export async function waitingIn(
-  engine: Engine,
-  { sessionId, structure, awaitingApproval, waitsForWaiver }: StateView,
+  session: Session,
+  state: StateView,
   attempts: readonly PhaseAttempt[],
 ): Promise<Waiting | undefined> {
-  const asked = awaitingApproval || waitsForWaiver ? await askedBy({ engine }, "phased", sessionId) : undefined;
-  if (asked === undefined || asked.what === "step") return undefined;
-  const { workflowType, target, phase, askedAt, request, approvers } = asked.question;
+  const asked = state.awaitingApproval || state.waitsForWaiver ? await askedIn(session) : undefined;
+  if (asked === undefined) return undefined;
+  const { sessionId, workflowType, target, phase, askedAt, request, approvers } = asked.question;
   const at = attempts.findLastIndex((attempt) => attempt.phase === phase && attempt.status === "failed");
   const { problems = [], notes = [], verification = [] }: Partial<PhaseAttempt> = attempts[at] ?? {};
-  const [submitted] = at === -1 ? [] : await evidenceOf(engine, sessionId, [at]);
+  const [submitted] = at === -1 ? [] : await evidenceOf(session, [at]);
   const common = {
     kind: "phased",
     ...{ sessionId, workflowType, target, phase, askedAt, request, approvers },
-    phaseName: structure.phases.find(({ number }) => number === phase)?.name ?? "",
+    phaseName: nameOf(state, phase),
     before: at === -1 ? undefined : { problems, notes },
   } as const;
   if (asked.what === "phase") {
@@ -154,11 +154,10 @@ function approvalOf({ prompt, evidence, evidenceHash, verification }: ApprovalRe
 
 /** Returns the evidence of attempts; undefined for one without, and for the index -1. */
 export async function evidenceOf(
-  engine: Engine,
-  sessionId: string,
+  session: Session,
   indexes: readonly number[],
 ): Promise<readonly (JsonObject | undefined)[]> {
-  const all = await engine.session(sessionId).history({ evidence: indexes });
+  const all = await session.history({ evidence: indexes });
   return indexes.map((index) => all[index]?.evidence);
 }
 
@@ -173,11 +172,12 @@ export function waitingInstance({ awaiting }: RoutedView): Waiting | undefined {
   };
 }
 
-/** The question of a session, as it is signed. */
-export type Asked =
-  | { readonly what: "phase"; readonly question: ApprovalRequest }
-  | { readonly what: "step"; readonly question: RoutedQuestion }
-  | { readonly what: "waiver"; readonly question: WaiverRequest };
+/** The question of a session, as it is signed, and the session that takes the answer. */
+export type Asked = AskedPhase | { what: "step"; question: RoutedQuestion; session: RoutedSession };
+
+type AskedPhase =
+  | { readonly what: "phase"; readonly question: ApprovalRequest; readonly session: Session }
+  | { readonly what: "waiver"; readonly question: WaiverRequest; readonly session: Session };
 
 /** Returns the question that a session asks now; undefined if it asks nothing. */
 export async function askedBy(
@@ -185,14 +185,17 @@ export async function askedBy(
   kind: Kind,
   sessionId: string,
 ): Promise<Asked | undefined> {
-  if (kind === "routed") {
-    const question = (await routed?.session(sessionId).state())?.awaiting;
-    return question && { what: "step", question };
-  }
-  const approval = await engine?.session(sessionId).approval();
-  if (approval !== undefined) return { what: "phase", question: approval };
-  const waiver = await engine?.session(sessionId).waiver();
-  return waiver && { what: "waiver", question: waiver };
+  if (kind !== "routed") return engine && askedIn(engine.session(sessionId));
+  const session = routed?.session(sessionId);
+  const question = (await session?.state())?.awaiting;
+  return session && question && { what: "step", question, session };
+}
+
+async function askedIn(session: Session): Promise<AskedPhase | undefined> {
+  const approval = await session.approval();
+  if (approval !== undefined) return { what: "phase", question: approval, session };
+  const waiver = await session.waiver();
+  return waiver && { what: "waiver", question: waiver, session };
 }
 
 /** A person's answer, with the hash of the evidence that the person has seen if it is about some. */
@@ -211,39 +214,26 @@ export type Answered =
 
 /** Passes a person's answer to the engine. */
 export async function answer(
-  { engine, routed }: InspectorSources,
-  { what, question: { sessionId, request } }: Asked,
+  { what, question, session }: Asked,
   { decision, by, note = "", signature, evidenceHash = "" }: Decision,
 ): Promise<Answered> {
   const isApproved = decision === "approve";
-  if (!isApproved && note.trim() === "") throw noteMissing();
-  const said = defined({ by, signature, note: note === "" ? undefined : note });
-  const denial = { ...said, note };
-  const seen = { evidenceHash };
-  if (what === "step" && routed !== undefined) {
-    const approving = isApproved
-      ? routed.session(sessionId).approve({ ...said, ...seen })
-      : routed.session(sessionId).deny({ ...denial, ...seen });
-    return { what, result: await approving };
+  if (!isApproved && note.trim() === "") {
+    throw new PhasegateError("INVALID_INPUT", "a denial needs a note", {
+      remedy: "Say what is to be fixed: the agent reads it.",
+      details: { field: "note", expected: "a text" },
+    });
   }
-  if (what === "step" || engine === undefined) throw askedOtherwise(sessionId);
+  const said = { by, signature, note: note === "" ? undefined : note };
   if (what === "waiver") {
-    const waiving = isApproved
-      ? engine.session(sessionId).waive({ ...said, request })
-      : engine.session(sessionId).denyWaiver({ ...denial, request });
+    const { request } = question;
+    const waiving = isApproved ? session.waive({ ...said, request }) : session.denyWaiver({ ...said, note, request });
     return { what, result: await waiving };
   }
-  const approving = isApproved
-    ? engine.session(sessionId).approve({ ...said, ...seen })
-    : engine.session(sessionId).deny({ ...denial, ...seen });
-  return { what, result: await approving };
-}
-
-function noteMissing(): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", "a denial needs a note", {
-    remedy: "Say what is to be fixed: the agent reads it.",
-    details: { field: "note", expected: "a text" },
-  });
+  const approval = { ...said, evidenceHash };
+  const denial = { ...approval, note };
+  if (what === "step") return { what, result: await (isApproved ? session.approve(approval) : session.deny(denial)) };
+  return { what, result: await (isApproved ? session.approve(approval) : session.deny(denial)) };
 }
 
 export function askedOtherwise(sessionId: string): PhasegateError<"CONFLICT"> {

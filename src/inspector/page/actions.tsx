@@ -3,11 +3,11 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { ShownDetail } from "../../read/model.js";
 import type { ActionBody } from "../wire.js";
-import { NameField, nameIn } from "./answer.js";
-import { about, asFailure, type Failure, post } from "./api.js";
+import { about, post } from "./api.js";
 import { go, href } from "./router.js";
-import { line } from "./text.js";
-import { announce, Failed } from "./view.js";
+import { Line } from "./text.js";
+import { announce, Failed, useTask } from "./view.js";
+import { NameField, nameIn } from "./waiting.js";
 
 type Action = ActionBody["action"];
 
@@ -45,36 +45,27 @@ export function Actions({ detail, onDone }: { readonly detail: ShownDetail; read
   const asked = useSignal<Action>("pause");
   // The phase that the person sees when the dialog opens: the session may go on meanwhile.
   const seen = useSignal<number | undefined>(undefined);
-  const error = useSignal<Failure | undefined>(undefined);
+  const { error, run, reset } = useTask();
   const dialog = useRef<HTMLDialogElement>(null);
   if (actions.length === 0) return null;
   const { sessionId, target, current } = detail.summary;
   const ask = (action: Action) => {
     asked.value = action;
     seen.value = detail.kind === "phased" && typeof current === "number" ? current : undefined;
-    error.value = undefined;
+    reset();
     dialog.current?.querySelector("form")?.reset();
     dialog.current?.showModal();
   };
-  const carryOut = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const body: ActionBody = {
-      ...{ action: asked.value, by: nameIn(data), note: String(data.get("note")) },
-      phase: seen.value,
-    };
-    try {
-      await post(`sessions/${sessionId}/action`, body);
-    } catch (failure) {
-      error.value = asFailure(failure);
-      return;
-    }
+  const [button, question, text] = WORDS[asked.value];
+  const carryOut = async (data: FormData) => {
+    const action = asked.value;
+    const body: ActionBody = { action, by: nameIn(data), note: String(data.get("note")), phase: seen.value };
+    await post(`sessions/${sessionId}/action`, body);
     dialog.current?.close();
-    announce(`${WORDS[asked.value][0]}: done`);
-    if (asked.value === "delete") go(href(["sessions"]));
+    announce(`${button}: done`);
+    if (action === "delete") go(href(["sessions"]));
     else onDone();
   };
-  const [button, question, text] = WORDS[asked.value];
   return (
     <>
       <div class="buttons">
@@ -85,11 +76,18 @@ export function Actions({ detail, onDone }: { readonly detail: ShownDetail; read
         ))}
       </div>
       <dialog ref={dialog} aria-labelledby="action-question">
-        <form onSubmit={carryOut}>
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const data = new FormData(event.currentTarget);
+            run(() => carryOut(data));
+          }}
+        >
           <h2 id="action-question">{question}</h2>
           <p>
             <strong>
-              <bdi>{line(target === "" ? sessionId : target, 200)}</bdi>
+              <Line text={target || sessionId} max={200} />
             </strong>
             {seen.value !== undefined && `, at phase ${seen.value}`}
           </p>
@@ -99,7 +97,7 @@ export function Actions({ detail, onDone }: { readonly detail: ShownDetail; read
             <span>Reason</span>
             <textarea name="note" required rows={3} maxLength={2000} />
           </label>
-          {error.value !== undefined && <Failed error={error.value} />}
+          <Failed error={error} />
           <div class="buttons">
             <button type="submit" class={asked.value === "delete" ? "danger" : "main"}>
               {button}

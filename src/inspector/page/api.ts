@@ -19,8 +19,19 @@ export async function readAbout(): Promise<void> {
   about.value = await get<About>("about");
 }
 
+/** Reads that again, and returns whether the server still lets this page in. */
+export function isAllowed(): Promise<boolean> {
+  return readAbout().then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The requests that wait for a person: their number, and the sessions that may have one. */
-export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> } | undefined>(undefined);
+export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> }>({
+  count: 0,
+  ids: new Set(),
+});
 
 export function noteInbox({ items }: Inbox): void {
   waiting.value = { count: items.length, ids: new Set(items.map(({ sessionId }) => sessionId)) };
@@ -29,7 +40,7 @@ export function noteInbox({ items }: Inbox): void {
 /** Returns true for a change of the inbox. To read it costs the server a look at every active session. */
 export function changesInbox(message: LiveMessage): boolean {
   if (message.type === "reset") return true;
-  const { count = 0, ids = new Set<string>() } = waiting.peek() ?? {};
+  const { count, ids } = waiting.peek();
   if (message.type === "gone") return ids.has(message.sessionId);
   const { sessionId, waitsFor = [] } = message.session;
   if (ids.has(sessionId)) return true;
@@ -53,7 +64,7 @@ export class Failure extends Error {
 }
 
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return request<T>(path, signal === undefined ? {} : { signal });
+  return request<T>(path, { signal });
 }
 
 export function post<T>(path: string, body: object): Promise<T> {
@@ -118,11 +129,13 @@ let lastId: string | undefined;
 /** A browser has six connections to a server for all of its tabs: those that nobody sees give theirs back after this time. */
 const HIDDEN_MS = 5000;
 
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, AGAIN_MS));
+
 /**
  * Opens the stream, and keeps it open while somebody sees the page. Resolves when it is open, or can't be opened: what is read
- * after that misses nothing. `isAllowed` is asked before it is opened again: the login may have ended.
+ * after that misses nothing.
  */
-export function openStream(isAllowed: () => Promise<boolean>): Promise<void> {
+export async function openStream(): Promise<void> {
   let hiding: ReturnType<typeof setTimeout> | undefined;
   const isHidden = () => document.visibilityState === "hidden";
   const close = () => {
@@ -132,41 +145,40 @@ export function openStream(isAllowed: () => Promise<boolean>): Promise<void> {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
     if (isHidden()) hiding = setTimeout(close, HIDDEN_MS);
-    else if (stream === undefined) open(isAllowed, false);
+    else if (stream === undefined) keepOpen();
   });
   // A page that the browser keeps for "back" would hold its connection, too.
   addEventListener("pagehide", close);
-  addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && open(isAllowed, false));
-  if (isHidden()) return Promise.resolve();
+  addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && keepOpen());
+  if (isHidden()) return;
   // A proxy may hold the stream back.
-  const patience = new Promise<void>((resolve) => setTimeout(resolve, AGAIN_MS));
-  return Promise.race([open(isAllowed, true), patience]);
+  await Promise.race([new Promise<void>((resolve) => keepOpen(resolve)), pause()]);
 }
 
-/** Opens the stream, and opens it again whenever it ends. Resolves when it is open, or can't be opened. */
-function open(isAllowed: () => Promise<boolean>, isFirst: boolean): Promise<void> {
-  const opened = new AbortController();
-  stream = opened;
-  return new Promise((resolve) => {
-    follow(opened.signal, isFirst, resolve)
-      .catch(() => undefined) // The page shows that the stream is lost.
-      .finally(() => {
-        resolve();
-        if (stream !== opened) return;
-        connection.value = "lost";
-        setTimeout(reopen, AGAIN_MS, isAllowed, opened);
-      });
-  });
+/** Opens the stream, again whenever it ends. `onFirst` is called when it is open, or can't be opened. */
+async function keepOpen(onFirst?: () => void): Promise<void> {
+  const own = new AbortController();
+  stream = own;
+  for (let isFirst = onFirst !== undefined; stream === own; isFirst = false) {
+    // The page shows that the stream is lost.
+    await follow(own.signal, isFirst, onFirst).catch(() => undefined);
+    onFirst?.();
+    if (stream !== own) return;
+    connection.value = "lost";
+    // The login may have ended meanwhile. Nobody may see the page any more, or another stream may have been opened.
+    do await pause();
+    while (stream === own && !(await isAllowed()));
+  }
 }
 
 /** Reads the stream to its end. It is read by `fetch`, since an `EventSource` can't send the key. */
-async function follow(signal: AbortSignal, isFirst: boolean, onOpen: () => void): Promise<void> {
+async function follow(signal: AbortSignal, isFirst: boolean, onOpen?: () => void): Promise<void> {
   const headers: Record<string, string> = lastId === undefined ? {} : { "last-event-id": lastId };
   const { ok, body } = await send("events", { headers, signal });
   if (!ok || body === null) return;
   connection.value = "open";
   if (!isFirst && lastId === undefined) tell({ type: "reset" });
-  onOpen();
+  onOpen?.();
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -183,18 +195,10 @@ function take(event: string): void {
   }
 }
 
-async function reopen(isAllowed: () => Promise<boolean>, failed: AbortController): Promise<void> {
-  const is = await isAllowed();
-  // Nobody sees the page any more, or another stream was opened meanwhile.
-  if (stream !== failed) return;
-  if (is) open(isAllowed, false);
-  else setTimeout(reopen, AGAIN_MS, isAllowed, failed);
-}
-
 /** The data of a view: what was read last, or why it can't be read. */
 export interface Loaded<T> {
-  readonly data: T | undefined;
-  readonly error: Failure | undefined;
+  readonly data?: T;
+  readonly error?: Failure;
   readonly isLoading: boolean;
   reload(): void;
 }
@@ -204,7 +208,7 @@ const GATHER_MS = 150;
 
 /** Reads a path of the API, and again when a message is about it. What was read stays until there is newer data. */
 export function useData<T>(path: string, isAbout: (message: LiveMessage) => boolean = isReset): Loaded<T> {
-  const state = useSignal<{ path: string; data?: T; error?: Failure; isLoading: boolean }>({ path, isLoading: true });
+  const state = useSignal<Omit<Loaded<T>, "reload"> & { readonly path: string }>({ path, isLoading: true });
   const reload = useRef(() => {});
   const about = useRef(isAbout);
   about.current = isAbout;
@@ -219,14 +223,13 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
         return;
       }
       isRunning = true;
-      const { data: old } = state.peek();
-      const kept = state.peek().path === path && old !== undefined ? { data: old } : {};
-      state.value = { path, ...kept, isLoading: true };
+      const before = state.peek();
+      const kept = before.path === path ? before.data : undefined;
+      state.value = { path, data: kept, isLoading: true };
       try {
-        const data = await get<T>(path, end.signal);
-        state.value = { path, data, isLoading: false };
+        state.value = { path, data: await get<T>(path, end.signal), isLoading: false };
       } catch (error) {
-        if (!end.signal.aborted) state.value = { path, ...kept, error: asFailure(error), isLoading: false };
+        if (!end.signal.aborted) state.value = { path, data: kept, error: asFailure(error), isLoading: false };
       }
       isRunning = false;
       if (isWanted && !end.signal.aborted) {
@@ -250,8 +253,8 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
       end.abort();
     };
   }, [path, state]);
-  const { data, error, isLoading } = state.value.path === path ? state.value : { isLoading: true };
-  return { data, error, isLoading, reload: () => reload.current() };
+  const now = state.value.path === path ? state.value : { isLoading: true };
+  return { ...now, reload: () => reload.current() };
 }
 
 /** Returns true if everything is to be read anew. */

@@ -1,21 +1,121 @@
-/** The attempts of a phased session, newest first. Evidence and differences are read when an attempt is opened. */
-import type { AttemptDetail, AttemptLine, AttemptList } from "../../read/model.js";
+/** The attempts of a phased session, newest first; and what gates found: problems, what verifiers saw, notes. */
+import type { AttemptDetail, AttemptLine, AttemptList, AttemptNote, Problem, Verification } from "../../read/model.js";
 import { useData } from "./api.js";
-import { Notes, Problems, Verifications } from "./findings.js";
 import { usePages } from "./records.js";
 import { counted, duration, Line, Long, State, Time } from "./text.js";
 import { Differences, Tree } from "./tree.js";
-import { Empty, Fold, Loading, Part } from "./view.js";
+import { Empty, Fold, List, Loading, Part, Quote } from "./view.js";
 
-interface Context {
-  readonly names: ReadonlyMap<number, string>;
-  /** The phase whose attempt waits for a person. */
-  readonly waitingPhase: number | undefined;
-  /** The checks of the gate that run now. */
-  readonly verifying: readonly string[] | undefined;
+interface Findings<T> {
+  readonly items?: readonly T[];
+  readonly title?: string;
 }
 
-export function Attempts({ id, version, ...context }: Context & { readonly id: string; readonly version: number }) {
+export function Problems({ items = [], title }: Findings<Problem>) {
+  return (
+    <List items={items} title={title} class="problems" what="problem">
+      {({ field, message, got, expected }) => (
+        <>
+          {field !== "" && <Line text={field} code />} <Long text={message} />
+          {got !== undefined && !message.includes(got) && <Quiet before="got " text={got} />}
+          {expected !== undefined && !message.includes(expected) && <Quiet before="expected " text={expected} />}
+        </>
+      )}
+    </List>
+  );
+}
+
+function Quiet({ before, text }: { readonly before: string; readonly text: string }) {
+  return (
+    <p class="quiet">
+      <Line before={before} text={text} code />
+    </p>
+  );
+}
+
+/** What verifiers saw: what was run, how it ended, the lines of its output. */
+export function Verifications({ items = [], title }: Findings<Verification>) {
+  return (
+    <List items={items} title={title} class="rows" what="check">
+      {({ verifier, field, ok, failed, unrecorded, message, ran, exit, output = [], at }) => (
+        <>
+          <p>
+            <State
+              of={ok ? "ok" : "failed"}
+              word={ok ? "passed" : failed ? "not possible" : unrecorded ? "no snapshot" : "failed"}
+            />{" "}
+            <strong>
+              <Line text={verifier} />
+            </strong>
+            <Line before=" on " text={field} code />{" "}
+            <span class="quiet">
+              <Time at={at} />
+            </span>
+          </p>
+          <Long text={message} />
+          {ran !== undefined && (
+            <p class="quiet">
+              <Line text={ran} code />
+              {exit !== undefined && ` ended with ${exit}`}
+            </p>
+          )}
+          {output.length > 0 && <Long text={output.join("\n")} code />}
+        </>
+      )}
+    </List>
+  );
+}
+
+const SAID: Readonly<Record<AttemptNote["event"], string>> = {
+  approved: "approved",
+  denied: "denied",
+  waiver_requested: "asked for a waiver",
+  waiver_granted: "granted the waiver",
+  waiver_denied: "denied the waiver",
+  task_completed: "completed a task",
+  task_given_up: "gave up a task",
+  paused: "paused",
+  resumed: "resumed",
+  retried: "granted a retry",
+  assigned: "handed over",
+  plan_synced: "read the changed plan",
+};
+
+export function Notes({ items = [], title }: Findings<AttemptNote>) {
+  return (
+    <List items={items} title={title} class="rows" what="note">
+      {({ at, event, by = "agent", note, task, fields, authenticated }) => (
+        <>
+          <p>
+            <strong>
+              <Line text={by} max={80} />
+            </strong>{" "}
+            {SAID[event]}
+            {task !== undefined && ` ${task}`}
+            <Line before=" for " text={fields?.join(", ")} code />{" "}
+            <span class="quiet">
+              {authenticated !== undefined && (authenticated ? "signed, " : "not signed, ")}
+              <Time at={at} />
+            </span>
+          </p>
+          <Quote text={note} />
+        </>
+      )}
+    </List>
+  );
+}
+
+interface AttemptsProps {
+  readonly id: string;
+  readonly version: number;
+  readonly names: ReadonlyMap<number, string>;
+  /** The phase whose attempt waits for a person. */
+  readonly waitingPhase?: number;
+  /** The checks of the gate that run now. */
+  readonly verifying?: readonly string[];
+}
+
+export function Attempts({ id, version, names, waitingPhase, verifying }: AttemptsProps) {
   const { items, ...pages } = usePages<AttemptLine, AttemptList>(
     `sessions/${id}/attempts`,
     version,
@@ -23,13 +123,37 @@ export function Attempts({ id, version, ...context }: Context & { readonly id: s
   );
   if (pages.isEmpty) return <Empty>There are no attempts.</Empty>;
   // One on which nothing was submitted yet has nothing to show.
-  const first = items.find(({ status, phase }) => status !== "active" || phase === context.waitingPhase);
+  const first = items.find(({ status, phase }) => status !== "active" || phase === waitingPhase);
+  const summary = (attempt: AttemptLine) => {
+    const { phase, startedAt, durationSeconds, problems = [] } = attempt;
+    const state = stateOf(attempt, phase === waitingPhase, verifying !== undefined);
+    return (
+      <>
+        <State of={state} />
+        <span>
+          Phase {phase} <Line text={names.get(phase) ?? ""} max={80} />
+          <span class="quiet">
+            {" "}
+            attempt {attempt.attempt}
+            {state === "verifying" && <Line before=", runs " text={verifying?.join(", ")} max={200} />}
+            {problems.length > 0 && `, ${counted(problems.length, "problem")}`}
+          </span>
+        </span>
+        <span class="quiet right">
+          <Time at={startedAt} />
+          {durationSeconds !== undefined && `, ${duration(durationSeconds)}`}
+        </span>
+      </>
+    );
+  };
   return (
     <>
-      <ol class="attempts" aria-label="Attempts, newest first">
+      <ol aria-label="Attempts, newest first">
         {items.map((attempt) => (
           <li key={attempt.index}>
-            <Attempt id={id} version={version} attempt={attempt} isFirst={attempt === first} {...context} />
+            <Fold class="attempt" isFirst={attempt === first} summary={() => summary(attempt)}>
+              {() => <Attempt id={id} version={version} attempt={attempt} />}
+            </Fold>
           </li>
         ))}
       </ol>
@@ -38,117 +162,65 @@ export function Attempts({ id, version, ...context }: Context & { readonly id: s
   );
 }
 
-/** The state of an attempt, and its word. */
 function stateOf(
-  { status, problems, verification, notes }: AttemptLine,
+  { status, problems, verification, notes = [] }: AttemptLine,
   isWaiting: boolean,
-  verifying: readonly string[] | undefined,
-): readonly [string, string] {
-  if (status === "active" && verifying !== undefined) return ["verifying", "verifying"];
-  if (status === "active" && isWaiting) return ["waiting", "waiting"];
-  if (status === "completed") return ["passed", "passed"];
+  isVerifying: boolean,
+) {
+  if (status === "completed") return "passed";
   if (status === "failed") {
-    const isDenied = notes?.some(({ event }) => event === "denied") === true && verification === undefined;
-    return isDenied ? ["denied", "denied"] : ["refused", "refused"];
+    const isDenied = notes.some(({ event }) => event === "denied") && verification === undefined;
+    return isDenied ? "denied" : "refused";
   }
-  if (status === "active") return problems === undefined ? ["working", "working"] : ["refused", "refused"];
-  return [status, status];
+  if (status !== "active") return status;
+  if (isVerifying) return "verifying";
+  if (isWaiting) return "waiting";
+  return problems === undefined ? "working" : "refused";
 }
 
-interface AttemptProps extends Context {
+interface AttemptProps {
   readonly id: string;
   readonly version: number;
   readonly attempt: AttemptLine;
-  readonly isFirst: boolean;
 }
 
-function Attempt({ id, version, attempt, names, waitingPhase, verifying, isFirst }: AttemptProps) {
-  const { phase, startedAt, durationSeconds, problems = [] } = attempt;
-  const [state, word] = stateOf(attempt, attempt.phase === waitingPhase, verifying);
-  const summary = () => (
-    <>
-      <State of={state} word={word} />
-      <span>
-        Phase {phase} <Line text={names.get(phase) ?? ""} max={80} />
-        <span class="quiet"> attempt {attempt.attempt}</span>
-        {state === "verifying" && (
-          <span class="quiet">
-            , runs <Line text={verifying?.join(", ") ?? ""} max={200} />
-          </span>
-        )}
-        {problems.length > 0 && <span class="quiet">, {counted(problems.length, "problem")}</span>}
-      </span>
-      <span class="quiet right">
-        <Time at={startedAt} />
-        {durationSeconds !== undefined && `, ${duration(durationSeconds)}`}
-      </span>
-    </>
-  );
-  return (
-    <Fold class="attempt" isFirst={isFirst} summary={summary}>
-      {() => <Body id={id} version={version} attempt={attempt} />}
-    </Fold>
-  );
-}
-
-function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "attempt">) {
-  const { index, problems = [], verification = [], notes = [], waived = [], proofs = [], reason, by } = attempt;
+/** One attempt. Its evidence and the differences are read when it is opened. */
+function Attempt({ id, version, attempt }: AttemptProps) {
+  const { index, status, problems, verification, notes, waived = [], proofs = [], reason, by } = attempt;
   // One that has ended does not change any more.
-  const path = `sessions/${id}/attempts/${index}${attempt.status === "active" ? `?version=${version}` : ""}`;
+  const path = `sessions/${id}/attempts/${index}${status === "active" ? `?version=${version}` : ""}`;
   const detail = useData<AttemptDetail>(path, () => false);
   return (
     <div class="parts">
       {reason !== undefined && (
-        <Part
-          title={
-            <>
-              Reason
-              {by !== undefined && (
-                <>
-                  {" "}
-                  given by <Line text={by} max={80} />
-                </>
-              )}
-            </>
-          }
-        >
+        <Part title={["Reason", <Line key="by" before=" given by " text={by} max={80} />]}>
           <Long text={reason} />
         </Part>
       )}
       <Problems items={problems} title="Problems" />
       <Verifications items={verification} title="What verifiers saw" />
       <Notes items={notes} title="Notes" />
-      {waived.length > 0 && (
-        <Part title="Waived">
-          <ul>
-            {waived.map(({ fields, reason, by, authenticated, version }) => (
-              <li key={version}>
-                <Line text={fields.join(", ")} code /> by <Line text={by} max={80} />
-                {authenticated ? ", signed" : ", not signed"}: <Long text={reason} />
-              </li>
-            ))}
-          </ul>
-        </Part>
-      )}
-      {proofs.length > 0 && (
-        <Part title="Proofs">
-          <ul>
-            {proofs.map(({ field, proof }) => (
-              <li key={field}>
-                <Line text={field} code />: <Line text={proof} />
-              </li>
-            ))}
-          </ul>
-        </Part>
-      )}
+      <List items={waived} title="Waived" what="waiver">
+        {({ fields, reason, by, authenticated }) => (
+          <>
+            <Line text={fields.join(", ")} code />
+            <Line before=" by " text={by} max={80} />
+            {authenticated ? ", signed" : ", not signed"}: <Long text={reason} />
+          </>
+        )}
+      </List>
+      <List items={proofs} title="Proofs" what="proof">
+        {({ field, proof }) => (
+          <>
+            <Line text={field} code />
+            <Line before=": " text={proof} />
+          </>
+        )}
+      </List>
       <Loading of={detail} what="the evidence">
         {({ evidence, differences, artifact }) => (
           <>
-            {differences !== undefined && (
-              <Part title="Changed since the attempt before">
-                <Differences items={differences} since="the attempt before" />
-              </Part>
-            )}
+            <Differences items={differences} since="the attempt before" />
             <Part title="Evidence">
               {evidence === undefined ? <p class="quiet">Nothing was submitted.</p> : <Tree value={evidence} />}
             </Part>

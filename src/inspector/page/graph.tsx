@@ -1,6 +1,6 @@
 /** A drawing of a workflow, or of the way of a session through one. The layout comes from the server. */
 import type { Drawing } from "../../read/model.js";
-import { counted, visible } from "./text.js";
+import { counted, toneOf, visible } from "./text.js";
 
 /** As many characters of a label fit into the place that the layout has left for it. */
 const LABEL_MAX = 40;
@@ -10,14 +10,11 @@ function cut(text: string): string {
   return characters.length > LABEL_MAX ? `${characters.slice(0, LABEL_MAX - 1).join("")}…` : characters.join("");
 }
 
+const MARKER = { markerUnits: "userSpaceOnUse", markerWidth: "9", markerHeight: "9", orient: "auto" } as const;
+
 /** The drawing. What it shows stands as a list next to it, for those who can't see it. */
-export function Picture({
-  drawing: { width, height, nodes, edges },
-  label,
-}: {
-  readonly drawing: Drawing;
-  readonly label: string;
-}) {
+export function Picture({ drawing, label }: { readonly drawing: Drawing; readonly label: string }) {
+  const { width, height, nodes, edges } = drawing;
   const nameOf = new Map(nodes.map(({ id, label }) => [id, visible(label)]));
   return (
     <>
@@ -25,16 +22,7 @@ export function Picture({
       <section class="picture" tabIndex={0} aria-label={label}>
         <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true">
           <defs>
-            <marker
-              id="end"
-              viewBox="0 0 10 10"
-              refX="9"
-              refY="5"
-              markerUnits="userSpaceOnUse"
-              markerWidth="9"
-              markerHeight="9"
-              orient="auto"
-            >
+            <marker id="end" viewBox="0 0 10 10" refX="9" refY="5" {...MARKER}>
               <path d="M0 0L10 5L0 10z" />
             </marker>
           </defs>
@@ -55,7 +43,7 @@ export function Picture({
             );
           })}
           {nodes.map(({ id, x, y, width, height, label, gate, state = "plain" }) => (
-            <g key={id} class={`node node-${state}`}>
+            <g key={id} class={`node-${state} ${toneOf(state)}`}>
               <rect x={x} y={y} width={width} height={height} rx="6" />
               <text x={x + width / 2} y={y + 19} text-anchor="middle">
                 {cut(label)}

@@ -2,14 +2,13 @@
  * The inspector's page. This is the entry file of the folder:
  *
  * - api.ts, router.ts: the server: requests and the stream of changes; the URL
- * - text.tsx: text from outside, times; tree.tsx: JSON and differences; view.tsx: parts of all views
- * - sessions.tsx, list.ts: the list of sessions, and how it changes; session.tsx: one session; attempts.tsx, records.tsx,
- *   routed.tsx: its attempts, log and audit, entries of routed and recorded ones; findings.tsx: what gates found; graph.tsx: drawings
- * - inbox.tsx, answer.tsx: what waits for a person, and the answers; actions.tsx: what the host may do
- * - passkey.tsx: signing with a passkey, and registering one
- * - workflows.tsx: workflows; statistics.tsx, plots.ts: figures
+ * - text.tsx: text from outside, times, states; tree.tsx: JSON and differences; view.tsx: parts of all views
+ * - sessions.tsx: the list of sessions, and how it changes; session.tsx: one session
+ * - attempts.tsx: attempts, and what gates found; records.tsx: log and audit; routed.tsx: entries of routed and recorded ones
+ * - waiting.tsx: the inbox, and the answers; passkey.tsx: signing with a passkey, and registering one
+ * - actions.tsx: what the host may do
+ * - workflows.tsx: workflows; graph.tsx: drawings; statistics.tsx, plots.ts: figures
  */
-import { useSignal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Inbox as Items } from "../../read/model.js";
@@ -18,8 +17,8 @@ import {
   asFailure,
   changesInbox,
   connection,
-  type Failure,
   get,
+  isAllowed,
   logIn,
   login,
   noteInbox,
@@ -28,14 +27,14 @@ import {
   readAbout,
   waiting,
 } from "./api.js";
-import { Inbox } from "./inbox.js";
 import { Invitation } from "./passkey.js";
 import { followLinks, href, place } from "./router.js";
 import { Session } from "./session.js";
 import { Sessions } from "./sessions.js";
 import { Statistics } from "./statistics.js";
 import { line, number } from "./text.js";
-import { announcement, Empty, Failed, Heading } from "./view.js";
+import { announcement, Empty, Failed, Heading, useTask } from "./view.js";
+import { Inbox } from "./waiting.js";
 import { Workflow, Workflows } from "./workflows.js";
 
 const VIEWS = [
@@ -52,17 +51,11 @@ function View() {
   if (what === "workflows") return name === undefined ? <Workflows /> : <Workflow type={name} key={name} />;
   if (what === "inbox") return <Inbox />;
   if (what === "statistics") return <Statistics />;
-  return <Nothing />;
-}
-
-function Nothing() {
   return (
     <>
       <Heading title="Nothing here" />
       <Empty>
-        <p>
-          This URL leads nowhere. <a href={href(["sessions"])}>Show the sessions</a>
-        </p>
+        This URL leads nowhere. <a href={href(["sessions"])}>Show the sessions</a>
       </Empty>
     </>
   );
@@ -100,30 +93,28 @@ function Header() {
 
 /** Takes the token of somebody who has one of their own. */
 function Login() {
-  const failure = useSignal<Failure | undefined>(undefined);
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const field =
-      event.currentTarget instanceof HTMLFormElement ? event.currentTarget.elements.namedItem("token") : null;
-    if (!(field instanceof HTMLInputElement)) return;
-    logIn(field.value.trim()).then(
-      () => location.reload(),
-      (error: unknown) => {
-        failure.value = asFailure(error);
-      },
-    );
+  const { error, run } = useTask();
+  const submit = async (data: FormData) => {
+    await logIn(String(data.get("token")).trim());
+    location.reload();
   };
   return (
     <main id="main" class="login">
       <h1>Log in</h1>
       <p>This page shows what agents do, so it asks who you are.</p>
-      <form onSubmit={submit}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const data = new FormData(event.currentTarget);
+          run(() => submit(data));
+        }}
+      >
         <label>
           Your token <input name="token" type="password" autocomplete="off" required />
         </label>{" "}
         <button type="submit">Log in</button>
       </form>
-      {failure.value && <p role="alert">{failure.value.message}</p>}
+      {error !== undefined && <p role="alert">{error.message}</p>}
       <p>
         If you have no token of your own, open the URL that the inspector printed when it started. It ends with{" "}
         <code>#token=</code> and a secret.
@@ -137,15 +128,17 @@ function Login() {
 }
 
 function App() {
-  const failure = useSignal<Failure | undefined>(undefined);
+  const { error, run } = useTask();
   useEffect(() => {
-    begin().catch((error: unknown) => {
-      if (login.value !== "needed") failure.value = asFailure(error);
-    });
-  }, [failure]);
+    run(begin);
+  }, []);
   if (login.value === "needed") return <Login />;
   if (login.value === "unknown") {
-    return <main id="main">{failure.value && <Failed error={failure.value} reload={() => location.reload()} />}</main>;
+    return (
+      <main id="main">
+        <Failed error={error} reload={() => location.reload()} />
+      </main>
+    );
   }
   return (
     <>
@@ -180,33 +173,21 @@ async function begin(): Promise<void> {
     });
   }
   await readAbout();
-  await openStream(isAllowed);
+  await openStream();
   login.value = "done";
-  const count = async () => {
-    noteInbox(await get<Items>("inbox"));
-  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const countSoon = (wait: number) => {
     if (timer !== undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
       // The next change counts anew, should this fail.
-      count().catch(() => undefined);
+      get<Items>("inbox").then(noteInbox, () => undefined);
     }, wait);
   };
   onMessage((message) => changesInbox(message) && countSoon(500));
   // Somebody may have registered a passkey while this page was not looked at.
   addEventListener("focus", () => void isAllowed());
   countSoon(0);
-}
-
-async function isAllowed(): Promise<boolean> {
-  try {
-    await readAbout();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 followLinks();

@@ -6,10 +6,10 @@ import {
   startRegistration,
 } from "@simplewebauthn/browser";
 import type { AnswerBody, Challenge, ChallengeBody, InvitationView, RegistrationBody } from "../wire.js";
-import { about, asFailure, type Failure, post } from "./api.js";
+import { about, post } from "./api.js";
 import { href } from "./router.js";
 import { line } from "./text.js";
-import { Failed } from "./view.js";
+import { Failed, useTask } from "./view.js";
 
 /**
  * Signs an answer with the passkey of the person. Returns undefined where there is none: the answer is then sent without a
@@ -30,25 +30,20 @@ export async function sign(sessionId: string, answer: AnswerBody): Promise<Answe
 }
 
 export function Invitation({ secret }: { readonly secret: string }) {
-  const state = useSignal<{ readonly isBusy?: boolean; readonly name?: string; readonly error?: Failure }>({});
-  const { isBusy = false, name, error } = state.value;
+  const name = useSignal<string | undefined>(undefined);
+  const { isBusy, error, run } = useTask();
   const register = async () => {
-    state.value = { isBusy: true };
-    try {
-      const { options } = await post<InvitationView>("passkeys/begin", { invitation: secret });
-      const response = await startRegistration({ optionsJSON: options as PublicKeyCredentialCreationOptionsJSON });
-      const body: RegistrationBody = { invitation: secret, response };
-      state.value = await post<{ readonly name: string }>("passkeys/end", body);
-    } catch (failure) {
-      state.value = { error: asFailure(failure) };
-    }
+    const { options } = await post<InvitationView>("passkeys/begin", { invitation: secret });
+    const response = await startRegistration({ optionsJSON: options as PublicKeyCredentialCreationOptionsJSON });
+    const body: RegistrationBody = { invitation: secret, response };
+    name.value = (await post<{ readonly name: string }>("passkeys/end", body)).name;
   };
-  if (name !== undefined) {
+  if (name.value !== undefined) {
     return (
       <main id="main" class="login">
         <h1>Your passkey is registered</h1>
         <p>
-          You can approve as <strong>{line(name, 200)}</strong> with this device from now on.
+          You can approve as <strong>{line(name.value, 200)}</strong> with this device from now on.
         </p>
         <p>
           {/* With a target the page is loaded anew: this one is the invitation's. */}
@@ -66,12 +61,10 @@ export function Invitation({ secret }: { readonly secret: string }) {
         Register a passkey: your phone, this computer's sensor, or a security key. It signs what you approve, and asks
         you each time. The invitation works once.
       </p>
-      <p>
-        <button type="button" disabled={isBusy} onClick={register}>
-          Register a passkey
-        </button>
-      </p>
-      {error !== undefined && <Failed error={error} />}
+      <button type="button" disabled={isBusy} onClick={() => run(register)}>
+        Register a passkey
+      </button>
+      <Failed error={error} />
     </main>
   );
 }

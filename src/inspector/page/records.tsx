@@ -1,15 +1,14 @@
 /** A session's log, page by page, and its audit. */
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Activity, CommitLine, CommitList, Findings } from "../../read/model.js";
 import { asFailure, type Failure, get } from "./api.js";
-import { counted, Line, Long, line, number, State, Time } from "./text.js";
-import { Columns, Empty, Failed } from "./view.js";
+import { counted, Line, line, number, State, Time } from "./text.js";
+import { Empty, Failed, List, Notice, Quote, Table, useTask, Waiting } from "./view.js";
 
 interface PageOf<Item> {
   readonly items: readonly Item[];
-  readonly cursor?: string | undefined;
+  readonly cursor?: string;
   readonly total: number;
 }
 
@@ -19,15 +18,13 @@ export function usePages<Item, Page extends PageOf<Item>>(
   version: number,
   keyOf: (item: Item) => number,
 ) {
-  const state = useSignal<{ items: readonly Item[]; cursor?: string | undefined; total?: number; error?: Failure }>({
-    items: [],
-  });
+  const state = useSignal<Partial<PageOf<Item>> & { readonly error?: Failure }>({});
   const isReading = useSignal(false);
   const read = async (cursor: string | undefined, isNewest: boolean, signal?: AbortSignal) => {
     isReading.value = true;
     try {
       const page = await get<Page>(`${path}${cursor === undefined ? "" : `?cursor=${cursor}`}`, signal);
-      const { items, cursor: before } = state.peek();
+      const { items = [], cursor: before } = state.peek();
       const last = page.items.at(-1);
       const [newest] = items;
       // More have come than a page has: what lies between would be missing.
@@ -46,11 +43,11 @@ export function usePages<Item, Page extends PageOf<Item>>(
     read(undefined, true, end.signal);
     return () => end.abort();
   }, [path, version]);
-  const { items, cursor, total, error } = state.value;
-  const more: ComponentChildren = (
+  const { items = [], cursor, total, error } = state.value;
+  const more = (
     <>
-      {error !== undefined && <Failed error={error} reload={() => read(cursor, cursor === undefined)} />}
-      {total === undefined && error === undefined && <p class="loading">Reading…</p>}
+      <Failed error={error} reload={() => read(cursor, cursor === undefined)} />
+      {total === undefined && error === undefined && <Waiting>Reading…</Waiting>}
       {cursor !== undefined && error === undefined && (
         <p class="end">
           <button type="button" disabled={isReading.value} onClick={() => read(cursor, false)}>
@@ -63,20 +60,18 @@ export function usePages<Item, Page extends PageOf<Item>>(
   return { items, more, isEmpty: total === 0 };
 }
 
-export function AnsweredAgain({ times }: { readonly times: number | undefined }) {
+export function AnsweredAgain({ times }: { readonly times?: number }) {
   return times === undefined ? null : <span class="quiet"> (answered again {counted(times, "time")})</span>;
 }
 
-export function Log({
-  id,
-  version,
-  replays = {},
-}: {
+interface LogProps {
   readonly id: string;
   readonly version: number;
   /** How often a commit was the answer to a repeated call. */
   readonly replays?: Activity["replays"];
-}) {
+}
+
+export function Log({ id, version, replays = {} }: LogProps) {
   const { items, more } = usePages<CommitLine, CommitList>(
     `sessions/${id}/commits`,
     version,
@@ -84,86 +79,55 @@ export function Log({
   );
   return (
     <>
-      <table class="log" aria-label="Commits, newest first">
-        <Columns names={["Version", "Time", "Events", "By", "Hash"]} />
-        <tbody>
-          {items.map(({ version, at, events, by, note, hash }) => (
-            <tr key={version}>
-              <th scope="row">{version}</th>
-              <td>
-                <Time at={at} />
-              </td>
-              <td>
-                {events.map((event) => event.replaceAll("_", " ")).join(", ")}
-                <AnsweredAgain times={replays[version]} />
-                {note !== undefined && (
-                  <blockquote>
-                    <Long text={note} />
-                  </blockquote>
-                )}
-              </td>
-              <td>{by !== undefined && <Line text={by} max={80} />}</td>
-              <td>
-                <code title={hash}>{hash.slice(0, 10)}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        class="log"
+        label="Commits, newest first"
+        columns={["Version", "Time", "Events", "By", "Hash"]}
+        rows={items.map(({ version, at, events, by, note, hash }) => [
+          version,
+          [
+            version,
+            <Time key="time" at={at} />,
+            <>
+              {events.map((event) => event.replaceAll("_", " ")).join(", ")}
+              <AnsweredAgain times={replays[version]} />
+              <Quote text={note} />
+            </>,
+            <Line key="by" text={by} max={80} />,
+            <Hash key="hash" hash={hash} />,
+          ],
+        ])}
+      />
       {more}
     </>
   );
 }
 
-const DISTRUST: Readonly<Record<string, string>> = {
-  unsigned: "it is not signed",
-};
+export function Hash({ hash }: { readonly hash: string }) {
+  return <code title={hash}>{hash.slice(0, 10)}</code>;
+}
 
 export function Audit({ id, version }: { readonly id: string; readonly version: number }) {
-  const state = useSignal<{ version: number; report?: Findings; error?: Failure } | undefined>(undefined);
-  const isRunning = useSignal(false);
-  const run = async () => {
-    isRunning.value = true;
-    try {
-      state.value = { version, report: await get<Findings>(`sessions/${id}/audit`) };
-    } catch (error) {
-      state.value = { version, error: asFailure(error) };
-    }
-    isRunning.value = false;
+  const done = useSignal<{ readonly version: number; readonly report: Findings } | undefined>(undefined);
+  const { isBusy, error, run } = useTask();
+  const audit = async () => {
+    done.value = { version, report: await get<Findings>(`sessions/${id}/audit`) };
   };
-  const { report, error } = state.value ?? {};
+  const report = error === undefined ? done.value?.report : undefined;
   return (
     <>
       <p>
         The audit reads the whole log, checks that each commit follows the one before, and checks every approval again.
       </p>
-      <button type="button" onClick={run} disabled={isRunning.value}>
-        {isRunning.value ? "Reading the log…" : report === undefined ? "Run the audit" : "Run it again"}
+      <button type="button" onClick={() => run(audit)} disabled={isBusy}>
+        {isBusy ? "Reading the log…" : report === undefined ? "Run the audit" : "Run it again"}
       </button>
       <div aria-live="polite">
-        {error !== undefined && <Failed error={error} />}
+        <Failed error={error} />
         {report !== undefined && (
           <>
-            {state.value?.version !== version && <p class="notice">The session has changed since this audit.</p>}
-            <p>
-              <State of={report.intact ? "ok" : "failed"} word={report.intact ? "intact" : "not intact"} />
-              {": "}
-              {report.intact
-                ? `${counted(report.versions, "commit")}, each follows the one before.`
-                : `the first ${counted(report.versions, "commit")} are intact. ${line(report.reason, 1000)}`}
-            </p>
-            {report.intact && report.receipt !== undefined && (
-              <p class="quiet">
-                Receipt: version {report.receipt.version}, <code class="hash">{report.receipt.hash}</code>
-              </p>
-            )}
-            <Approvals items={report.approvals} />
-            {report.warnings.map(({ by, version, counter, before }) => (
-              <p class="notice" key={version}>
-                A passkey of <Line text={by} max={80} /> may have been copied: version {version} is its signature number{" "}
-                {number(counter)}, and version {before.version} was already number {number(before.counter)}.
-              </p>
-            ))}
+            {done.value?.version !== version && <Notice>The session has changed since this audit.</Notice>}
+            <Report report={report} />
           </>
         )}
       </div>
@@ -171,34 +135,55 @@ export function Audit({ id, version }: { readonly id: string; readonly version: 
   );
 }
 
-function Approvals({ items }: { readonly items: Findings["approvals"] }) {
-  if (items.length === 0) return <Empty>No gate has passed with an approval or a waiver.</Empty>;
+function Report({ report }: { readonly report: Findings }) {
+  const count = counted(report.versions, "commit");
   return (
-    <ul class="approvals">
-      {items.map((pass) => {
-        const { by, at, version, authenticated, distrust } = pass;
-        const what = "on" in pass ? pass.on : "approval";
-        return (
-          <li key={`${version} ${what}`}>
-            <State
-              of={distrust === undefined ? "ok" : "failed"}
-              word={distrust === undefined ? "accepted" : "not accepted"}
-            />{" "}
-            {"step" in pass ? <Line text={pass.step} max={80} /> : `Phase ${pass.phase}`}:{" "}
-            {by === undefined ? (
-              `the log has no ${what}`
-            ) : (
-              <>
-                {what} by <Line text={by} max={80} />, {authenticated ? "signed" : "not signed"}
-                {distrust !== undefined && ` (${DISTRUST[distrust] ?? distrust.replaceAll("_", " ")})`}
-              </>
-            )}{" "}
-            <span class="quiet">
-              <Time at={at} />, version {version}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      <p>
+        <State of={report.intact ? "ok" : "failed"} word={report.intact ? "intact" : "not intact"} />
+        {": "}
+        {report.intact
+          ? `${count}, each follows the one before.`
+          : `the first ${count} are intact. ${line(report.reason, 1000)}`}
+      </p>
+      {report.intact && report.receipt !== undefined && (
+        <p class="quiet">
+          Receipt: version {report.receipt.version}, <code>{report.receipt.hash}</code>
+        </p>
+      )}
+      {report.approvals.length === 0 && <Empty>No gate has passed with an approval or a waiver.</Empty>}
+      <List<Findings["approvals"][number]> items={report.approvals} class="rows approvals" what="approval">
+        {(pass) => <Approval pass={pass} />}
+      </List>
+      {report.warnings.map(({ by, version, counter, before }) => (
+        <Notice key={version}>
+          A passkey of <Line text={by} max={80} /> may have been copied: version {version} is its signature number{" "}
+          {number(counter)}, and version {before.version} was already number {number(before.counter)}.
+        </Notice>
+      ))}
+    </>
+  );
+}
+
+function Approval({ pass }: { readonly pass: Findings["approvals"][number] }) {
+  const { by, at, version, authenticated, distrust } = pass;
+  const what = "on" in pass ? pass.on : "approval";
+  const why = distrust === "unsigned" ? "it is not signed" : distrust?.replaceAll("_", " ");
+  return (
+    <>
+      <State of={why === undefined ? "ok" : "failed"} word={why === undefined ? "accepted" : "not accepted"} />{" "}
+      {"step" in pass ? <Line text={pass.step} max={80} /> : `Phase ${pass.phase}`}:{" "}
+      {by === undefined ? (
+        `the log has no ${what}`
+      ) : (
+        <>
+          {what} by <Line text={by} max={80} />, {authenticated ? "signed" : "not signed"}
+          {why !== undefined && ` (${why})`}
+        </>
+      )}{" "}
+      <span class="quiet">
+        <Time at={at} />, version {version}
+      </span>
+    </>
   );
 }

@@ -1,23 +1,38 @@
 /** Routed and recorded sessions: what was reported and decided, entry by entry. */
+import type { ComponentChildren } from "preact";
 import type { JsonObject, RecordedDetail, RoutedDetail } from "../../read/model.js";
-import { Problems, Verifications } from "./findings.js";
+import { Problems, Verifications } from "./attempts.js";
 import { Picture } from "./graph.js";
 import { AnsweredAgain, Audit } from "./records.js";
-import { counted, duration, Line, Long, number, Some, State, Time } from "./text.js";
+import { counted, duration, Line, number, State, Time } from "./text.js";
 import { Tree } from "./tree.js";
-import { Empty, Tabs } from "./view.js";
+import { type Children, Empty, List, Quote, Tabs } from "./view.js";
+
+type Entry = RoutedDetail["entries"][number];
 
 export function Routed({ detail }: { readonly detail: RoutedDetail }) {
-  const { summary, version, drawing, context } = detail;
+  const { summary, version, drawing, context, entries, verifying, replays = {} } = detail;
   return (
     <Tabs
       label="Parts of the session"
       tabs={{
-        Entries: <Entries detail={detail} />,
+        Entries: (
+          <>
+            {entries.length === 0 && verifying === undefined && <Empty>Nothing was reported yet.</Empty>}
+            {verifying !== undefined && (
+              <p>
+                <State of="verifying" /> <Line text={verifying.join(", ")} max={200} />
+              </p>
+            )}
+            <Entries items={entries} keyOf={({ version }) => version}>
+              {(entry) => <RoutedEntry entry={entry} replays={replays[entry.version]} />}
+            </Entries>
+          </>
+        ),
         Graph: (
           <>
             <Picture drawing={drawing} label="Steps, and the path taken" />
-            <Path detail={detail} />
+            <Path entries={entries} />
           </>
         ),
         Context: <Tree value={context} />,
@@ -27,101 +42,78 @@ export function Routed({ detail }: { readonly detail: RoutedDetail }) {
   );
 }
 
-function Entries({ detail: { entries, verifying, replays = {} } }: { readonly detail: RoutedDetail }) {
-  if (entries.length === 0 && verifying === undefined) return <Empty>Nothing was reported yet.</Empty>;
+interface EntriesProps<T> {
+  /** Oldest first. */
+  readonly items: readonly T[];
+  readonly keyOf?: (item: T) => number;
+  readonly children: (item: T) => ComponentChildren;
+}
+
+function Entries<T>({ items, keyOf, children }: EntriesProps<T>) {
   return (
-    <>
-      {verifying !== undefined && (
-        <p class="entry-head">
-          <State of="verifying" /> <Line text={verifying.join(", ")} max={200} />
-        </p>
-      )}
-      <ol class="entries" aria-label="Entries, newest first">
-        <Some items={entries.toReversed()} what="entry">
-          {(entry) => <RoutedEntry entry={entry} replays={replays[entry.version]} key={entry.version} />}
-        </Some>
-      </ol>
-    </>
+    <List
+      items={items.toReversed()}
+      class="rows entries"
+      label="Entries, newest first"
+      what="entry"
+      first={200}
+      keyOf={keyOf}
+    >
+      {children}
+    </List>
   );
 }
 
 /** The way that the session went, and why. */
-function Path({ detail: { entries } }: { readonly detail: RoutedDetail }) {
+function Path({ entries }: Pick<RoutedDetail, "entries">) {
   const steps = entries.filter(({ determinedNextStep }) => determinedNextStep !== undefined);
   return (
-    <ol class="notes" aria-label="The path taken, oldest first">
-      <Some items={steps} what="step">
-        {({ version, stepName, determinedNextStep = "", decision }) => (
-          <li key={version}>
-            <p>
-              <Line text={stepName === "" ? "Start" : stepName} max={80} /> →{" "}
-              <strong>
-                <Line text={determinedNextStep} max={80} />
-              </strong>
-            </p>
-            {decision?.reasoning !== undefined && (
-              <blockquote>
-                <Long text={decision.reasoning} />
-              </blockquote>
-            )}
-          </li>
-        )}
-      </Some>
-    </ol>
+    <List items={steps} class="rows" label="The path taken, oldest first" what="step">
+      {({ stepName, determinedNextStep, decision }) => (
+        <>
+          <Line text={stepName || "Start"} max={80} /> →{" "}
+          <strong>
+            <Line text={determinedNextStep} max={80} />
+          </strong>
+          <Quote text={decision?.reasoning} />
+        </>
+      )}
+    </List>
   );
 }
 
-function RoutedEntry({
-  entry,
-  replays,
-}: {
-  readonly entry: RoutedDetail["entries"][number];
-  readonly replays: number | undefined;
-}) {
-  const {
-    timestamp,
-    stepName,
-    report,
-    outcomeStatus,
-    determinedNextStep,
-    decision,
-    problems = [],
-    verification = [],
-    reason,
-    by,
-  } = entry;
+function EntryHead({ at, children }: Children & { readonly at: string }) {
   return (
-    <li>
-      <p class="entry-head">
-        <State of={stateOf(outcomeStatus, entry.problems !== undefined)} word={outcomeStatus.toLowerCase()} />
+    <p class="entry-head">
+      {children}
+      <span class="quiet right">
+        <Time at={at} />
+      </span>
+    </p>
+  );
+}
+
+function RoutedEntry({ entry, replays }: { readonly entry: Entry; readonly replays?: number }) {
+  const { timestamp, stepName, report, outcomeStatus, determinedNextStep, decision } = entry;
+  const { problems, verification, reason, by } = entry;
+  return (
+    <>
+      <EntryHead at={timestamp}>
+        <State of={stateOf(outcomeStatus, problems !== undefined)} word={outcomeStatus.toLowerCase()} />
         <strong>
-          <Line text={stepName === "" ? "Start" : stepName} max={80} />
+          <Line text={stepName || "Start"} max={80} />
         </strong>
-        {determinedNextStep !== undefined && (
-          <span>
-            → <Line text={determinedNextStep} max={80} />
-          </span>
-        )}
-        <AnsweredAgain times={replays} />
-        <span class="quiet right">
-          <Time at={timestamp} />
+        <span>
+          <Line before="→ " text={determinedNextStep} max={80} />
         </span>
-      </p>
-      {decision?.reasoning !== undefined && (
-        <blockquote>
-          <Long text={decision.reasoning} />
-        </blockquote>
-      )}
-      {reason !== undefined && (
-        <blockquote>
-          <Long text={reason} />
-          {by !== undefined && (
-            <p class="quiet">
-              <Line text={by} max={80} />
-            </p>
-          )}
-        </blockquote>
-      )}
+        <AnsweredAgain times={replays} />
+      </EntryHead>
+      <Quote text={decision?.reasoning} />
+      <Quote text={reason}>
+        <p class="quiet">
+          <Line text={by} max={80} />
+        </p>
+      </Quote>
       <Problems items={problems} />
       <Verifications items={verification} />
       {(report !== undefined || decision !== undefined) && (
@@ -131,26 +123,18 @@ function RoutedEntry({
           {decision !== undefined && <Decision decision={decision} />}
         </details>
       )}
-    </li>
+    </>
   );
 }
 
-function Decision({
-  decision: { contextUpdates, milliseconds, usage, notes = [] },
-}: {
-  readonly decision: NonNullable<RoutedDetail["entries"][number]["decision"]>;
-}) {
+function Decision({ decision }: { readonly decision: NonNullable<Entry["decision"]> }) {
+  const { contextUpdates, milliseconds, usage, notes = [] } = decision;
   const { model, inputTokens, outputTokens } = usage ?? {};
   return (
     <>
       <p class="quiet">
         Decided in {duration(milliseconds / 1000)}
-        {model !== undefined && (
-          <>
-            {" "}
-            by <Line text={model} max={80} />
-          </>
-        )}
+        <Line before=" by " text={model} max={80} />
         {inputTokens !== undefined && `, ${number(inputTokens)} tokens in`}
         {outputTokens !== undefined && `, ${number(outputTokens)} out`}.
       </p>
@@ -180,17 +164,7 @@ export function Recorded({ detail: { entries, summary, version } }: { readonly d
     <Tabs
       label="Parts of the session"
       tabs={{
-        Entries: (
-          <ol class="entries" aria-label="Entries, newest first">
-            <Some items={entries.toReversed()} what="entry" first={200}>
-              {(entry, index) => (
-                <li key={index}>
-                  <RecordedEntry entry={entry} />
-                </li>
-              )}
-            </Some>
-          </ol>
-        ),
+        Entries: <Entries items={entries}>{(entry) => <RecordedEntry entry={entry} />}</Entries>,
         Audit: <Audit id={summary.sessionId} version={version} />,
       }}
     />
@@ -204,17 +178,14 @@ function RecordedEntry({ entry }: { readonly entry: RecordedDetail["entries"][nu
   const rest: JsonObject = JSON.parse(JSON.stringify({ ...facts, path: undefined, bytes: undefined }));
   return (
     <>
-      <p class="entry-head">
+      <EntryHead at={at}>
         <strong>{type}</strong>
-        {path !== undefined && <Line text={path} code />}
+        <Line text={path} code />
         <span class="quiet">
           version {version}
           {size}
         </span>
-        <span class="quiet right">
-          <Time at={at} />
-        </span>
-      </p>
+      </EntryHead>
       {Object.keys(rest).length > 0 && (
         <details>
           <summary>Details</summary>

@@ -1,20 +1,19 @@
 /** One session: what it is, where it stands, what it waits for; phased ones with their phases as a timeline. */
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { BrokenDetail, PhasedDetail, PhaseLine, SessionDetail, ShownDetail } from "../../read/model.js";
 import type { LiveMessage } from "../wire.js";
 import { Actions } from "./actions.js";
-import { WaitingNow } from "./answer.js";
 import { onMessage, useData } from "./api.js";
 import { Attempts } from "./attempts.js";
 import { Picture } from "./graph.js";
-import { Audit, Log } from "./records.js";
+import { Audit, Hash, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
 import { go, href, hrefWith, place } from "./router.js";
-import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js";
+import { Ago, counted, duration, Line, Long, line, State, Time, toneOf } from "./text.js";
 import { Tree } from "./tree.js";
-import { announce, Copy, Heading, Loading, Tabs } from "./view.js";
+import { announce, Copy, Heading, List, Loading, Notice, Tabs, Terms } from "./view.js";
+import { WaitingNow } from "./waiting.js";
 
 export function Session({ id }: { readonly id: string }) {
   const isAbout = (message: LiveMessage) =>
@@ -30,22 +29,21 @@ export function Session({ id }: { readonly id: string }) {
   const session = useData<SessionDetail>(`sessions/${encodeURIComponent(id)}`, isAbout);
   const { data } = session;
   const summary = data?.kind === "broken" ? undefined : data?.summary;
-  const now =
-    summary &&
-    `${summary.status}, ${String(summary.current)}${summary.waitsFor ? `, waits for ${summary.waitsFor.join(", ")}` : ""}`;
+  const waits = summary?.waitsFor === undefined ? "" : `, waits for ${summary.waitsFor.join(", ")}`;
+  const now = summary && `${summary.status}, ${String(summary.current)}${waits}`;
   useEffect(() => {
     if (now !== undefined) announce(line(now));
   }, [now]);
   return (
     <>
-      <Heading title={summary === undefined || summary.target === "" ? id : summary.target} />
+      <Heading title={summary?.target || id} />
       <Loading of={session} what="the session">
         {(detail) => (
           <>
             {isGone.value && (
-              <p class="notice notice-bad" role="alert">
+              <Notice isBad role="alert">
                 This session is gone, or can’t be shown any more. What you see is how it was.
-              </p>
+              </Notice>
             )}
             {detail.kind === "broken" ? <Broken detail={detail} /> : <Shown detail={detail} onDone={session.reload} />}
           </>
@@ -59,12 +57,12 @@ export function Session({ id }: { readonly id: string }) {
 function Broken({ detail: { sessionId, code, message } }: { readonly detail: BrokenDetail }) {
   return (
     <>
-      <div class="notice notice-bad">
+      <Notice isBad>
         <p>
           This session can’t be shown: <code>{code}</code>
         </p>
         <Long text={message} />
-      </div>
+      </Notice>
       <h2>Audit</h2>
       <Audit id={sessionId} version={0} />
     </>
@@ -79,28 +77,25 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
     go(hrefWith({ answer: undefined }), { replace: true });
     onDone();
   };
+  const notices = detail.kind === "phased" ? detail.notices : detail.kind === "routed" ? [detail.reason ?? ""] : [];
   return (
     <>
       {wanted !== null && awaiting?.request !== wanted && (
-        <p class="notice" role="status">
+        <Notice role="status">
           The request that this link leads to does not wait any more.
           {awaiting === undefined ? " Nothing else waits here." : " Another one waits now."}
-        </p>
+        </Notice>
       )}
       <Facts detail={detail} />
       <Actions detail={detail} onDone={onDone} />
       {detail.unapproved !== undefined && (
-        <p class="notice notice-bad">
+        <Notice isBad>
           A gate was passed with an approval that this host does not accept: {line(detail.unapproved, 1000)}
-        </p>
+        </Notice>
       )}
-      {detail.kind === "routed" && detail.reason !== undefined && <p class="notice">{line(detail.reason, 1000)}</p>}
-      {detail.kind === "phased" &&
-        detail.notices.map((text) => (
-          <p class="notice" key={text}>
-            {line(text, 1000)}
-          </p>
-        ))}
+      {notices.filter(Boolean).map((text) => (
+        <Notice key={text}>{line(text, 1000)}</Notice>
+      ))}
       {awaiting !== undefined && (
         <WaitingNow
           waiting={awaiting}
@@ -116,62 +111,27 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
   );
 }
 
-function Fact({ term, children }: { readonly term: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{term}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 function Facts({ detail }: { readonly detail: ShownDetail }) {
-  const { summary, version, hash } = detail;
+  const { kind, summary, version, hash } = detail;
   const { sessionId, workflowType, owner, team, status, createdAt, updatedAt, completedAt } = summary;
-  const agent = detail.kind === "recorded" ? detail.agent : undefined;
+  const agent = kind === "recorded" ? detail.agent : undefined;
+  const workflow = <Line text={kind === "phased" ? detail.workflowName : workflowType} max={100} />;
   return (
-    <dl class="facts">
-      <Fact term="Status">
-        <State of={status} />
-      </Fact>
-      <Fact term="Workflow">
-        {detail.kind === "recorded" ? (
-          <Line text={workflowType} />
-        ) : (
-          <a href={href(["workflows", workflowType])}>
-            <Line text={detail.kind === "phased" ? detail.workflowName : workflowType} max={100} />
-          </a>
-        )}
-      </Fact>
-      {agent !== undefined && (
-        <Fact term="Agent">
-          <Line text={agent} max={100} />
-        </Fact>
-      )}
-      {owner !== undefined && (
-        <Fact term="Owner">
-          <Line text={team === undefined ? owner : `${owner}, ${team}`} max={100} />
-        </Fact>
-      )}
-      <Fact term="Started">
-        <Time at={createdAt} />
-      </Fact>
-      <Fact term={completedAt === undefined ? "Last change" : "Completed"}>
-        {completedAt === undefined ? <Ago at={updatedAt} suffix=" ago" /> : <Time at={completedAt} />}
-      </Fact>
-      <Fact term="Version">
-        {version}
-        {hash !== undefined && (
-          <>
-            {" "}
-            <code title={hash}>{hash.slice(0, 10)}</code>
-          </>
-        )}
-      </Fact>
-      <Fact term="Id">
-        <code>{sessionId}</code> <Copy text={sessionId} label="Copy" />
-      </Fact>
-    </dl>
+    <Terms
+      class="facts"
+      items={[
+        ["Status", <State key="status" of={status} />],
+        ["Workflow", kind === "recorded" ? workflow : <a href={href(["workflows", workflowType])}>{workflow}</a>],
+        ["Agent", agent && <Line text={agent} max={100} />],
+        ["Owner", owner && <Line text={team === undefined ? owner : `${owner}, ${team}`} max={100} />],
+        ["Started", <Time key="started" at={createdAt} />],
+        completedAt === undefined
+          ? ["Last change", <Ago key="changed" at={updatedAt} suffix=" ago" />]
+          : ["Completed", <Time key="completed" at={completedAt} />],
+        ["Version", [version, " ", hash && <Hash key="hash" hash={hash} />]],
+        ["Id", [<code key="id">{sessionId}</code>, " ", <Copy key="copy" text={sessionId} label="Copy" />]],
+      ]}
+    />
   );
 }
 
@@ -219,39 +179,45 @@ function Timeline({ phases, isVerifying }: { readonly phases: readonly PhaseLine
   const isLong = phases.length > WHOLE;
   const first = isLong ? Math.max(0, Math.min(middle - BEFORE, phases.length - BEFORE - AFTER)) : 0;
   const end = isLong ? Math.max(middle + AFTER, BEFORE + AFTER) : phases.length;
+  const list = (some: readonly PhaseLine[]) => (
+    <ol class="timeline" start={some[0]?.number}>
+      {some.map((phase) => (
+        <Phase phase={phase} isVerifying={isVerifying && NOW.has(phase.state)} key={phase.number} />
+      ))}
+    </ol>
+  );
+  const folded = (some: readonly PhaseLine[], word: string) =>
+    some.length > 0 && (
+      <details class="folded">
+        <summary>
+          {counted(some.length, "phase")} {word}
+        </summary>
+        {list(some)}
+      </details>
+    );
   return (
     <>
-      <Folded phases={phases.slice(0, first)} word="before" />
-      <ol class="timeline" start={first + 1}>
-        {phases.slice(first, end).map((phase) => (
-          <Phase phase={phase} isVerifying={isVerifying && NOW.has(phase.state)} key={phase.number} />
-        ))}
-      </ol>
-      <Folded phases={phases.slice(end)} word="ahead" />
+      {folded(phases.slice(0, first), "before")}
+      {list(phases.slice(first, end))}
+      {folded(phases.slice(end), "ahead")}
     </>
-  );
-}
-
-function Folded({ phases, word }: { readonly phases: readonly PhaseLine[]; readonly word: string }) {
-  if (phases.length === 0) return null;
-  return (
-    <details class="folded">
-      <summary>
-        {counted(phases.length, "phase")} {word}
-      </summary>
-      <ol class="timeline">
-        {phases.map((phase) => (
-          <Phase phase={phase} key={phase.number} />
-        ))}
-      </ol>
-    </details>
   );
 }
 
 /** The states of the phase that a session is at. */
 const NOW: ReadonlySet<PhaseLine["state"]> = new Set(["working", "refused", "waiting", "paused", "failed"]);
 
-function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; readonly isVerifying?: boolean }) {
+/** The sign before a task, and the word behind it; without one, the state is for those alone who can't see the sign. */
+const TASKS: Readonly<Record<PhaseLine["tasks"][number]["state"], readonly [sign: string, word?: string]>> = {
+  done: ["✓"],
+  open: ["○"],
+  given_up: ["–", "given up"],
+  skipped: ["–", "left out"],
+  waived: ["–", "waived"],
+  dropped: ["–", "dropped"],
+};
+
+function Phase({ phase, isVerifying }: { readonly phase: PhaseLine; readonly isVerifying: boolean }) {
   const { number, name, state, waived, tasks, attempts, startedAt, completedAt } = phase;
   const isNow = NOW.has(state);
   const shown = isVerifying ? "verifying" : state;
@@ -259,7 +225,7 @@ function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; read
     startedAt !== undefined && completedAt !== undefined ? Date.parse(completedAt) - Date.parse(startedAt) : undefined;
   const done = tasks.filter(({ state }) => state === "done").length;
   return (
-    <li class={`phase phase-${shown}`} aria-current={isNow ? "step" : undefined}>
+    <li class={`phase phase-${shown} ${toneOf(shown)}`} aria-current={isNow ? "step" : undefined}>
       <p class="phase-name">
         {number}. <Line text={name} max={120} />
       </p>
@@ -268,31 +234,27 @@ function Phase({ phase, isVerifying = false }: { readonly phase: PhaseLine; read
         {waived && ", with a waiver"}
         {attempts > 0 && `, ${counted(attempts, "attempt")}`}
         {spent !== undefined && `, ${duration(spent / 1000)}`}
-        {isNow && startedAt !== undefined && (
-          <>
-            , for <Ago at={startedAt} />
-          </>
-        )}
+        {isNow && startedAt !== undefined && [", for ", <Ago key="for" at={startedAt} />]}
       </p>
       {tasks.length > 0 && (
         <details open={isNow && tasks.length <= 20}>
           <summary>
             {done} of {counted(tasks.length, "task")} noted as done
           </summary>
-          <ul class="tasks">
-            {tasks.map(({ number, name, state }) => (
-              <li key={number} class={`task-${state}`}>
-                <span aria-hidden="true">
-                  {{ done: "✓", given_up: "–", skipped: "–", waived: "–", dropped: "–", open: "○" }[state]}
-                </span>
-                {(state === "done" || state === "open") && <span class="unseen">{state}: </span>}
-                <Line text={name} />
-                {state === "given_up" && <span class="quiet"> given up</span>}
-                {state === "skipped" && <span class="quiet"> left out</span>}
-                {(state === "waived" || state === "dropped") && <span class="quiet"> {state}</span>}
-              </li>
-            ))}
-          </ul>
+          <List items={tasks} class="tasks" what="task" first={1000}>
+            {({ name, state }) => {
+              const [sign, word] = TASKS[state];
+              return (
+                <>
+                  <span aria-hidden="true" class={state === "done" ? "tone-good" : ""}>
+                    {sign}
+                  </span>
+                  {word === undefined && <span class="unseen">{state}: </span>}
+                  <Line text={name} /> <span class="quiet">{word}</span>
+                </>
+              );
+            }}
+          </List>
         </details>
       )}
     </li>
@@ -307,14 +269,14 @@ function Plan({ plan: { path, changed, unreadable } }: { readonly plan: NonNulla
         <Line text={path} code />
       </p>
       {unreadable !== undefined && (
-        <div class="notice notice-bad">
+        <Notice isBad>
           It can’t be read: <Long text={unreadable} />
-        </div>
+        </Notice>
       )}
       {changed !== undefined && (
-        <div class="notice">
+        <Notice>
           It has changed since the session took it over: <Long text={changed} />
-        </div>
+        </Notice>
       )}
       {unreadable === undefined && changed === undefined && <p class="quiet">The plan is as the session knows it.</p>}
     </>

@@ -1,18 +1,125 @@
-/** The list of sessions: filters, and rows of which only those on the screen are in the document. */
-import { useComputed, useSignal } from "@preact/signals";
+/** The list of sessions: filters, the rows as far as they were read, of which only those on the screen are in the document. */
+import { signal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { FILTERS } from "../../read/filter.js";
-import type { ListedSession } from "../../read/model.js";
-import type { WorkflowList } from "../wire.js";
-import { about, onMessage, useData } from "./api.js";
-import { applyMessage, listed, queryOf, readList, readMore } from "./list.js";
+import { FILTERS, filterOf, isChosen } from "../../read/filter.js";
+import type { BrokenSession, ListedSession, SessionList } from "../../read/model.js";
+import type { LiveMessage, WorkflowList } from "../wire.js";
+import { about, asFailure, type Failure, get, onMessage, useData } from "./api.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { Ago, counted, Line, line, number, State } from "./text.js";
-import { announce, Columns, Empty, Failed, Heading } from "./view.js";
+import { announce, Columns, Empty, Failed, Heading, Waiting } from "./view.js";
+
+interface Listed {
+  readonly query: string;
+  readonly rows: readonly ListedSession[];
+  readonly broken: readonly BrokenSession[];
+  readonly cursor?: string;
+  readonly total?: number;
+  readonly isReading: boolean;
+  readonly error?: Failure;
+}
+
+const NOTHING: Listed = { query: "", rows: [], broken: [], isReading: true };
+
+/** The list that was shown last: "back" from a session finds it as it was. */
+const listed = signal<Listed>(NOTHING);
+
+const PAGE = 100;
+/** As many rows are read anew after a lost connection; who has scrolled further scrolls again. */
+const AGAIN_MAX = 1000;
+
+function queryOf(query: URLSearchParams): string {
+  return new URLSearchParams(Object.entries(filterOf(query))).toString();
+}
+
+/** The query that is read: what is shown may still answer the one before. */
+let wanted = "";
+
+/** Begins a list, or reads it anew up to as many rows as it has. What is shown stays until then. */
+async function readList(query: string): Promise<void> {
+  wanted = query;
+  const before = listed.peek();
+  const rows = before.query === query ? Math.min(before.rows.length, AGAIN_MAX) : 0;
+  listed.value = { ...before, isReading: true, error: undefined };
+  let read: Listed = { ...NOTHING, query };
+  try {
+    do {
+      read = joined(read, await pageOf(read));
+    } while (read.rows.length < rows && read.cursor !== undefined && wanted === query);
+    if (wanted === query) listed.value = { ...read, isReading: false };
+  } catch (error) {
+    if (wanted === query) listed.value = { ...NOTHING, query, isReading: false, error: asFailure(error) };
+  }
+}
+
+async function readMore(): Promise<void> {
+  const before = listed.peek();
+  if (before.isReading || before.cursor === undefined) return;
+  listed.value = { ...before, isReading: true, error: undefined };
+  try {
+    const page = await pageOf(before);
+    const now = listed.peek();
+    if (wanted === before.query && now.cursor === before.cursor)
+      listed.value = { ...joined(now, page), isReading: false };
+  } catch (error) {
+    if (wanted === before.query) listed.value = { ...listed.peek(), isReading: false, error: asFailure(error) };
+  }
+}
+
+function pageOf({ query, cursor }: Listed): Promise<SessionList> {
+  const parameters = new URLSearchParams(query);
+  parameters.set("limit", String(PAGE));
+  if (cursor !== undefined) parameters.set("cursor", cursor);
+  return get<SessionList>(`sessions?${parameters}`);
+}
+
+function joined(before: Listed, page: SessionList): Listed {
+  const known = new Set(before.rows.map(({ sessionId }) => sessionId));
+  const broken = new Map([...before.broken, ...page.broken].map((one) => [one.sessionId, one]));
+  return {
+    ...before,
+    rows: [...before.rows, ...page.items.filter(({ sessionId }) => !known.has(sessionId))],
+    broken: [...broken.values()],
+    cursor: page.cursor,
+    total: before.total ?? page.total,
+  };
+}
+
+/** Changes the list by a message. Returns the number of rows that came in above the first one, to keep the place. */
+function applyMessage(message: LiveMessage): number {
+  if (message.type === "reset") {
+    readList(wanted);
+    return 0;
+  }
+  const before = listed.peek();
+  const { rows, total, cursor } = before;
+  /** Shows other rows; a total that is known changes with their number. */
+  const show = (now: readonly ListedSession[]) => {
+    const added = now.length - rows.length;
+    listed.value = { ...before, rows: now, total: total === undefined ? undefined : total + added };
+    return Math.max(0, added);
+  };
+  const id = message.type === "gone" ? message.sessionId : message.session.sessionId;
+  const at = rows.findIndex(({ sessionId }) => sessionId === id);
+  const filter = filterOf(new URLSearchParams(before.query));
+  // What has just changed is not stuck.
+  const isShown = message.type === "session" && filter.stuck === undefined && isChosen(message.session, filter);
+  if (!isShown) return at === -1 ? 0 : show(rows.toSpliced(at, 1));
+  const { session } = message;
+  if (at !== -1) return show(rows.with(at, session));
+  const place = rows.findIndex(({ createdAt }) => createdAt <= session.createdAt);
+  // Older than everything that was read: it comes with a later page.
+  if (place === -1 && cursor !== undefined) return 0;
+  return show(rows.toSpliced(place === -1 ? rows.length : place, 0, session));
+}
 
 const WIDE = matchMedia("(min-width: 760px)");
-/** The height of a row in pixels, as list.css has it. */
-const ROW = { wide: 38, narrow: 76 };
+/** Returns the height of a row in pixels, as page.css has it. */
+const heightNow = () => (WIDE.matches ? 38 : 76);
+const rowHeight = signal(heightNow());
+WIDE.addEventListener("change", () => {
+  rowHeight.value = heightNow();
+});
 /** Rows above and below the screen that are there, too. */
 const AROUND = 12;
 
@@ -25,9 +132,7 @@ export function Sessions() {
   const shown = total === undefined ? `${number(rows.length)}${cursor === undefined ? "" : "+"}` : number(total);
   return (
     <>
-      <Heading title="Sessions">
-        Sessions <span class="count">{listed.value.isReading && rows.length === 0 ? "" : shown}</span>
-      </Heading>
+      <Heading title="Sessions" count={listed.value.isReading && rows.length === 0 ? "" : shown} />
       <Filters />
       <Rows />
       <Broken />
@@ -49,6 +154,10 @@ const WAITING = [
 ] as const;
 const STATUSES = ["active", "paused", "failed", "completed"] as const;
 
+function ClearFilters() {
+  return <a href={href(["sessions"])}>Clear filters</a>;
+}
+
 function Filters() {
   const { query } = place.value;
   const value = (name: (typeof FILTERS)[number]) => query.get(name) ?? "";
@@ -65,7 +174,7 @@ function Filters() {
     set({ status: STATUSES.filter((one) => chosen.includes(one) !== (one === status)).join(",") });
   const isFiltered = FILTERS.some((name) => value(name) !== "");
   return (
-    <search class="filters">
+    <search class="form">
       <label class="grow">
         <span>Text</span>
         <input type="search" value={value("text")} onInput={type("text")} placeholder="Id, workflow or target" />
@@ -98,11 +207,7 @@ function Filters() {
           onChange={(kind) => set({ kind })}
         />
       )}
-      {isFiltered && (
-        <a class="clear" href={href(["sessions"])}>
-          Clear filters
-        </a>
-      )}
+      {isFiltered && <ClearFilters />}
     </search>
   );
 }
@@ -164,15 +269,7 @@ function useWindow(rows: { readonly current: HTMLElement | null }, height: numbe
 }
 
 function Rows() {
-  const isWide = useSignal(WIDE.matches);
-  useEffect(() => {
-    const look = () => {
-      isWide.value = WIDE.matches;
-    };
-    WIDE.addEventListener("change", look);
-    return () => WIDE.removeEventListener("change", look);
-  }, [isWide]);
-  const height = isWide.value ? ROW.wide : ROW.narrow;
+  const height = rowHeight.value;
   const body = useRef<HTMLTableSectionElement>(null);
   const range = useWindow(body, height);
   useLive(height, body);
@@ -201,7 +298,7 @@ function Rows() {
           <Space rows={rows.length - end} height={height} />
         </tbody>
       </table>
-      {error !== undefined && <Failed error={error} reload={readMore} />}
+      <Failed error={error} reload={readMore} />
       {cursor !== undefined && error === undefined && (
         <p class="end">
           <button type="button" onClick={readMore} disabled={isReading}>
@@ -243,6 +340,7 @@ function useLive(height: number, body: { readonly current: HTMLElement | null })
 
 function Row({ session, index }: { readonly session: ListedSession; readonly index: number }) {
   const { sessionId, workflowType, owner, target, status, current, total, waitsFor, createdAt, updatedAt } = session;
+  const at = total === undefined ? `phase ${current}` : `${current} of ${total}`;
   return (
     <tr aria-rowindex={index + 2}>
       <td class="c-status">
@@ -250,19 +348,14 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
       </td>
       <th scope="row" class="c-target">
         <a href={href(["sessions", sessionId])} title={target.length > 40 ? line(target) : undefined}>
-          <Line text={target === "" ? sessionId : target} />
+          <Line text={target || sessionId} />
         </a>
       </th>
       <td class="c-workflow">
         <Line text={workflowType} />
-        {owner !== undefined && (
-          <span class="owner">
-            {" "}
-            of <Line text={owner} />
-          </span>
-        )}
+        <Line before=" of " text={owner} />
       </td>
-      <td class="c-phase">{typeof current === "number" ? phaseOf(current, total) : <Line text={current} />}</td>
+      <td class="c-phase">{typeof current === "number" ? at : <Line text={current} />}</td>
       <td class="c-waits">{waitsFor !== undefined && <State of="waiting" word={waitsFor.join(", ")} />}</td>
       <td class="c-changed">
         <Ago at={updatedAt} />
@@ -272,11 +365,6 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
       </td>
     </tr>
   );
-}
-
-/** Returns `2 of 5`. */
-function phaseOf(current: number, total: number | undefined): string {
-  return total === undefined ? `phase ${current}` : `${current} of ${total}`;
 }
 
 /** Up and down move between the rows' links. */
@@ -294,24 +382,13 @@ function moveFocus(event: KeyboardEvent): void {
 function NoRows() {
   const { cursor, isReading, error, query, broken } = listed.value;
   if (error !== undefined) return <Failed error={error} reload={() => readList(query)} />;
-  if (isReading || cursor !== undefined)
-    return (
-      <p class="loading" role="status">
-        {cursor === undefined ? "Reading the sessions…" : "Nothing found yet. Searching older sessions…"}
-      </p>
-    );
-  if (query !== "") {
-    return (
-      <Empty>
-        <p>No session matches these filters.</p>
-        <a href={href(["sessions"])}>Clear filters</a>
-      </Empty>
-    );
-  }
-  if (broken.length > 0) return null;
+  if (cursor !== undefined) return <Waiting>Nothing found yet. Searching older sessions…</Waiting>;
+  if (isReading) return <Waiting>Reading the sessions…</Waiting>;
+  if (query === "" && broken.length > 0) return null;
+  if (query === "") return <Empty>There are no sessions yet. One appears here as soon as an agent starts it.</Empty>;
   return (
     <Empty>
-      <p>There are no sessions yet. One appears here as soon as an agent starts it.</p>
+      No session matches these filters. <ClearFilters />
     </Empty>
   );
 }
@@ -320,17 +397,17 @@ function Broken() {
   const { broken } = listed.value;
   if (broken.length === 0) return null;
   return (
-    <section class="broken" aria-labelledby="broken">
+    <section aria-labelledby="broken">
       <h2 id="broken">
         Can’t be shown <span class="count">{number(broken.length)}</span>
       </h2>
-      <ul>
+      <ul class="rows">
         {broken.map(({ sessionId, code, message }) => (
           <li key={sessionId}>
             <a href={href(["sessions", sessionId])}>
               <Line text={sessionId} code />
             </a>{" "}
-            <code class="state-failed">{code}</code>
+            <code>{code}</code>
             <p>{line(message, 1000)}</p>
           </li>
         ))}

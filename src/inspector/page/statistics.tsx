@@ -5,8 +5,8 @@ import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../../
 import { useData } from "./api.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { WorkflowSelect } from "./sessions.js";
-import { counted, duration, Line, number, Some } from "./text.js";
-import { Columns, Empty, Heading, Loading } from "./view.js";
+import { counted, duration, Line, number } from "./text.js";
+import { Empty, Heading, List, Loading, Notice, Table } from "./view.js";
 
 export function Statistics() {
   const workflow = place.value.query.get("workflow") ?? "";
@@ -16,7 +16,7 @@ export function Statistics() {
   return (
     <>
       <Heading title="Statistics" />
-      <search class="filters">
+      <search class="form">
         <WorkflowSelect value={workflow} onChange={(workflow) => go(hrefWith({ workflow }))} />
         <button type="button" onClick={statistics.reload} disabled={statistics.isLoading}>
           {statistics.isLoading ? "Counting…" : "Count again"}
@@ -25,22 +25,15 @@ export function Statistics() {
       <Loading of={statistics} what="the logs">
         {({ days, workflows, unapproved, broken, plotted }) =>
           workflows.length + broken.length === 0 ? (
-            <Empty>
-              <p>There are no phased sessions to count.</p>
-            </Empty>
+            <Empty>There are no phased sessions to count.</Empty>
           ) : (
             <>
-              {broken.length > 0 && (
-                <p class="notice notice-bad">
-                  {counted(broken.length, "session")} can’t be read, and {broken.length === 1 ? "counts" : "count"}{" "}
-                  nowhere: <BrokenLinks items={broken} />
-                </p>
-              )}
+              {broken.length > 0 && <Uncounted items={broken} />}
               {unapproved > 0 && (
-                <p class="notice">
+                <Notice>
                   {counted(unapproved, "session")} passed a gate with an approval that this host does not accept. Each
                   counts as it was before that gate.
-                </p>
+                </Notice>
               )}
               <Days days={days} plotted={plotted} />
               {workflows.map((one) => (
@@ -56,9 +49,10 @@ export function Statistics() {
 
 const LINKED = 10;
 
-function BrokenLinks({ items }: { readonly items: StatisticsView["broken"] }) {
+function Uncounted({ items }: { readonly items: StatisticsView["broken"] }) {
   return (
-    <>
+    <Notice isBad>
+      {counted(items.length, "session")} can’t be read, and {items.length === 1 ? "counts" : "count"} nowhere:{" "}
       {items.slice(0, LINKED).map(({ sessionId }, index) => (
         <span key={sessionId}>
           {index > 0 && ", "}
@@ -68,7 +62,7 @@ function BrokenLinks({ items }: { readonly items: StatisticsView["broken"] }) {
         </span>
       ))}
       {items.length > LINKED && `, and ${number(items.length - LINKED)} more`}
-    </>
+    </Notice>
   );
 }
 
@@ -97,30 +91,26 @@ function Days({ days, plotted }: Pick<StatisticsView, "days" | "plotted">) {
         Sessions a day <span class="count">the newest {number(plotted)}, days in UTC</span>
       </h2>
       <div class="plot" ref={element} aria-hidden="true" />
-      {failed.value && <p class="notice">The plot can’t be loaded. The table has its figures.</p>}
+      {failed.value && <Notice>The plot can’t be loaded. The table has its figures.</Notice>}
       <details>
         <summary>As a table</summary>
-        <div class="scroll">
-          <table aria-label="Sessions a day">
-            <Columns names={["Day", "Started", "Completed"]} />
-            <tbody>
-              {days
-                .toReversed()
-                .slice(0, 366)
-                .map(({ day, started, completed }) => (
-                  <tr key={day}>
-                    <th scope="row">{day}</th>
-                    <td>{number(started)}</td>
-                    <td>{number(completed)}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Sessions a day"
+          columns={["Day", "Started", "Completed"]}
+          rows={days
+            .toReversed()
+            .slice(0, 366)
+            .map(({ day, started, completed }) => [day, [day, number(started), number(completed)]])}
+        />
       </details>
     </section>
   );
 }
+
+const COLUMNS = [
+  ...["Phase", "Now here", "Time, median", "90th percentile", "Passed", "Refused", "Denied", "Waivers"],
+  "Refused at",
+];
 
 function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: WorkflowStatistics }) {
   const { active, paused, failed, completed } = sessions;
@@ -134,61 +124,31 @@ function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: 
       </h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
       <section class="scroll" tabIndex={0} aria-label={`Phases of ${workflowType.slice(0, 100)}`}>
-        <table class="figures">
-          <Columns
-            names={[
-              "Phase",
-              "Now here",
-              "Time, median",
-              "90th percentile",
-              "Passed",
-              "Refused",
-              "Denied",
-              "Waivers",
-              "Refused at",
-            ]}
-          />
-          <tbody>
-            {phases.map((phase) => (
-              <PhaseRow of={phase} key={phase.phase} />
-            ))}
-          </tbody>
-        </table>
+        <Table class="figures" columns={COLUMNS} rows={phases.map((phase) => [phase.phase, figuresOf(phase)])} />
       </section>
     </section>
   );
 }
 
-function PhaseRow({ of: phase }: { readonly of: PhaseStatistics }) {
+function figuresOf(phase: PhaseStatistics) {
   const { time, sessions, passed, failed, attempts, denied, waivers, fields } = phase;
   const share = attempts === 0 ? 0 : failed / attempts;
-  return (
-    <tr>
-      <th scope="row">
-        {phase.phase}. <Line text={phase.name ?? "from a plan"} max={80} />
-      </th>
-      <td>{number(sessions.active + sessions.paused + sessions.failed)}</td>
-      <td>{time === undefined ? "–" : duration(time.medianSeconds)}</td>
-      <td>{time === undefined ? "–" : duration(time.p90Seconds)}</td>
-      <td>{number(passed)}</td>
-      <td>
-        {number(failed)}
-        {failed > 0 && <span class="quiet"> ({Math.round(share * 100)} %)</span>}
-      </td>
-      <td>{number(denied)}</td>
-      <td>{waivers.requested === 0 ? "–" : `${waivers.granted} of ${waivers.requested}`}</td>
-      <td>
-        <ul>
-          <Some items={fields} first={5} what="field">
-            {({ field, failed, waived }) => (
-              <li key={field}>
-                <Line text={field === "" ? "the evidence as a whole" : field} code /> {number(failed)}
-                {waived > 0 && <span class="quiet">, {number(waived)} waived</span>}
-              </li>
-            )}
-          </Some>
-        </ul>
-      </td>
-    </tr>
-  );
+  return [
+    [`${phase.phase}. `, <Line key="name" text={phase.name ?? "from a plan"} max={80} />],
+    number(sessions.active + sessions.paused + sessions.failed),
+    time === undefined ? "–" : duration(time.medianSeconds),
+    time === undefined ? "–" : duration(time.p90Seconds),
+    number(passed),
+    failed === 0 ? "0" : `${number(failed)} (${Math.round(share * 100)} %)`,
+    number(denied),
+    waivers.requested === 0 ? "–" : `${waivers.granted} of ${waivers.requested}`,
+    <List key="fields" items={fields} first={5} what="field">
+      {({ field, failed, waived }) => (
+        <>
+          <Line text={field || "the evidence as a whole"} code /> {number(failed)}
+          {waived > 0 && <span class="quiet">, {number(waived)} waived</span>}
+        </>
+      )}
+    </List>,
+  ];
 }

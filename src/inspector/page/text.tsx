@@ -1,6 +1,6 @@
 /**
  * Text from outside: evidence, names, notes, the contents of files. It is never HTML; what can't be seen, or would turn the
- * text around it, is shown as a sign; and what is long is cut. Times and numbers are here, too.
+ * text around it, is shown as a sign; and what is long is cut. Times, numbers and states are here, too.
  */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -22,18 +22,24 @@ export function line(text: string, max = LINE_MAX): string {
   return text.length > max ? `${shown}…` : shown;
 }
 
-/** A text from outside in one line. */
-export function Line({
-  text,
-  max,
-  code = false,
-}: {
-  readonly text: string;
+interface LineProps {
+  readonly text?: string;
   readonly max?: number;
   readonly code?: boolean;
-}) {
+  /** The page's own words that introduce it. */
+  readonly before?: string;
+}
+
+/** A text from outside in one line; nothing if there is no text. */
+export function Line({ text, max, code = false, before }: LineProps) {
+  if (text === undefined) return null;
   const shown = line(text, max);
-  return code ? <code dir="auto">{shown}</code> : <bdi>{shown}</bdi>;
+  return (
+    <>
+      {before}
+      {code ? <code dir="auto">{shown}</code> : <bdi>{shown}</bdi>}
+    </>
+  );
 }
 
 const LONG_FIRST = 2000;
@@ -43,26 +49,14 @@ const LONG_MORE = 20_000;
 /** A text from outside with its lines. A long one is cut, with a button for more. */
 export function Long({ text, code = false }: { readonly text: string; readonly code?: boolean }) {
   const shown = useSignal(firstOf(text));
-  const isCut = text.length > shown.value;
-  const part = visible(isCut ? text.slice(0, shown.value) : text);
+  const part = visible(text.slice(0, shown.value)) + (text.length > shown.value ? "…" : "");
+  const Tag = code ? "pre" : "div";
   return (
     <>
-      {code ? (
-        <pre class="text" dir="auto" {...scrolled(text)}>
-          {part}
-          {isCut && "…"}
-        </pre>
-      ) : (
-        <div class="text" dir="auto">
-          {part}
-          {isCut && "…"}
-        </div>
-      )}
-      {isCut && (
-        <button type="button" class="more" onClick={() => (shown.value += LONG_MORE)}>
-          Show more ({counted(text.length - shown.value, "character")} left)
-        </button>
-      )}
+      <Tag class="text" dir="auto" tabIndex={code && isWide(text) ? 0 : undefined}>
+        {part}
+      </Tag>
+      <More shown={shown} all={text.length} step={LONG_MORE} what="character" />
     </>
   );
 }
@@ -75,32 +69,45 @@ function firstOf(text: string): number {
 }
 
 /** What may be wider than its place is reached with the keyboard. */
-function scrolled(text: string): { readonly tabIndex?: number } {
-  return /[^\n]{60}/.test(text.slice(0, LONG_FIRST)) || text.split("\n", 20).length > 15 ? { tabIndex: 0 } : {};
+function isWide(text: string): boolean {
+  return /[^\n]{60}/.test(text.slice(0, LONG_FIRST)) || text.split("\n", 20).length > 15;
 }
 
-/** A long list: the first items, and a button for more. */
-export function Some<T>({
-  items,
-  first = 50,
-  what,
-  children,
-}: {
+interface MoreProps {
+  readonly shown: { value: number };
+  readonly all: number;
+  /** As many more are shown with each click. */
+  readonly step: number;
+  readonly what: string;
+}
+
+/** The button at the end of something that is cut. */
+export function More({ shown, all, step, what }: MoreProps) {
+  const left = all - shown.value;
+  if (left <= 0) return null;
+  return (
+    <button type="button" class="more" onClick={() => (shown.value += step)}>
+      Show more ({counted(left, what)} left)
+    </button>
+  );
+}
+
+interface SomeProps<T> {
   readonly items: readonly T[];
   readonly first?: number;
   readonly what: string;
   readonly children: (item: T, index: number) => ComponentChildren;
-}) {
+}
+
+/** A long list: the first items, and a button for more. */
+export function Some<T>({ items, first = 50, what, children }: SomeProps<T>) {
   const shown = useSignal(first);
-  const left = items.length - shown.value;
   return (
     <>
       {items.slice(0, shown.value).map(children)}
-      {left > 0 && (
-        <li class="plain">
-          <button type="button" class="more" onClick={() => (shown.value += 500)}>
-            Show more ({counted(left, what)} left)
-          </button>
+      {items.length > shown.value && (
+        <li>
+          <More shown={shown} all={items.length} step={500} what={what} />
         </li>
       )}
     </>
@@ -165,7 +172,21 @@ export function duration(seconds: number): string {
   return `${whole} ${unit}${rest === 0 ? "" : ` ${rest} ${next}`}`;
 }
 
+const TONES = {
+  accent: ["active", "working", "verifying", "current"],
+  good: ["completed", "done", "passed", "ok"],
+  bad: ["failed", "refused", "broken", "denied"],
+  warn: ["waiting", "paused", "overridden", "warning"],
+  hollow: ["ahead", "skipped"],
+};
+
+/** Returns the class that has the colours of a state. */
+export function toneOf(state: string): string {
+  const tone = Object.entries(TONES).find(([, states]) => states.includes(state));
+  return tone === undefined ? "" : `tone-${tone[0]}`;
+}
+
 /** A state as a word, in its colour. */
 export function State({ of, word = of }: { readonly of: string; readonly word?: string }) {
-  return <span class={`state state-${of}`}>{word.replaceAll("_", " ")}</span>;
+  return <span class={`state ${toneOf(of)}`}>{word.replaceAll("_", " ")}</span>;
 }

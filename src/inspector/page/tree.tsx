@@ -1,8 +1,9 @@
 /** JSON as a tree, and what changed between two submissions. */
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { Difference, JsonValue } from "../../read/model.js";
-import { counted, Line, Long, line, number, Some, visible } from "./text.js";
-import { Fold } from "./view.js";
+import { counted, Line, Long, line, More, visible } from "./text.js";
+import { Fold, List, Part } from "./view.js";
 
 /** Members of an object this deep are shown when it is opened. */
 const OPEN_DEPTH = 2;
@@ -16,52 +17,35 @@ export function Tree({ value }: { readonly value: JsonValue }) {
   return <Members members={members} depth={0} />;
 }
 
-function Members({
-  members,
-  depth,
-}: {
+interface MembersProps {
   readonly members: readonly (readonly [string, JsonValue])[];
   readonly depth: number;
-}) {
+}
+
+function Members({ members, depth }: MembersProps) {
   return (
-    <ul class="tree">
-      <Some items={members} what="member">
-        {([name, value]) => (
-          <li key={name}>
-            <Member name={name} value={value} depth={depth} />
-          </li>
-        )}
-      </Some>
-    </ul>
+    <List items={members} class="tree" what="member" keyOf={([name]) => name}>
+      {([name, value]) => <Member name={name} value={value} depth={depth} />}
+    </List>
   );
 }
 
 function Member({ name, value, depth }: { readonly name: string; readonly value: JsonValue; readonly depth: number }) {
   const label = <span class="key">{line(name, 100)}</span>;
-  if (typeof value !== "object" || value === null) {
-    return (
-      <>
-        {label} <Scalar value={value} />
-      </>
-    );
-  }
+  const labelled = (content: ComponentChildren) => (
+    <>
+      {label} {content}
+    </>
+  );
+  if (typeof value !== "object" || value === null) return labelled(<Scalar value={value} />);
   const members = Object.entries(value);
-  const count = counted(members.length, Array.isArray(value) ? "item" : "member");
-  if (members.length === 0) {
-    return (
-      <>
-        {label} <span class="quiet">{Array.isArray(value) ? "empty list" : "empty"}</span>
-      </>
-    );
-  }
+  const isList = Array.isArray(value);
+  if (members.length === 0) return labelled(<span class="quiet">{isList ? "empty list" : "empty"}</span>);
+  const count = counted(members.length, isList ? "item" : "member");
   return (
     <Fold
       isFirst={depth < OPEN_DEPTH && members.length <= OPEN_MEMBERS}
-      summary={() => (
-        <>
-          {label} <span class="quiet">{count}</span>
-        </>
-      )}
+      summary={() => labelled(<span class="quiet">{count}</span>)}
     >
       {() => <Members members={members} depth={depth + 1} />}
     </Fold>
@@ -74,41 +58,35 @@ function Scalar({ value }: { readonly value: string | number | boolean | null })
   return value.length <= 100 && !value.includes("\n") ? <Line text={value} /> : <Long text={value} />;
 }
 
-/** What is not as it was, value by value. */
-export function Differences({ items, since }: { readonly items: readonly Difference[]; readonly since: string }) {
-  if (items.length === 0) return <p class="quiet">Nothing has changed since {since}.</p>;
+/** What is not as it was, value by value; nothing where there is nothing to compare with. */
+export function Differences({ items, since }: { readonly items?: readonly Difference[]; readonly since: string }) {
+  if (items === undefined) return null;
   return (
-    <ul class="differences">
-      <Some items={items} what="difference">
-        {(item, index) => (
-          <li key={index}>
+    <Part title={`Changed since ${since}`}>
+      {items.length === 0 && <p class="quiet">Nothing has changed since {since}.</p>}
+      <List items={items} class="differences" what="difference">
+        {({ path, lines, before, after }) => (
+          <>
             <span class="key">
-              <Line text={item.path} />
+              <Line text={path} />
             </span>
-            {item.lines === undefined ? <Values {...item} /> : <Lines lines={item.lines} />}
-          </li>
+            {lines !== undefined && <Lines lines={lines} />}
+            {before !== undefined && (
+              <del>
+                <span class="unseen">was </span>
+                <Long text={before} />
+              </del>
+            )}
+            {after !== undefined && (
+              <ins>
+                <span class="unseen">is </span>
+                <Long text={after} />
+              </ins>
+            )}
+          </>
         )}
-      </Some>
-    </ul>
-  );
-}
-
-function Values({ before, after }: Difference) {
-  return (
-    <>
-      {before !== undefined && (
-        <del>
-          <span class="unseen">was </span>
-          <Long text={before} />
-        </del>
-      )}
-      {after !== undefined && (
-        <ins>
-          <span class="unseen">is </span>
-          <Long text={after} />
-        </ins>
-      )}
-    </>
+      </List>
+    </Part>
   );
 }
 
@@ -117,22 +95,21 @@ const LINE_MAX = 2000;
 
 function Lines({ lines }: { readonly lines: readonly string[] }) {
   const shown = useSignal(LINES_FIRST);
-  const left = lines.length - shown.value;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled with the keyboard */}
       <pre class="lines" tabIndex={0}>
         {lines.slice(0, shown.value).map((text, index) => {
-          const part = text.length > LINE_MAX ? `${visible(text.slice(0, LINE_MAX))}…` : visible(text);
-          if (text.startsWith("+")) return <ins key={index}>{part}</ins>;
-          return text.startsWith("-") ? <del key={index}>{part}</del> : <span key={index}>{part}</span>;
+          const Tag = text.startsWith("+") ? "ins" : text.startsWith("-") ? "del" : "span";
+          return (
+            <Tag key={index}>
+              {visible(text.slice(0, LINE_MAX))}
+              {text.length > LINE_MAX && "…"}
+            </Tag>
+          );
         })}
       </pre>
-      {left > 0 && (
-        <button type="button" class="more" onClick={() => (shown.value += 2000)}>
-          Show more ({number(left)} lines left)
-        </button>
-      )}
+      <More shown={shown} all={lines.length} step={2000} what="line" />
     </>
   );
 }

@@ -1,10 +1,10 @@
-/** What all views have in common: heading, states of loading and failure, tabs, buttons that copy. */
+/** What all views have in common: heading, states of loading and failure, lists, tables, tabs, buttons that copy. */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { about, type Loaded } from "./api.js";
+import { about, asFailure, type Failure, type Loaded } from "./api.js";
 import { go, hrefWith, place } from "./router.js";
-import { line } from "./text.js";
+import { Long, line, Some } from "./text.js";
 
 /** What a screen reader says next. */
 export const announcement = signal("");
@@ -13,18 +13,33 @@ export function announce(text: string): void {
   announcement.value = text;
 }
 
+/** Something that a person has started: whether it runs or is done, and why it has failed. */
+export function useTask() {
+  const state = useSignal<{ readonly isBusy?: boolean; readonly isDone?: boolean; readonly error?: Failure }>({});
+  const run = async (task: () => Promise<void>) => {
+    state.value = { isBusy: true };
+    try {
+      await task();
+      state.value = { isDone: true };
+    } catch (error) {
+      state.value = { error: asFailure(error) };
+    }
+  };
+  const reset = () => {
+    state.value = {};
+  };
+  return { ...state.value, run, reset };
+}
+
 let shownPath = location.pathname;
 
 /** The heading of a view. It gets the focus when the view was opened from another one. */
-export function Heading({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+export function Heading({ title, count }: { readonly title: string; readonly count?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const text = line(title, 120);
   const { pathname } = location;
   useEffect(() => {
-    document.title = [text, about.value.title]
-      .filter(Boolean)
-      .map((part) => line(part))
-      .join(" – ");
+    document.title = [text, line(about.value.title)].filter(Boolean).join(" – ");
   }, [text, about.value.title]);
   useEffect(() => {
     if (shownPath !== pathname) heading.current?.focus({ preventScroll: true });
@@ -32,12 +47,16 @@ export function Heading({ title, children }: { readonly title: string; readonly 
   }, [pathname]);
   return (
     <h1 ref={heading} tabIndex={-1}>
-      {children ?? <bdi>{text}</bdi>}
+      <bdi>{text}</bdi> {count !== undefined && <span class="count">{count}</span>}
     </h1>
   );
 }
 
-export function Part({ title, children }: { readonly title: ComponentChildren; readonly children: ComponentChildren }) {
+export interface Children {
+  readonly children: ComponentChildren;
+}
+
+export function Part({ title, children }: Children & { readonly title: ComponentChildren }) {
   return (
     <section>
       <h3>{title}</h3>
@@ -46,54 +65,103 @@ export function Part({ title, children }: { readonly title: ComponentChildren; r
   );
 }
 
-/** Shows data once it is there; before that, that it is read, or why it can't be. A failure later stands above the data. */
-export function Loading<T>({
-  of: { data, error, reload },
-  what,
-  children,
-}: {
-  readonly of: Loaded<T>;
+interface ListProps<T> {
+  readonly items: readonly T[];
+  /** The title of the part that the list is; it stands alone without one. */
+  readonly title?: string;
+  readonly class?: string;
+  readonly label?: string;
+  /** What an item is, for the button that shows more. */
   readonly what: string;
-  readonly children: (data: T) => ComponentChildren;
-}) {
+  readonly first?: number;
+  /** Identifies an item of a list that changes. */
+  readonly keyOf?: (item: T) => string | number;
+  readonly children: (item: T, index: number) => ComponentChildren;
+}
+
+/** A list of which a long one is cut; nothing if it is empty. */
+export function List<T>({ items, title, class: name, label, what, first, keyOf, children }: ListProps<T>) {
+  if (items.length === 0) return null;
+  // An order that means something is said in the label.
+  const Tag = label === undefined ? "ul" : "ol";
+  const list = (
+    <Tag class={name} aria-label={label}>
+      <Some items={items} what={what} first={first}>
+        {(item, index) => <li key={keyOf?.(item) ?? index}>{children(item, index)}</li>}
+      </Some>
+    </Tag>
+  );
+  return title === undefined ? list : <Part title={title}>{list}</Part>;
+}
+
+/** What somebody has said, with its lines; nothing if nothing was said. */
+export function Quote({ text, children }: { readonly text?: string; readonly children?: ComponentChildren }) {
+  if (text === undefined) return null;
   return (
-    <>
-      {error !== undefined && <Failed error={error} reload={reload} />}
-      {data !== undefined && children(data)}
-      {data === undefined && error === undefined && (
-        <p class="loading" role="status">
-          Reading {what}…
-        </p>
-      )}
-    </>
+    <blockquote>
+      <Long text={text} />
+      {children}
+    </blockquote>
   );
 }
 
-/** Something that is opened with a click. What is closed is not in the document. */
-export function Fold({
-  isFirst,
-  summary,
+export function Notice({
+  isBad = false,
+  role,
   children,
-  ...rest
-}: {
-  readonly class?: string;
-  /** True if it is open at first. */
-  readonly isFirst: boolean;
-  readonly summary: (isOpen: boolean) => ComponentChildren;
-  readonly children: () => ComponentChildren;
-}) {
-  const isOpen = useSignal(isFirst);
+}: Children & { readonly isBad?: boolean; readonly role?: "alert" | "status" }) {
   return (
-    <details
-      {...rest}
-      open={isOpen.value}
-      onToggle={({ currentTarget }) => {
-        isOpen.value = currentTarget.open;
-      }}
-    >
-      <summary>{summary(isOpen.value)}</summary>
-      {isOpen.value && children()}
-    </details>
+    <div class={`notice ${isBad ? "tone-bad" : "tone-warn"}`} role={role}>
+      {children}
+    </div>
+  );
+}
+
+/** Terms with what they are; those without anything are left out. */
+export function Terms({
+  class: name,
+  items,
+}: {
+  readonly class: string;
+  readonly items: readonly (readonly [string, ComponentChildren])[];
+}) {
+  return (
+    <dl class={name}>
+      {items.map(([term, content], index) =>
+        content === undefined ? null : (
+          <div key={index}>
+            <dt>{term}</dt>
+            <dd>{content}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
+interface TableProps {
+  readonly class?: string;
+  readonly label?: string;
+  readonly columns: readonly string[];
+  /** Each with its key and its cells; the first one names the row. */
+  readonly rows: readonly (readonly [string | number, readonly ComponentChildren[]])[];
+}
+
+export function Table({ class: name, label, columns, rows }: TableProps) {
+  return (
+    <table class={name} aria-label={label}>
+      <Columns names={columns} />
+      <tbody>
+        {rows.map(([key, [head, ...cells]]) => (
+          <tr key={key}>
+            <th scope="row">{head}</th>
+            {cells.map((cell, index) => (
+              <td key={index}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -112,15 +180,61 @@ export function Columns({ names }: { readonly names: readonly string[] }) {
   );
 }
 
-export function Failed({
-  error,
-  reload,
-}: {
-  readonly error: Error & { readonly remedy?: string | undefined };
-  readonly reload?: () => void;
-}) {
+export function Waiting({ children }: Children) {
   return (
-    <div class="notice notice-bad" role="alert">
+    <p class="loading" role="status">
+      {children}
+    </p>
+  );
+}
+
+interface LoadingProps<T> {
+  readonly of: Loaded<T>;
+  readonly what: string;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** Shows data once it is there; before that, that it is read, or why it can't be. A failure later stands above the data. */
+export function Loading<T>({ of: { data, error, reload }, what, children }: LoadingProps<T>) {
+  return (
+    <>
+      <Failed error={error} reload={reload} />
+      {data !== undefined && children(data)}
+      {data === undefined && error === undefined && <Waiting>Reading {what}…</Waiting>}
+    </>
+  );
+}
+
+interface FoldProps {
+  readonly class?: string;
+  /** True if it is open at first. */
+  readonly isFirst: boolean;
+  readonly summary: (isOpen: boolean) => ComponentChildren;
+  readonly children: () => ComponentChildren;
+}
+
+/** Something that is opened with a click. What is closed is not in the document. */
+export function Fold({ class: name, isFirst, summary, children }: FoldProps) {
+  const isOpen = useSignal(isFirst);
+  return (
+    <details
+      class={name}
+      open={isOpen.value}
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary>{summary(isOpen.value)}</summary>
+      {isOpen.value && children()}
+    </details>
+  );
+}
+
+/** Why something has failed; nothing if it has not. */
+export function Failed({ error, reload }: { readonly error?: Failure; readonly reload?: () => void }) {
+  if (error === undefined) return null;
+  return (
+    <Notice isBad role="alert">
       <p>{line(error.message, 1000)}</p>
       {error.remedy !== undefined && <p>{line(error.remedy, 1000)}</p>}
       {reload !== undefined && (
@@ -128,22 +242,21 @@ export function Failed({
           Try again
         </button>
       )}
-    </div>
+    </Notice>
   );
 }
 
-export function Empty({ children }: { readonly children: ComponentChildren }) {
+export function Empty({ children }: Children) {
   return <div class="empty">{children}</div>;
 }
 
-/** Tabs; the chosen one stands in the query as `tab`. Arrow keys move between them. */
-export function Tabs({
-  tabs,
-  label,
-}: {
+interface TabsProps {
   readonly tabs: Readonly<Record<string, ComponentChildren>>;
   readonly label: string;
-}) {
+}
+
+/** Tabs; the chosen one stands in the query as `tab`. Arrow keys move between them. */
+export function Tabs({ tabs, label }: TabsProps) {
   const names = Object.keys(tabs);
   const wanted = place.value.query.get("tab")?.toLowerCase();
   const chosen = names.find((name) => name.toLowerCase() === wanted) ?? names[0] ?? "";
@@ -186,22 +299,21 @@ export function Tabs({
 }
 
 export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
-  const said = useSignal<string | undefined>(undefined);
+  const said = useSignal(label);
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      said.value = "Copied";
-    } catch {
-      said.value = "The browser does not allow copying";
-    }
+    const isDone = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    said.value = isDone ? "Copied" : "The browser does not allow copying";
     announce(said.value);
     setTimeout(() => {
-      said.value = undefined;
+      said.value = label;
     }, 3000);
   };
   return (
     <button type="button" onClick={copy}>
-      {said.value ?? label}
+      {said.value}
     </button>
   );
 }

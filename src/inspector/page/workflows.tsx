@@ -1,60 +1,25 @@
 /** The workflows that there are, and one of them: phases, gates, documents, and the drawing. */
-import type { DiagnosticText, GateLine, WorkflowDetail, WorkflowList, WorkflowView } from "../wire.js";
+import type { DiagnosticText, WorkflowDetail, WorkflowLine, WorkflowList, WorkflowView } from "../wire.js";
 import { useData } from "./api.js";
 import { Picture } from "./graph.js";
 import { href } from "./router.js";
 import { counted, Line, Long, line, number, State } from "./text.js";
-import { Copy, Empty, Heading, Loading } from "./view.js";
+import { Copy, Empty, Heading, List, Loading, Terms } from "./view.js";
 
 export function Workflows() {
   const workflows = useData<WorkflowList>("workflows");
+  const { data } = workflows;
   return (
     <>
-      <Heading title="Workflows">
-        Workflows <span class="count">{workflows.data !== undefined && number(workflows.data.items.length)}</span>
-      </Heading>
+      <Heading title="Workflows" count={data && number(data.items.length)} />
       <Loading of={workflows} what="the workflows">
         {({ items }) =>
           items.length === 0 ? (
-            <Empty>
-              <p>There are no workflows.</p>
-            </Empty>
+            <Empty>There are no workflows.</Empty>
           ) : (
-            <ul class="workflows">
-              {items.map((item) => (
-                <li key={`${item.kind} ${item.type}`}>
-                  {item.status === "ready" ? (
-                    <>
-                      <p>
-                        <a href={href(["workflows", item.type])}>
-                          <Line text={item.name} max={120} />
-                        </a>{" "}
-                        <span class="quiet">
-                          <Line text={item.type} code max={120} /> {item.kind},{" "}
-                          {counted(item.steps, item.kind === "routed" ? "step" : "phase")}
-                        </span>{" "}
-                        {item.warnings > 0 && <State of="warning" word={counted(item.warnings, "warning")} />}
-                      </p>
-                      {item.description !== "" && (
-                        <p class="quiet">
-                          <Line text={item.description} />
-                        </p>
-                      )}
-                    </>
-                  ) : (
-                    <>
-                      <p>
-                        <a href={href(["workflows", item.type])}>
-                          <Line text={item.type} code max={120} />
-                        </a>{" "}
-                        <State of="broken" />
-                      </p>
-                      <Diagnostics items={item.diagnostics} />
-                    </>
-                  )}
-                </li>
-              ))}
-            </ul>
+            <List items={items} class="rows workflows" what="workflow" first={1000}>
+              {(item) => <Listed item={item} />}
+            </List>
           )
         }
       </Loading>
@@ -62,11 +27,41 @@ export function Workflows() {
   );
 }
 
+function Listed({ item }: { readonly item: WorkflowLine }) {
+  const url = href(["workflows", item.type]);
+  if (item.status === "broken") {
+    return (
+      <>
+        <a href={url}>
+          <Line text={item.type} code max={120} />
+        </a>{" "}
+        <State of="broken" />
+        <Diagnostics items={item.diagnostics} />
+      </>
+    );
+  }
+  const { type, name, kind, steps, warnings, description } = item;
+  return (
+    <>
+      <a href={url}>
+        <Line text={name} max={120} />
+      </a>{" "}
+      <span class="quiet">
+        <Line text={type} code max={120} /> {kind}, {counted(steps, kind === "routed" ? "step" : "phase")}
+      </span>{" "}
+      {warnings > 0 && <State of="warning" word={counted(warnings, "warning")} />}
+      <p class="quiet">
+        <Line text={description} />
+      </p>
+    </>
+  );
+}
+
 function Diagnostics({ items }: { readonly items: readonly DiagnosticText[] }) {
   return (
-    <ul class="diagnostics">
-      {items.map(({ severity, code, message, hint, place, frame }) => (
-        <li key={`${place} ${code} ${message}`}>
+    <List items={items} class="diagnostics" what="problem" first={1000}>
+      {({ severity, code, message, hint, place, frame }) => (
+        <>
           <p>
             <State of={severity === "error" ? "failed" : "warning"} word={severity} /> {line(message, 1000)}
             {hint !== undefined && <span class="quiet"> {line(hint, 1000)}</span>}
@@ -75,9 +70,9 @@ function Diagnostics({ items }: { readonly items: readonly DiagnosticText[] }) {
             <Line text={place} code /> {code}
           </p>
           {frame !== undefined && <Long text={frame} code />}
-        </li>
-      ))}
-    </ul>
+        </>
+      )}
+    </List>
   );
 }
 
@@ -115,15 +110,13 @@ function Ready({ workflow }: { readonly workflow: WorkflowDetail }) {
         <a href={href(["sessions"], { workflow: type })}>Its sessions</a>
       </p>
       {description !== "" && <Long text={description} />}
-      {diagnostics.length > 0 && <Diagnostics items={diagnostics} />}
+      <Diagnostics items={diagnostics} />
       <div class="columns columns-right">
         <section aria-labelledby="phases">
           <h2 id="phases">{kind === "routed" ? "Steps" : "Phases"}</h2>
-          <ol class="definitions">
-            {phases.map((phase) => (
-              <Definition phase={phase} key={phase.number} />
-            ))}
-          </ol>
+          <List items={phases} class="definitions" label="In order" what="phase" first={1000}>
+            {(phase) => <Definition phase={phase} />}
+          </List>
         </section>
         <section aria-labelledby="graph">
           <h2 id="graph">Graph</h2>
@@ -138,60 +131,42 @@ function Ready({ workflow }: { readonly workflow: WorkflowDetail }) {
   );
 }
 
-const WORDS: Readonly<Record<GateLine["what"], string>> = {
-  field: "field",
-  rule: "rule",
-  check: "check",
-  approval: "approval",
-  open: "open",
-};
-
-function Definition({
-  phase: { number, name, tasks, gate, documents },
-}: {
-  readonly phase: WorkflowDetail["phases"][number];
-}) {
+function Definition({ phase }: { readonly phase: WorkflowDetail["phases"][number] }) {
+  const { number, name, tasks, gate, documents } = phase;
   return (
-    <li>
+    <>
       <h3 class="phase-name">
         {number}. <Line text={name} max={120} />
       </h3>
-      {gate.length > 0 && (
-        <dl class="gate">
-          {gate.map(({ what, name, text }, index) => (
-            <div key={index}>
-              <dt>{WORDS[what]}</dt>
-              <dd>
-                {name !== "" && <Line text={name} code />} {text !== "" && <Line text={text} max={1000} />}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-      {tasks.length > 0 && (
-        <details>
-          <summary>{counted(tasks.length, "task")}</summary>
-          <ul class="tasks">
-            {tasks.map((task, index) => (
-              <li key={index}>
-                <Line text={task} />
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      {documents.length > 0 && (
-        <details>
-          <summary>{counted(documents.length, "document")}</summary>
-          <ul class="tasks">
-            {documents.map((path) => (
-              <li key={path}>
-                <Line text={path} code />
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-    </li>
+      <Terms
+        class="gate"
+        items={gate.map(({ what, name, text }) => [
+          what,
+          <>
+            {name !== "" && <Line text={name} code />} <Line text={text} max={1000} />
+          </>,
+        ])}
+      />
+      <Names items={tasks} what="task" />
+      <Names items={documents} what="document" code />
+    </>
+  );
+}
+
+interface NamesProps {
+  readonly items: readonly string[];
+  readonly what: string;
+  readonly code?: boolean;
+}
+
+function Names({ items, what, code }: NamesProps) {
+  if (items.length === 0) return null;
+  return (
+    <details>
+      <summary>{counted(items.length, what)}</summary>
+      <List items={items} class="tasks" what={what} first={1000}>
+        {(text) => <Line text={text} code={code} />}
+      </List>
+    </details>
   );
 }

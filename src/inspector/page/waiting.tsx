@@ -1,0 +1,288 @@
+/** What waits for a person: the inbox, a request with all that the person has to see, and the answer. */
+import { signal } from "@preact/signals";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { UNCHECKED } from "../../gate/unchecked.js";
+import type { Inbox as Items, Waiting, WaitingLine } from "../../read/model.js";
+import type { About, AnswerBody } from "../wire.js";
+import { about, changesInbox, noteInbox, post, readAbout, useData } from "./api.js";
+import { Notes, Problems, Verifications } from "./attempts.js";
+import { sign } from "./passkey.js";
+import { href } from "./router.js";
+import { Ago, Line, Long, line, number, State } from "./text.js";
+import { Differences, Tree } from "./tree.js";
+import { announce, Empty, Failed, Fold, Heading, List, Loading, Notice, Part, useTask } from "./view.js";
+
+/** All that waits for a person, the oldest request first. */
+export function Inbox() {
+  const inbox = useData<Items>("inbox", changesInbox);
+  const { data } = inbox;
+  useEffect(() => {
+    if (data !== undefined) noteInbox(data);
+  }, [data]);
+  return (
+    <>
+      <Heading title="Inbox" count={data && number(data.items.length)} />
+      <Loading of={inbox} what="the inbox">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty>Nothing waits for a person.</Empty>
+          ) : (
+            <List
+              items={items}
+              class="inbox"
+              label="Requests, oldest first"
+              what="request"
+              keyOf={({ request }) => request}
+            >
+              {(waiting, index) => (
+                <Fold class="attempt" isFirst={index === 0} summary={(isOpen) => <Head of={waiting} isOpen={isOpen} />}>
+                  {() => <Whole line={waiting} onDone={inbox.reload} />}
+                </Fold>
+              )}
+            </List>
+          )
+        }
+      </Loading>
+    </>
+  );
+}
+
+function Head({ of: waiting, isOpen }: { readonly of: WaitingLine; readonly isOpen: boolean }) {
+  const { what, sessionId, target, workflowType, phase, phaseName, question, askedAt } = waiting;
+  return (
+    <>
+      <State of="waiting" word={what} />
+      <span>
+        <h2>
+          <Line text={target || sessionId} max={120} />
+        </h2>{" "}
+        <span class="quiet">
+          <Line text={workflowType} max={80} />, phase {phase} <Line text={phaseName} max={80} />
+          <WhoMay waiting={waiting} />
+        </span>
+        {!isOpen && <span class="quiet preview">{line(question, 160)}</span>}
+      </span>
+      <span class="quiet right">
+        <Ago at={askedAt} suffix=" ago" />
+      </span>
+    </>
+  );
+}
+
+/** A request with all that it is about, which is read when it is opened. */
+function Whole({ line: { sessionId, request }, onDone }: { readonly line: WaitingLine; readonly onDone: () => void }) {
+  // What a request is about does not change. The session may ask something else: that is another line.
+  const waiting = useData<Waiting>(`sessions/${encodeURIComponent(sessionId)}/waiting?${request}`, () => false);
+  return (
+    <Loading of={waiting} what="the request">
+      {(whole) => (
+        <>
+          <Matter waiting={whole} />
+          <AnswerForm waiting={whole} onDone={onDone} />
+          <p>
+            <a href={href(["sessions", sessionId], { answer: request })}>Open the session</a>
+          </p>
+        </>
+      )}
+    </Loading>
+  );
+}
+
+interface WaitingNowProps {
+  readonly waiting: Waiting;
+  readonly isWanted: boolean;
+  readonly onDone: () => void;
+}
+
+/** What a session waits for, on its own page. With `answer` in the URL it gets the focus. */
+export function WaitingNow({ waiting, isWanted, onDone }: WaitingNowProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (!isWanted) return;
+    heading.current?.scrollIntoView();
+    heading.current?.focus();
+  }, [isWanted]);
+  return (
+    <section class="waiting" aria-labelledby="waiting">
+      <h2 id="waiting" ref={heading} tabIndex={-1}>
+        Waits for {waiting.what === "approval" ? "an approval" : "a waiver"}
+        <WhoMay waiting={waiting} />
+      </h2>
+      <Matter waiting={waiting} />
+      <AnswerForm waiting={waiting} onDone={onDone} />
+    </section>
+  );
+}
+
+/** Who may answer, if not everybody. */
+function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
+  return approvers === undefined ? null : <span class="quiet"> by {line(approvers.join(" or "), 200)}</span>;
+}
+
+function Matter({ waiting }: { readonly waiting: Waiting }) {
+  const {
+    what,
+    question,
+    fields = [],
+    differences,
+    evidence,
+    unchecked = [],
+    verification,
+    warnings,
+    before,
+  } = waiting;
+  const { problems = [], notes = [] } = before ?? {};
+  // A denial is a note and a problem of the same words.
+  const isDenied = notes.some(({ event }) => event === "denied");
+  const found = isDenied ? problems.filter(({ problem }) => problem !== "denied") : problems;
+  return (
+    <div class="parts">
+      <blockquote class="question">
+        <Long text={question || (what === "approval" ? "May this go on?" : "No reason was given.")} />
+      </blockquote>
+      <List items={fields} title="To be waived" class="problems" what="field">
+        {({ name, text }) => (
+          <>
+            <Line text={name} code /> <Long text={text} />
+          </>
+        )}
+      </List>
+      <Differences items={differences} since="the last refusal" />
+      <Verifications items={verification} title="What verifiers saw" />
+      <Problems items={warnings} title="Warnings" />
+      {evidence !== undefined && (
+        <Part title={what === "approval" ? "Evidence" : "Evidence that was refused last"}>
+          <Tree value={evidence} />
+        </Part>
+      )}
+      {unchecked.length > 0 && (
+        <Part title={UNCHECKED}>
+          <Line text={unchecked.join(", ")} code />
+        </Part>
+      )}
+      {found.length + notes.length > 0 && (
+        <Part title="The attempt before">
+          <Problems items={found} />
+          <Notes items={notes} />
+        </Part>
+      )}
+    </div>
+  );
+}
+
+/** The names to choose from: where answers must be signed, those with a passkey. None if any name may be given. */
+function namesFor({ approvers }: Waiting, { approvers: known, unsigned }: About): readonly string[] {
+  const names = known.filter(({ keys }) => unsigned || keys.includes("passkey")).map(({ name }) => name);
+  if (approvers === undefined) return names;
+  return known.length === 0 ? approvers : approvers.filter((name) => names.includes(name));
+}
+
+function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: () => void }) {
+  const { what, sessionId, request, evidenceHash, approvers: allowed = [] } = waiting;
+  const { approvers, unsigned } = about.value;
+  const names = namesFor(waiting, about.value);
+  const { isBusy, isDone, error, run } = useTask();
+  const isSent = isBusy || isDone;
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // Who may approve may have changed since the page was opened. What is known is shown if that can't be read.
+    readAbout().catch(() => undefined);
+  }, []);
+  const isApproval = what === "approval";
+  if (!unsigned && !approvers.some(({ keys }) => keys.includes("passkey"))) {
+    return (
+      <Notice>
+        This host counts signed answers alone, and no approver has a passkey. Sign one with your key:{" "}
+        <code>phasegate {isApproval ? "approve" : "waive"} --key</code>.
+      </Notice>
+    );
+  }
+  if (names.length === 0 && allowed.length > 0 && approvers.length > 0) {
+    return (
+      <Notice>
+        Only {line(allowed.join(", "), 200)} may answer, and this host has no {unsigned ? "key" : "passkey"} of theirs.
+      </Notice>
+    );
+  }
+  const send = (decision: AnswerBody["decision"]) => {
+    const field = form.current?.elements.namedItem("note");
+    if (!(field instanceof HTMLTextAreaElement) || form.current === null) return;
+    const note = field.value.trim() === "" ? undefined : field.value;
+    const isMissing = decision === "deny" && note === undefined;
+    field.setCustomValidity(isMissing ? "Say what is to be fixed: the agent reads it." : "");
+    if (!form.current.reportValidity()) return;
+    const by = nameIn(new FormData(form.current));
+    run(async () => {
+      const body: AnswerBody = { what, decision, by, request, evidenceHash, note };
+      await post(`sessions/${sessionId}/answer`, { ...body, signature: await sign(sessionId, body) });
+      announce(decision === "deny" ? "Denied" : isApproval ? "Approved" : "Waiver granted");
+      onDone();
+    });
+  };
+  return (
+    <form
+      ref={form}
+      class="form"
+      aria-label="Your answer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send("approve");
+      }}
+    >
+      <NameField names={names} />
+      <label class="grow">
+        <span>Note {isApproval ? "(needed to deny)" : "(needed to deny; the agent reads it)"}</span>
+        <textarea
+          name="note"
+          rows={2}
+          maxLength={2000}
+          onInput={({ currentTarget }) => currentTarget.setCustomValidity("")}
+        />
+      </label>
+      <div class="buttons">
+        <button type="submit" class="main" disabled={isSent}>
+          {isApproval ? "Approve" : "Grant the waiver"}
+        </button>
+        <button type="button" class="danger" disabled={isSent} onClick={() => send("deny")}>
+          {isApproval ? "Deny" : "Deny the waiver"}
+        </button>
+      </div>
+      <Failed error={error} />
+    </form>
+  );
+}
+
+/** Whoever answered or acted last on this page: the name for the next time. */
+const given = signal("");
+
+/** Returns who sends a form, and keeps the name. */
+export function nameIn(form: FormData): string {
+  const by = form.get("by");
+  if (typeof by === "string") given.value = by;
+  return typeof by === "string" ? by : (about.value.actor ?? given.value);
+}
+
+/** Who it is: one of some names, or any name. Who has logged in is asked only if they must sign under another name. */
+export function NameField({ names }: { readonly names: readonly string[] }) {
+  const id = useId();
+  const { actor } = about.value;
+  const own = actor ?? given.value;
+  if (actor !== undefined && (names.length === 0 || names.includes(actor))) return null;
+  return (
+    <div class="field">
+      <label for={id}>Your name</label>
+      {names.length === 0 ? (
+        <input id={id} name="by" required maxLength={200} defaultValue={own} autocomplete="name" />
+      ) : (
+        <select id={id} name="by" required defaultValue={names.includes(own) ? own : ""}>
+          <option value="">Choose…</option>
+          {names.map((name) => (
+            <option value={name} key={name} selected={name === own}>
+              {line(name, 80)}
+            </option>
+          ))}
+        </select>
+      )}
+    </div>
+  );
+}
