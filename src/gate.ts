@@ -7,20 +7,7 @@
  */
 
 export { checkGate, conceal, type GateContext, verifierNames } from "./gate/check-gate.js";
-export type { AttemptLimits } from "./gate/judge.js";
 export { compileRules } from "./gate/judge.js";
-export type { CompiledRules, Enforcement, Problem, RuleSession, RuleSurroundings, Verdict } from "./gate/verdict.js";
-export type {
-  ApprovalDefinition,
-  FieldDefinition,
-  FieldGate,
-  FieldType,
-  GateDefinition,
-  OpenGate,
-  PlanGate,
-  Reveal,
-  RuleDefinition,
-  SchemaGate,
-  VerifyDefinition,
-} from "./workflow/structure.js";
+export type { CompiledRules, Enforcement, Problem, Verdict } from "./gate/verdict.js";
+export type { FieldDefinition, FieldType, GateDefinition, Reveal, VerifyDefinition } from "./workflow/structure.js";
 export type { FieldGateInput, FieldInput, RuleInput } from "./workflow/workflow-input.js";

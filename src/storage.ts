@@ -7,22 +7,13 @@
 import type { CopyOptions, CopyReport } from "./phased/log-copy.js";
 import type { StorageAdapter } from "./ports/storage-adapter.js";
 
-export type { WatchQuery } from "./engine/watch.js";
-export type { AuditReport, Current, Receipt, Recorded } from "./log/commit.js";
-export type { RefusalReason, SessionKind } from "./phased/log-check.js";
-export type { CopyOptions, CopyProgress, CopyReport, RefusedSession, SessionChoice } from "./phased/log-copy.js";
-export type { CompleteEvidence, SessionEvent, Snapshot, StoredValue } from "./phased/state/events.js";
-export type { HeadFacts, SessionHead } from "./phased/state/head.js";
-export type { Ranges } from "./phased/state/ranges.js";
-export type { StepRefused, TaskNotes } from "./phased/state/task-notes.js";
+export type { Receipt, Recorded } from "./log/commit.js";
+export type { SessionKind } from "./phased/log-check.js";
+export type { CopyOptions, CopyProgress, CopyReport } from "./phased/log-copy.js";
+export type { SessionEvent } from "./phased/state/events.js";
+export type { SessionHead } from "./phased/state/head.js";
 export type { Statistics, StatisticsCursor, StatisticsRequest } from "./phased/statistics.js";
-export type {
-  FieldStatistics,
-  PhaseStatistics,
-  SessionCounts,
-  TimeSpent,
-  WorkflowStatistics,
-} from "./phased/sums.js";
+export type { PhaseStatistics } from "./phased/sums.js";
 export type { SessionCommit } from "./phased/watch.js";
 export type {
   AppendOptions,
@@ -33,21 +24,15 @@ export type {
   RepairReport,
   SessionQuery,
   SessionSize,
-  WatchOptions,
+  SessionSummary,
 } from "./ports/storage-adapter.js";
-export type { StorageFailure } from "./storage/common/failures.js";
-export { storageFailure, tampered, unknownOutcome } from "./storage/common/failures.js";
-export type { DamagedSession, ListPosition } from "./storage/common/session-query.js";
 export {
   checkCommit,
   commitConflict,
   comparePositions,
   decodeCursor,
-  decodePosition,
-  encodePosition,
   matchesQuery,
   pageLimit,
-  readSummary,
   sessionPage,
 } from "./storage/common/session-query.js";
 

@@ -118,7 +118,7 @@ const verifyInput = keysOf({
   waivable: z.optional(flag),
 });
 /** A check against reality, in a gate defined in code. */
-export type VerifyInput = z.infer<typeof verifyInput>;
+type VerifyInput = z.infer<typeof verifyInput>;
 
 const approvalInput = keysOf({
   /** The question for the person. */

@@ -60,7 +60,7 @@ export const sessionInputsSchema = z.record(
 );
 
 /** The inputs of a session: texts, numbers, flags, null or lists of texts, by name. */
-export type SessionInputs = z.infer<typeof sessionInputsSchema>;
+type SessionInputs = z.infer<typeof sessionInputsSchema>;
 
 /** The format of an event. */
 export const recordedEventSchema = z.discriminatedUnion("type", [
