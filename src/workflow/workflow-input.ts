@@ -117,9 +117,6 @@ const verifyInput = keysOf({
   /** `false` if nobody may waive a check of the gate as a whole. Default: true. */
   waivable: z.optional(flag),
 });
-/** A check against reality, in a gate defined in code. */
-type VerifyInput = z.infer<typeof verifyInput>;
-
 const approvalInput = keysOf({
   /** The question for the person. */
   prompt: filled,

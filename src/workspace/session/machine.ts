@@ -59,9 +59,6 @@ export const sessionInputsSchema = z.record(
   z.union([z.string().max(10_000), z.number(), z.boolean(), z.null(), z.array(z.string().max(1000)).max(100)]),
 );
 
-/** The inputs of a session: texts, numbers, flags, null or lists of texts, by name. */
-type SessionInputs = z.infer<typeof sessionInputsSchema>;
-
 /** The format of an event. */
 export const recordedEventSchema = z.discriminatedUnion("type", [
   z.object({
