@@ -1,21 +1,26 @@
 /** The reference as Markdown, a page for each entry point of package.json: `npm run docs`. */
 import { readFileSync } from "node:fs";
+import { writeNestedTypes } from "./scripts/nested-types.mjs";
 
 const { exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 const entries = Object.entries(exports).flatMap(([path, target]) =>
   target.types === undefined ? [] : [path.slice(2)],
 );
 
+const PAGES = { index: "phasegate", types: "Types inside of others" };
+const files = entries.map((name) => `src/${name || "index"}.ts`);
+writeNestedTypes(files, "site/types.ts");
+
 /** @type {import("typedoc").TypeDocOptions & import("typedoc-plugin-markdown").PluginOptions} */
 export default {
-  entryPoints: entries.map((name) => `src/${name || "index"}.ts`),
+  entryPoints: [...files, "site/types.ts"],
   plugin: ["typedoc-plugin-markdown"],
   out: "docs/api",
   outputFileStrategy: "modules",
   entryFileName: "README",
   hidePageHeader: true,
   hideBreadcrumbs: true,
-  pageTitleTemplates: { module: ({ name }) => (name === "index" ? "phasegate" : `phasegate/${name}`) },
+  pageTitleTemplates: { module: ({ name }) => (PAGES[name] ?? `phasegate/${name}`) },
   // VitePress gives headings these ids; its own may differ where two headings are alike.
   useCustomAnchors: true,
   parametersFormat: "table",
@@ -29,7 +34,7 @@ export default {
   readme: "none",
   // `npm run check:types` has found the errors of types; to look for them again takes four times as long as the rest.
   skipErrorChecking: true,
-  // scripts/api-report.mjs finds the types that no entry point exports; schemas that types are inferred from need no name.
+  // Schemas that types are inferred from need no page.
   validation: { notExported: false, invalidLink: true, notDocumented: true, rewrittenLink: true },
   requiredToBeDocumented: ["Enum", "Class", "Interface", "TypeAlias", "Function", "Variable", "Method"],
   treatWarningsAsErrors: true,

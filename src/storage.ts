@@ -26,13 +26,18 @@ export type {
   SessionSize,
   SessionSummary,
 } from "./ports/storage-adapter.js";
+export { storageFailure, tampered, unknownOutcome } from "./storage/common/failures.js";
 export {
   checkCommit,
   commitConflict,
   comparePositions,
   decodeCursor,
+  decodePosition,
+  encodePosition,
+  type ListPosition,
   matchesQuery,
   pageLimit,
+  readSummary,
   sessionPage,
 } from "./storage/common/session-query.js";
 

@@ -9,7 +9,6 @@
 export {
   BROKEN_CONTENTS,
   BROKEN_STORAGES,
-  type BrokenContent,
   type BrokenStorage,
   brokenContent,
   brokenStorage,

@@ -104,6 +104,8 @@ export interface Served {
   readonly routed?: RoutedEngine;
   /** What can be served over plain HTTP. */
   readonly http?: HttpServed;
+  /** Reads the workflows, and logs which there are and what is wrong with them: once clients are served. */
+  announce?(): Promise<void>;
   /** Ends what the product does by itself, before the storage is closed. */
   close?(): Promise<void>;
 }
@@ -180,10 +182,11 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
         : { targets: await createProjectRoot(project), plans: new FilePlans({ root: project }) }),
     });
     logPhased(engine, log);
-    const listings = await logWorkflows(content, log);
-    const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
     const canSearch = options.standards.length > 0;
-    warnMissing(listings, { canApprove, canSearch }, log);
+    const announce = async () => {
+      const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
+      warnMissing(await logWorkflows(content, log), { canApprove, canSearch }, log);
+    };
     const absent = canSearch ? {} : { absentTools: [SEARCH_TOOL] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const tool = { maxTokens, ...defined({ actions }), ...absent };
@@ -195,7 +198,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
         ...polling,
         telemetry,
       });
-    return { engine, http: { engine, tool }, register, ...close };
+    return { engine, http: { engine, tool }, register, announce, ...close };
   };
 }
 
@@ -216,9 +219,9 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     const engine = createRoutedEngine({ ...basis, workflows, decider, firstStep });
     logRouted(engine, log);
     log.info({ decider: name }, "decider");
-    await logRoutedWorkflows(engine, log);
     return {
       routed: engine,
+      announce: () => logRoutedWorkflows(engine, log),
       http: { routed: engine },
       register: (server, { actor, telemetry }) => {
         registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {

@@ -22,6 +22,8 @@ import { type Terminal, withoutPasswords } from "./terminal.js";
 const MESSAGE_BYTES = 32 * 1024 * 1024;
 const BYTES_PER_CHARACTER = 6;
 const DRAIN_MS = 10_000;
+/** A client waits for the list of tools when it starts the server. Workflows are read, for the log, once it has that. */
+const ANNOUNCE_MS = 500;
 
 interface Serving {
   /** Why it ended; `abandoned` if calls were still under way, `broken` if no answer can be sent any more. */
@@ -76,7 +78,11 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     inspecting = await inspectorOf(options, page, log);
     const serving = await begin({ served, watching, quotas, page, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
+    const announcing = setTimeout(() => {
+      for (const product of served) product.announce?.().catch((err: unknown) => log.error({ err }, "workflows"));
+    }, ANNOUNCE_MS);
     const reason = await serving.ended;
+    clearTimeout(announcing);
     release();
     log.info({ reason }, "stopped");
     return reason;

@@ -142,7 +142,7 @@ function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
   const seconds = known.timeoutMs === undefined ? value("GEMINI_REQUEST_TIMEOUT_SECONDS") : undefined;
   return {
     apiKey,
-    model,
+    ...(model === undefined ? {} : { model }),
     ...(seconds === undefined ? {} : { timeoutMs: milliseconds(seconds) }),
   };
 }

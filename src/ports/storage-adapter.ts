@@ -3,8 +3,9 @@
  * `phasegate/testing` has the tests that every implementation must pass.
  *
  * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
- * `cli/state.ts`, and runs the contract in `test/testing/`. One from outside is a module that `--state module:FILE` names;
- * `phasegate/storage` has what adapters share.
+ * `cli/state.ts`, and runs the contract in `test/testing/`. One from outside is a module that `--state module:FILE?NAME=VALUE`
+ * names: it exports `openWith(parameters)`, which gets the values as texts, with `create: true` if the storage may be made, and
+ * returns an adapter or a promise of one. `phasegate/storage` has what adapters share; `PhasegateError` is in `phasegate`.
  */
 import {
   anything,
@@ -81,7 +82,7 @@ export interface Commit {
   readonly summary: SessionSummary;
   /** Events and head, serialised once. Must be stored and returned unchanged. */
   readonly body: string;
-  /** Large evidence, by digest. `read` and `log` may omit it; `payload` returns it. */
+  /** Large evidence, by digest. `read`, `log` and `watch` may omit it; `payload` returns it. */
   readonly payloads?: readonly Payload[];
 }
 
@@ -223,7 +224,7 @@ export interface StorageAdapter {
     readonly durability: "memory" | "process" | "power";
     /** True if several processes may use the storage at once. Several adapters in one process may, then, too. */
     readonly multiProcess: boolean;
-    /** The largest commit, in bytes of UTF-8 of its body and its payloads' bodies; at least 1,024. */
+    /** The largest commit, in bytes of UTF-8 of its body and its payloads' bodies. At least 2,000,000: the first has the whole workflow. */
     readonly maxCommitBytes: number;
   };
   /** Returns the newest commit, with or without its payloads; undefined if the session does not exist or was removed. */
@@ -243,8 +244,9 @@ export interface StorageAdapter {
    */
   append(commit: Commit, options?: AppendOptions): Promise<void>;
   /**
-   * Adds the first commits of a session in one operation, all or none. Cheaper than one after the other;
-   * used to copy sessions.
+   * Adds the first commits of a session in one operation, all or none. Cheaper than one after the other; used to copy sessions.
+   * They are of one session, from version 1 on, and each follows the one before: anything else is refused with any error. An
+   * empty list does nothing.
    * @throws {PhasegateError} `CONFLICT` when a session with that id exists or ever existed.
    */
   begin?(commits: readonly Commit[]): Promise<void>;
@@ -288,8 +290,9 @@ export interface StorageAdapter {
    * Yields each new commit, of any process, whose own summary matches the query: at least once, those of one session in
    * order, also across a lost connection. Starts with the call: commits that this adapter is
    * asked to append afterwards are included; commits of other processes are included from the adapter's
-   * first poll, when it calls `onReady`. Ends without an error when the signal aborts, also if it was aborted before. Several may
-   * run, and one may be left while others go on. Ignores `limit` and `cursor`.
+   * first poll, when it calls `onReady`. Ends without an error when the signal aborts, also if it was aborted before. `close` ends
+   * it, with or without an error. Several may run, and one may be left while others go on. Commits of a session that is removed
+   * before they are yielded may be left out. Ignores `limit` and `cursor`.
    */
   watch?(query: SessionQuery, options: WatchOptions & { readonly signal: AbortSignal }): AsyncIterable<Commit>;
   /**

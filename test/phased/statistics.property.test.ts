@@ -236,8 +236,7 @@ class World {
 const STORAGES: Readonly<Record<string, () => StorageAdapter>> = {
   "with `changes`": () => new MemoryStorage(),
   "without `changes`": () => {
-    const { changes: _, ...bare } = wrapStorage(new MemoryStorage(), {});
-    return bare;
+    return wrapStorage(new MemoryStorage(), { changes: undefined });
   },
 };
 

@@ -44,8 +44,7 @@ function counting() {
       }
     },
   });
-  const { changes: _, ...bare } = storage;
-  return { read, storage, bare };
+  return { read, storage, bare: wrapStorage(storage, { changes: undefined }) };
 }
 
 describe("statistics", () => {

@@ -265,8 +265,8 @@ export const DEFECTS: readonly Defect[] = [
     name: "any-signature",
     what: "An approval with anybody's signature counts.",
     file: "approval/decision.ts",
-    from: "(await isSignedBy(key, message, signature.value))",
-    to: "((await isSignedBy(key, message, signature.value)) || true)",
+    from: "await isSignedBy(key, message, signature.value)",
+    to: "(await isSignedBy(key, message, signature.value)) || true",
     world: PLANNED,
   },
   {

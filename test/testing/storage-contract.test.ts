@@ -190,7 +190,7 @@ describe("a broken contract", () => {
       call.catch(() => {
         throw new Error("duplicate key");
       });
-    const capabilities = { durability: "memory", multiProcess: false, maxCommitBytes: 1_000_000 } as const;
+    const capabilities = { durability: "memory", multiProcess: false, maxCommitBytes: 2_000_000 } as const;
     const methods: Overrides = {
       append: (commit, inner) => plain(inner.append(commit)),
       list: (query, inner) => plain(inner.list(query)),

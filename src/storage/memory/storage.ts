@@ -75,7 +75,9 @@ export class MemoryStorage implements StorageAdapter {
     if (session === undefined && this.#removed.has(id)) throw commitConflict(id, version, "the session was removed");
     const stored: StoredSession = session ?? { commits: [], payloads: new Map(), changed: 0 };
     this.#sessions.set(id, stored);
-    for (const payload of payloads) stored.payloads.set(payload.hash, payload.body);
+    for (const { hash: digest, body: text } of payloads) {
+      if (!stored.payloads.has(digest)) stored.payloads.set(digest, text);
+    }
     const summary = Object.freeze({ ...commit.summary });
     stored.commits.push(Object.freeze({ sessionId: id, version, at, schema, previousHash, hash, summary, body }));
     stored.changed = ++this.#changes;

@@ -105,6 +105,12 @@ export const readChecks: StageChecks = {
       assert.ok(stored === body, `the payload ${hash} must come back as it was`);
     }
   },
+  "payload: stays as it is when another with its hash comes": async ({ storage }) => {
+    const hash = digest("mine");
+    const first = makeCommit({ payloads: [{ hash, body: "mine" }] });
+    await appendAll(storage, [first, nextCommit(first, { payloads: [{ hash, body: "another" }] })]);
+    assert.equal(await storage.payload(first.sessionId, hash), "mine");
+  },
   "payload: returns unusual texts exactly": async ({ storage }) => {
     const named = Object.entries(ODD_TEXTS).map(([name, body]) => ({ name, hash: digest(`odd ${name}`), body }));
     const [{ sessionId }] = await appendAll(storage, [
@@ -131,7 +137,10 @@ export const capabilityChecks: StageChecks = {
     const { durability, multiProcess, maxCommitBytes } = storage.capabilities;
     assert.ok(["memory", "process", "power"].includes(durability), `durability is no ${durability}`);
     assert.equal(typeof multiProcess, "boolean");
-    assert.ok(Number.isSafeInteger(maxCommitBytes) && maxCommitBytes >= 1024, "maxCommitBytes is too small or no size");
+    assert.ok(
+      Number.isSafeInteger(maxCommitBytes) && maxCommitBytes >= 2_000_000,
+      "maxCommitBytes is below 2 MB, or no size",
+    );
   },
   "capabilities: sessions exist after a restart unless the durability is memory": async (stage) => {
     const { durability } = stage.storage.capabilities;

@@ -73,6 +73,25 @@ export const watchChecks: StageChecks = {
       assert.deepEqual(own.map(withoutPayloads), chain);
     }
   },
+  "watch: starts with the call, and says once that it is ready": async ({ storage }) => {
+    const aborter = new AbortController();
+    let ready = 0;
+    const onReady = () => {
+      ready += 1;
+    };
+    const commits = methodOf(storage, "watch")({}, { signal: aborter.signal, onReady });
+    const chain = commitChain(2);
+    // Nobody has asked for the next commit yet.
+    await appendAll(storage, chain);
+    const iterator = commits[Symbol.asyncIterator]();
+    for (const { hash } of chain) {
+      const { value } = await comes(iterator.next(), "a watch must give what is appended after the call");
+      assert.equal(value?.hash, hash);
+    }
+    aborter.abort();
+    await comes(iterator.next(), "a watch must end when its signal aborts");
+    assert.ok(ready <= 1, "onReady must be called at most once");
+  },
   "watch: filters by the summary of each commit": async ({ storage }) => {
     const [completed, others] = [{ status: ["completed"] } as const, { target: "t", idPrefix: "b" }];
     const watches = [new Watching(storage, completed), new Watching(storage, others), new Watching(storage)] as const;
