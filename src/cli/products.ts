@@ -16,7 +16,7 @@ import { GeminiDecider } from "../deciders/gemini.js";
 import { LinearDecider } from "../deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
-import type { Registration } from "../mcp/http-options.js";
+import type { Registration } from "../mcp/changes.js";
 import {
   type CallingClient,
   registerRoutedTools,

@@ -39,7 +39,13 @@ import { type InstructionsContext, workflowInstructions } from "../workspace/ins
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { answerCall, followCall, followCalls, type ToolAnswer, type WatchedTools } from "./calls.js";
-import { notifyListChanged, pollChecks, registerSubscriptions, type WorkflowPoll } from "./changes.js";
+import {
+  notifyListChanged,
+  pollChecks,
+  type Registration,
+  registerSubscriptions,
+  type WorkflowPoll,
+} from "./changes.js";
 import { type Elicited, elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
@@ -79,21 +85,9 @@ export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, Watche
 }
 
 /** A registered workflow tool. */
-export interface WorkflowRegistration {
+export interface WorkflowRegistration extends Registration {
   /** The tool: its name, its schemas and its `dispatch`. */
   readonly tool: WorkflowTool;
-  /**
-   * Stops the notifications. Call it when the server is no longer used: a host that creates a server for each connection
-   * or request would otherwise leak a listener on the engine.
-   */
-  dispose(): void;
-  /**
-   * Sends updates of a resource, as if the client had subscribed: for a transport of protocol 2026-07-28, whose
-   * subscriptions the server does not see. Missing without resources of sessions.
-   */
-  subscribe?(uri: string): Promise<void>;
-  /** Ends the updates of a resource. */
-  unsubscribe?(uri: string): void;
 }
 
 /**
@@ -158,7 +152,7 @@ function registerResources(
   engine: Engine,
   { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
-): Omit<WorkflowRegistration, "tool"> {
+): Registration {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
   const shared = { list: actions.includes("list_sessions"), maxChars };
