@@ -183,26 +183,18 @@ export const pollChecks: OptionChecks<WorkflowPoll> = {
 
 /** Calls `onChange` when the workflows have changed. Returns a function that stops the polling. */
 function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
-  let seen: string | undefined;
-  let stopped = false;
-  let polling = false;
+  const aborter = new AbortController();
+  const { signal } = aborter;
   const poll = async () => {
-    // Polls that take longer than the interval must not run at the same time.
-    if (polling) return;
-    polling = true;
-    const found = await fingerprint(content);
-    polling = false;
-    if (stopped || found === undefined) return;
-    if (seen !== undefined && seen !== found) onChange();
-    seen = found;
+    for (let seen: string | undefined; !signal.aborted; await pause(untied, Math.min(everyMs, TIMER_MAX), signal)) {
+      const found = await fingerprint(content);
+      if (signal.aborted) return;
+      if (seen !== undefined && found !== undefined && seen !== found) onChange();
+      seen = found ?? seen;
+    }
   };
-  const timer = setInterval(() => void poll(), Math.min(everyMs, TIMER_MAX));
-  letProcessEnd(timer);
   void poll();
-  return () => {
-    stopped = true;
-    clearInterval(timer);
-  };
+  return () => aborter.abort();
 }
 
 /** Returns undefined if the provider fails: calls that need it report that. */

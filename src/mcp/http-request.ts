@@ -91,15 +91,9 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
     return refused(400, `a batch may have ${maxMessages} messages: send fewer at once`, INVALID_REQUEST);
   }
   const requests = messages.filter((message) => !isNoRequest(message)).length;
-  const { method, params } = isJsonObject(value) ? value : {};
-  return {
-    ok: true,
-    value,
-    bytes,
-    requests,
-    subscriptions: subscriptionsIn(params),
-    ...(typeof method === "string" ? { method } : {}),
-  };
+  const { method: name, params } = isJsonObject(value) ? value : {};
+  const method = typeof name === "string" ? name : undefined;
+  return { ok: true, value, bytes, method, requests, subscriptions: subscriptionsIn(params) };
 }
 
 /** Checks for a notification or a response, which get no answer. Anything else does, if only that it is invalid. */
@@ -198,10 +192,14 @@ function describeCall(message: unknown): Called | undefined {
   return {
     method: method.slice(0, LOGGED_MAX),
     requestId: typeof id === "string" ? id.slice(0, LOGGED_MAX) : id,
-    ...(typeof name === "string" ? { tool: name.slice(0, LOGGED_MAX) } : {}),
-    ...(typeof action === "string" ? { action: action.slice(0, LOGGED_MAX) } : {}),
-    ...(typeof sessionId === "string" ? { sessionId: sessionId.slice(0, LOGGED_MAX) } : {}),
+    tool: logged(name),
+    action: logged(action),
+    sessionId: logged(sessionId),
   };
+}
+
+function logged(text: unknown): string | undefined {
+  return typeof text === "string" ? text.slice(0, LOGGED_MAX) : undefined;
 }
 
 /** Maximum number of bytes that a client may leave unread on an event stream. */

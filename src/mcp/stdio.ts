@@ -165,14 +165,13 @@ class StdioTransport implements Transport {
   /** Resolves with true when every request has its answer, or with false after `withinMs` milliseconds. */
   async idle(withinMs: number): Promise<boolean> {
     if (this.#isIdle()) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, withinMs, false);
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs, false);
+      this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
     });
-    const answered = new Promise<boolean>((resolve) => this.#waiting.push(() => resolve(true)));
-    const outcome = await Promise.race([answered, late]);
-    clearTimeout(timer);
-    return outcome;
   }
 
   readonly #read = (chunk: Uint8Array): void => {
@@ -197,7 +196,7 @@ class StdioTransport implements Transport {
   #tooLong(): ReadMessage {
     const { maxMessageBytes } = this.#streams;
     this.#streams.onError(new Error(`a message of the client has more than ${maxMessageBytes} bytes`));
-    return { kind: "refused", answer: lineTooLong(maxMessageBytes) };
+    return lineTooLong(maxMessageBytes);
   }
 
   #received(read: ReadMessage): void {
