@@ -27,16 +27,7 @@ import {
 } from "../workflow/host-options.js";
 import type { Registration } from "./changes.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
-import {
-  BODY_BYTES,
-  describeCalls,
-  type HttpCall,
-  LATER,
-  type ReadBody,
-  readBody,
-  refusal,
-  sent,
-} from "./http-request.js";
+import { BODY_BYTES, describeCalls, type HttpCall, type ReadBody, readBody, refusal, sent } from "./http-request.js";
 
 /** Whom a server is made for. */
 export interface ServedClient {
@@ -223,7 +214,7 @@ class Endpoint implements McpHttpHandler {
     if (isResponse(actor)) return actor;
     const busy = () => {
       this.#report(new Error(`${actor.name} has ${maxRequestsPerActor} requests under way`));
-      return refusal(503, `you have ${maxRequestsPerActor} requests under way: wait for one to end`, LATER);
+      return refusal(503, `you have ${maxRequestsPerActor} requests under way: wait for one to end`);
     };
     if (this.#load.of(actor.name) >= maxRequestsPerActor) return busy();
     const begun = systemClock.elapsed();
@@ -278,11 +269,10 @@ class Endpoint implements McpHttpHandler {
     const connection = legacy && id !== null ? this.#connections.find(id, actor) : undefined;
     const isAnswer = read?.requests === 0;
     if (this.#isClosing && !(isAnswer && connection !== undefined) && request.method !== "DELETE") {
-      return refusal(503, "the server is ending: come back", LATER);
+      return refusal(503, "the server is ending: come back");
     }
     if (legacy && id !== null) {
-      if (connection === undefined)
-        return refusal(404, "session not found: initialize again", { code: SESSION_NOT_FOUND });
+      if (connection === undefined) return refusal(404, "session not found: initialize again", SESSION_NOT_FOUND);
       return this.#use(connection, asked);
     }
     // It belongs to no connection, so nothing waits for this answer.
@@ -311,7 +301,7 @@ class Endpoint implements McpHttpHandler {
 
   #full(actor: Actor): Response {
     this.#report(new Error(`${actor.name} can't open more connections`));
-    return refusal(503, "too many connections: close one, or come back", LATER);
+    return refusal(503, "too many connections: close one, or come back");
   }
 
   #use(connection: Connection, { request, read, after }: Asked): Promise<Response> {

@@ -4,10 +4,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import {
-  isJSONRPCErrorResponse,
-  isJSONRPCRequest,
   isJSONRPCResponse,
-  isJSONRPCResultResponse,
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
@@ -129,14 +126,13 @@ class StdioTransport implements Transport {
 
   /** Resolves when the message is written. If too much is unread, that is when the client reads again or the connection closes. */
   async send(message: JSONRPCMessage): Promise<void> {
-    if (isJSONRPCRequest(message)) this.#asked.add(message.id);
+    if ("method" in message && "id" in message) this.#asked.add(message.id);
     else if ("method" in message) this.#forgetCancelled(message);
     try {
       this.#write(message);
       await this.#drained;
     } finally {
-      const answer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-      if (answer && message.id !== undefined) this.#finish(message.id);
+      if (!("method" in message) && message.id !== undefined) this.#finish(message.id);
     }
   }
 
