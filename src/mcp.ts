@@ -6,8 +6,7 @@
  */
 
 export { createHealth, type Health, type HealthOptions } from "./http/health.js";
-export { createMcpHttpHandler, type McpHttpHandler } from "./mcp/http.js";
-export type { McpHttpOptions } from "./mcp/http-options.js";
+export { createMcpHttpHandler, type McpHttpHandler, type McpHttpOptions } from "./mcp/http.js";
 export type { HttpCall } from "./mcp/http-request.js";
 export {
   type CallingClient,

@@ -98,20 +98,13 @@ export async function* importAll(
     if (block.refused !== undefined) return asChecked(block);
     return { block, line: block.number, outcome: await importBlock(file, block, storage, hashKey) };
   };
-  const pending: Promise<Outcome>[] = [];
-  try {
-    for (const block of blocks) {
-      const outcome = outcomeOf(block);
-      // A failure is thrown when its turn comes. Until then it must not count as unhandled.
-      outcome.catch(() => {});
-      pending.push(outcome);
-      const next = pending.length === AT_ONCE ? pending.shift() : undefined;
-      if (next !== undefined) yield await next;
-    }
-    for (let next = pending.shift(); next !== undefined; next = pending.shift()) yield await next;
-  } finally {
+  for (let from = 0; from < blocks.length; from += AT_ONCE) {
     // After a failure, the others must end before the storage is closed.
-    await Promise.allSettled(pending);
+    const settled = await Promise.allSettled(blocks.slice(from, from + AT_ONCE).map(outcomeOf));
+    for (const one of settled) {
+      if (one.status === "rejected") throw one.reason;
+      yield one.value;
+    }
   }
 }
 

@@ -11,12 +11,11 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
-import type { OnExchange } from "../deciders/exchange.js";
 import { GeminiDecider } from "../deciders/gemini.js";
 import { LinearDecider } from "../deciders/linear.js";
-import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
+import { SamplingDecider, type SamplingDeciderOptions } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
-import type { Registration } from "../mcp/http-options.js";
+import type { Registration } from "../mcp/changes.js";
 import {
   type CallingClient,
   registerRoutedTools,
@@ -35,7 +34,6 @@ import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
 import { RecentMap } from "../workflow/cache.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
-import { defined } from "../workflow/json.js";
 import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -107,7 +105,7 @@ export interface Served {
   /** Reads the workflows, and logs which there are and what is wrong with them: once clients are served. */
   announce?(): Promise<void>;
   /** Ends what the product does by itself, before the storage is closed. */
-  close?(): Promise<void>;
+  readonly close?: () => Promise<void>;
 }
 
 /** Opens a product on the shared storage; without a storage, only a workspace can be opened. */
@@ -175,11 +173,10 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       content,
       agentSync,
       claims,
-      ...defined({ retention: cleanupAfter }),
+      retention: cleanupAfter,
       // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
-      ...(project === undefined
-        ? {}
-        : { targets: await createProjectRoot(project), plans: new FilePlans({ root: project }) }),
+      targets: project === undefined ? undefined : await createProjectRoot(project),
+      plans: project === undefined ? undefined : new FilePlans({ root: project }),
     });
     logPhased(engine, log);
     const canSearch = options.standards.length > 0;
@@ -187,18 +184,16 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
       warnMissing(await logWorkflows(content, log), { canApprove, canSearch }, log);
     };
-    const absent = canSearch ? {} : { absentTools: [SEARCH_TOOL] };
-    const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
-    const tool = { maxTokens, ...defined({ actions }), ...absent };
-    const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
-    const register = (server: McpServer, { actor, telemetry }: Client) =>
-      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), {
-        name,
-        ...tool,
-        ...polling,
-        telemetry,
-      });
-    return { engine, http: { engine, tool }, register, announce, ...close };
+    const tool = { maxTokens, actions, absentTools: canSearch ? undefined : [SEARCH_TOOL] };
+    const shared = { name, ...tool, poll: poll === 0 ? undefined : { content, everyMs: poll * 1000 } };
+    return {
+      engine,
+      http: { engine, tool },
+      announce,
+      close: cleanupAfter === undefined ? undefined : cleanUpRegularly(engine, log),
+      register: (server, { actor, telemetry }) =>
+        registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), { ...shared, telemetry }),
+    };
   };
 }
 
@@ -208,11 +203,9 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
   const root = await requireFolder(routed, "the folder of routed workflows");
   // A sampling decider asks the client whose call it decides on.
   const clients = new AsyncLocalStorage<CallingClient>();
-  const { name, decider } = openDecider(options, {
-    env: process.env,
-    server: () => clients.getStore(),
-    ...(ai === undefined ? {} : { onExchange: (exchange) => ai.info(exchange, "exchange") }),
-  });
+  const name = deciderName(options.decider, process.env);
+  const onExchange = ai && ((exchange: object) => ai.info(exchange, "exchange"));
+  const decider = openDecider(name, options.http !== undefined, { server: () => clients.getStore(), onExchange });
   const workflows = new RoutedFolders({ source: new FileTexts({ root }), includeRoots });
   return async (basis) => {
     if (basis === undefined) return undefined;
@@ -253,7 +246,10 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
       bundleRoot,
       outputRoot: await requireFolder(outputRoot, "the output folder"),
       readRoots,
-      ...defined({ coreRoot, projectRoot: options.project, storage: basis?.storage, owner: basis?.owner }),
+      coreRoot,
+      projectRoot: options.project,
+      storage: basis?.storage,
+      owner: basis?.owner,
       telemetry: basis?.telemetry,
       ...(await readHashKey(options)),
     });
@@ -281,17 +277,14 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
 async function searchedContent(
   definitions: FileContent,
   roots: readonly string[],
-  folder: string,
+  rag: string,
   { project }: ServeOptions,
   log: Logger,
 ): Promise<ContentProvider> {
-  const place = resolve(folder);
-  if (project !== undefined) requireNoLink(place, project, "--rag");
+  const folder = resolve(rag);
+  if (project !== undefined) requireNoLink(folder, project, "--rag");
   const { RagContent } = await import("../search/rag-content.js");
-  return new RagContent({
-    definitions,
-    retriever: await openRetriever({ roots, folder: place }, "rag", log),
-  });
+  return new RagContent({ definitions, retriever: await openRetriever({ roots, folder }, "rag", log) });
 }
 
 /** Opens an index of Markdown. It is made now: a missing package or folder is reported at the start. */
@@ -322,38 +315,23 @@ async function prepareSearch({ standards, maxTokens }: ServeOptions, { log }: Lo
   });
 }
 
-interface DeciderContext {
-  readonly env: Environment;
-  /** The server whose client is asked; undefined while there is none. */
-  readonly server: () => SamplingServer | undefined;
-  readonly onExchange?: OnExchange;
-}
-
-/** Creates the decider that the options and the environment name. Throws if it cannot work here. */
-function openDecider(
-  options: Pick<ServeOptions, "decider" | "http">,
-  { env, server, onExchange }: DeciderContext,
-): { readonly name: DeciderName; readonly decider: StepDecider } {
-  const name = deciderName(options.decider, env);
-  const hook = onExchange === undefined ? {} : { onExchange };
-  switch (name) {
-    case "linear":
-      return { name, decider: new LinearDecider() };
-    case "gemini":
-      return { name, decider: GeminiDecider.fromEnv(env, hook) };
-    case "sampling":
-      if (options.http !== undefined) throw noClient();
-      return { name, decider: new SamplingDecider({ server, ...hook }) };
-  }
-}
-
 function deciderName(decider: DeciderName | undefined, env: Environment): DeciderName {
   if (decider !== undefined) return decider;
   if (env.USE_STUB_AI_CLIENT?.trim().toLowerCase() === "true") return "linear";
   return env.GEMINI_API_KEY?.trim() ? "gemini" : "sampling";
 }
 
-function noClient(): CommandFailure {
-  const hint = "Set GEMINI_API_KEY, or give --decider linear.";
-  return new CommandFailure("HTTP clients have no model that a sampling decider could ask", EXIT.usage, hint);
+/** Creates a decider. Throws if it cannot work here. */
+function openDecider(name: DeciderName, isHttp: boolean, options: SamplingDeciderOptions): StepDecider {
+  switch (name) {
+    case "linear":
+      return new LinearDecider();
+    case "gemini":
+      return GeminiDecider.fromEnv(process.env, { onExchange: options.onExchange });
+    case "sampling": {
+      if (!isHttp) return new SamplingDecider(options);
+      const hint = "Set GEMINI_API_KEY, or give --decider linear.";
+      throw new CommandFailure("HTTP clients have no model that a sampling decider could ask", EXIT.usage, hint);
+    }
+  }
 }

@@ -5,7 +5,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { createQuotas, type Quotas } from "../login/quotas.js";
-import type { Registration } from "../mcp/http-options.js";
+import type { Registration } from "../mcp/changes.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";

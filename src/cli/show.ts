@@ -73,15 +73,10 @@ interface Shown {
   readonly full: boolean;
 }
 
-async function reportOf(opened: OpenedSession, sessionId: string, shown: Shown): Promise<Report> {
-  switch (opened.kind) {
-    case "phased":
-      return phasedReport(opened.engine, sessionId, shown);
-    case "routed":
-      return routedReport(opened.engine, sessionId, shown);
-    case "recorded":
-      return recordedReport(opened.engine, sessionId, shown);
-  }
+function reportOf(opened: OpenedSession, sessionId: string, shown: Shown): Promise<Report> {
+  if (opened.kind === "phased") return phasedReport(opened.engine, sessionId, shown);
+  if (opened.kind === "routed") return routedReport(opened.engine, sessionId, shown);
+  return recordedReport(opened.engine, sessionId, shown);
 }
 
 /** Returns the title of a session and its fields as lines. */
@@ -151,10 +146,8 @@ function attemptJson({ evidence, ...attempt }: PhaseAttempt, full: boolean): obj
 }
 
 async function phasedReport(engine: Engine, sessionId: string, { stream, full }: Shown): Promise<Report> {
-  const [view, history] = await Promise.all([
-    engine.session(sessionId).state(),
-    engine.session(sessionId).history({ evidence: true }),
-  ]);
+  const session = engine.session(sessionId);
+  const [view, history] = await Promise.all([session.state(), session.history({ evidence: true })]);
   const {
     head,
     structure,
@@ -168,24 +161,36 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   } = view;
   const { workflowType, revision, target, owner, status, phase, createdAt } = head;
   const tasks = status === "completed" ? [] : view.tasks;
-  const note = head.status === "paused" ? head.note : undefined;
-  const phases = structure.phases.map((one) => {
-    const { number, name } = one;
-    const attempts = history.filter((attempt) => attempt.phase === number);
-    const how = STATUS_OF[phaseState(view, number)] ?? "current";
-    return { number, phaseInPlan: numberInPlan(one), name, status: how, attempts };
-  });
+  const pause = head.status === "paused" ? head : undefined;
+  const phases = structure.phases.map((one) => ({
+    number: one.number,
+    phaseInPlan: numberInPlan(one),
+    name: one.name,
+    status: PHASES[phaseState(view, one.number)][0],
+    attempts: history.filter((attempt) => attempt.phase === one.number),
+  }));
   const json = {
-    ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
+    sessionId: view.sessionId,
+    workflowType,
+    name: structure.name,
+    revision,
+    target,
+    status,
+    phase,
     ...(owner && ownedBy(owner)),
-    note,
+    note: pause?.note,
     awaiting: awaitingJson(awaiting),
-    ...{ unapproved, awaitingWaiver, waiverDenied, waived },
+    unapproved,
+    awaitingWaiver,
+    waiverDenied,
+    waived,
     tasks: tasks.length === 0 ? undefined : tasks.map(({ ready: _, ...task }) => task),
     lastNote,
-    ...{ createdAt, updatedAt },
+    createdAt,
+    updatedAt,
     phases: phases.map((one) => ({ ...one, attempts: one.attempts.map((attempt) => attemptJson(attempt, full)) })),
   };
+  const about = lastNote?.task === undefined ? "" : `task ${lastNote.task}: `;
   const fields: Field[] = [
     ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
@@ -194,19 +199,15 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
     ["tasks", tasksText(tasks)],
-    [
-      "last note",
-      lastNote &&
-        `${lastNote.task === undefined ? "" : `task ${lastNote.task}: `}${printable(lastNote.note)}${age(lastNote)}`,
-    ],
-    ["note", note && `${printable(note)}${head.status === "paused" ? age(head) : ""}`],
+    ["last note", lastNote && `${about}${printable(lastNote.note)}${age(lastNote)}`],
+    ["note", pause?.note && `${printable(pause.note)}${age(pause)}`],
     ["approval", unapproved && printable(unapproved.message)],
     ...awaitingFields(awaiting),
     ...waiverFields(view),
   ];
-  const lines = phases.flatMap(({ number, name, phaseInPlan, attempts, status: how }, index) => {
+  const lines = phases.flatMap(({ number, name, phaseInPlan, attempts }, index) => {
     const isLast = index === phases.length - 1;
-    const [style, mark] = MARKS[how];
+    const [, style, mark] = PHASES[phaseState(view, number)];
     const title = `${styled(stream, style, mark)} ${printable(phaseTitle(number, name, phaseInPlan))}`;
     const below = attempts.flatMap((attempt) => attemptLines(attempt, stream, full));
     return [`${isLast ? "└─" : "├─"} ${title}`, ...below.map((line) => `${isLast ? " " : "│"}    ${line}`)];
@@ -222,49 +223,43 @@ function age({ beforeDecision }: { readonly beforeDecision?: true | undefined })
 /** How a task that is not done is closed, in the order in which it is shown. */
 const CLOSED = { given_up: "given up", skipped: "left out", waived: "waived", dropped: "dropped" };
 
-/** Returns which tasks of the current phase are done, given up, waived or dropped; undefined if none is. */
+/** Returns which tasks of the current phase are done, given up, waived or dropped; undefined if every task is open. */
 function tasksText(tasks: StateView["tasks"]): string | undefined {
   const numbers = (chosen: StateView["tasks"]) => chosen.map(({ number }) => number).join(", ");
   const done = tasks.filter((task) => task.done);
-  const closed = Object.entries(CLOSED).flatMap(([how, label]) => {
+  const parts = done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`];
+  for (const [how, label] of Object.entries(CLOSED)) {
     const chosen = tasks.filter((task) => task.closed === how);
-    return chosen.length === 0 ? [] : [`${label}: ${numbers(chosen)}`];
-  });
-  const parts = [
-    ...(done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`]),
-    ...closed,
-  ];
+    if (chosen.length > 0) parts.push(`${label}: ${numbers(chosen)}`);
+  }
   if (parts.length === 0) return undefined;
   const next = tasks.find(({ ready }) => ready) ?? tasks.find((task) => !task.done && task.closed === undefined);
-  return [...parts, ...(next === undefined ? [] : [`next is ${next.number}: ${printable(next.name)}`])].join(", ");
+  if (next !== undefined) parts.push(`next is ${next.number}: ${printable(next.name)}`);
+  return parts.join(", ");
 }
 
-const MARKS = {
-  completed: ["green", "✓"],
-  skipped: ["yellow", "»"],
-  current: ["cyan", "▶"],
-  failed: ["red", "✗"],
-  ahead: ["gray", "○"],
-} as const;
+const CURRENT = ["current", "cyan", "▶"] as const;
 
-const STATUS_OF: Readonly<Partial<Record<PhaseLine["state"], keyof typeof MARKS>>> = {
-  done: "completed",
-  skipped: "skipped",
-  failed: "failed",
-  ahead: "ahead",
-};
+/** What a phase is called, with the style and the mark of its line. */
+const PHASES = {
+  done: ["completed", "green", "✓"],
+  overridden: ["completed", "green", "✓"],
+  skipped: ["skipped", "yellow", "»"],
+  failed: ["failed", "red", "✗"],
+  ahead: ["ahead", "gray", "○"],
+  working: CURRENT,
+  refused: CURRENT,
+  waiting: CURRENT,
+  paused: CURRENT,
+} as const satisfies Record<PhaseLine["state"], readonly string[]>;
 
 async function routedReport(engine: RoutedEngine, sessionId: string, { stream, full }: Shown): Promise<Report> {
-  const [view, history] = await Promise.all([engine.session(sessionId).state(), engine.session(sessionId).history()]);
-  const { awaiting, allowed: _, ...rest } = view;
+  const session = engine.session(sessionId);
+  const [view, history] = await Promise.all([session.state(), session.history()]);
+  const { sessionId: id, awaiting, allowed: _, ...rest } = view;
   const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
   const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
-  const json = {
-    ...{ sessionId, kind: "routed" },
-    ...rest,
-    awaiting: awaitingJson(awaiting),
-    history,
-  };
+  const json = { sessionId: id, kind: "routed", ...rest, awaiting: awaitingJson(awaiting), history };
   const fields: Field[] = [
     ["workflow", `${printable(workflow)} (routed, revision ${printable(revision)})`],
     ["status", styledStatus(stream, status) + at],

@@ -5,8 +5,8 @@
  * - api.ts: the order of the checks (URL length, path, preflight, authorization, login, method), CORS headers; reads the
  *   query, or the body within its size limit, and the idempotency key
  * - refusals.ts: the statuses and messages of refusals by HTTP itself
- * - service.ts: what is known of one kind of sessions; phased.ts and routes.ts: the routes of each, and what executes them
- * - openapi.ts: the OpenAPI document that is made from the routes
+ * - openapi.ts: what is known of one kind of sessions, and the OpenAPI document that is made from its routes
+ * - phased.ts, routes.ts: the routes of each kind, and what executes them
  * - health.ts: what orchestrators and Prometheus ask a server: probes and metrics
  */
 import { PhasegateError } from "../errors.js";
@@ -29,17 +29,18 @@ import {
 } from "../workflow/host-options.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
+  type HttpAnswer,
   normalizedBase,
   OPENAPI_PATH,
   type OpenApiNode,
   type OpenApiOptions,
-  type QueryParameter,
   query,
+  type Route,
+  type Service,
 } from "./openapi.js";
 import { type PhasedHttpOptions, phasedDocument, phasedService } from "./phased.js";
 import { type HttpRefusal, notFound, REFUSALS, repeatedParameter, tooLarge, URL_MAX, wrongMethod } from "./refusals.js";
 import { routedDocument, routedService } from "./routes.js";
-import type { HttpAnswer, Route, Service } from "./service.js";
 
 /** Options of an HTTP API. */
 export interface HttpApiOptions extends OpenApiOptions {
@@ -128,13 +129,10 @@ type Options = HttpApiOptions & { readonly basePath: string };
 /** Answers requests to one kind of sessions. */
 function handlerOf<Call extends string>(service: Service<Call>, options: Options): HttpApi {
   return async (request) => {
-    let answered: HttpAnswer | Response;
-    try {
-      answered = await answer(service, request, options);
-    } catch (error) {
+    const answered = await answer(service, request, options).catch((error: unknown) => {
       service.reportError(`http ${request.method}`, error);
-      answered = REFUSALS.internal;
-    }
+      return REFUSALS.internal;
+    });
     return isResponse(answered) ? answered : respond(request, answered, service, options);
   };
 }
@@ -232,7 +230,7 @@ export async function readRequest(
   { method, request: schema }: Pick<Route, "method" | "request">,
   maxBytes: number,
 ): Promise<ReadParams> {
-  if (method === "GET") return readQuery(new URL(request.url), query(schema));
+  if (method === "GET") return readQuery(new URL(request.url), schema);
   const read = await readBody(request, maxBytes);
   const key = request.headers.get("idempotency-key");
   if (!read.ok || key === null || !isJsonObject(read.value)) return read;
@@ -241,16 +239,14 @@ export async function readRequest(
   return { ok: true, value: { ...read.value, idempotency_key: key } };
 }
 
-function readQuery({ search, searchParams }: URL, parameters: readonly QueryParameter[]): ReadParams {
+function readQuery({ search, searchParams }: URL, schema: Route["request"]): ReadParams {
   if (!isEncoded(search)) return { ok: false, refusal: REFUSALS.notEncoded };
   const seen = new Set<string>();
   const twice = [...searchParams.keys()].find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) return { ok: false, refusal: repeatedParameter(twice.slice(0, 80)) };
-  const types = new Map(parameters.map(({ name, schema }) => [name, schema.type]));
-  return {
-    ok: true,
-    value: Object.fromEntries([...searchParams].map(([name, text]) => [name, readValue(text, types.get(name))])),
-  };
+  const types = new Map(query(schema).map((parameter) => [parameter.name, parameter.schema.type]));
+  const values = [...searchParams].map(([name, text]) => [name, readValue(text, types.get(name))]);
+  return { ok: true, value: Object.fromEntries(values) };
 }
 
 /** Reads a text of a query as its type. One that does not fit stays a text, which the check of the request refuses. */
@@ -275,26 +271,23 @@ const DECODED = /^(?:utf-?8|us-ascii)$/i;
 
 /** Reads a body of JSON of at most `maxBytes`. */
 async function readBody(request: Request, maxBytes: number): Promise<ReadParams> {
+  const encoding = request.headers.get("content-encoding") ?? "identity";
   if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: REFUSALS.notJsonType };
-  if (isCompressed(request.headers.get("content-encoding"))) return { ok: false, refusal: REFUSALS.compressed };
+  if (encoding.trim().toLowerCase() !== "identity") return { ok: false, refusal: REFUSALS.compressed };
   const read = await readText(request, maxBytes);
-  if (!read.ok) {
-    if (read.why === "large") return { ok: false, refusal: tooLarge(maxBytes) };
-    return { ok: false, refusal: read.why === "encoding" ? REFUSALS.notJson : REFUSALS.incomplete };
+  if (read.ok) {
+    try {
+      return { ok: true, value: JSON.parse(read.text) };
+    } catch {
+      return { ok: false, refusal: REFUSALS.notJson };
+    }
   }
-  try {
-    return { ok: true, value: JSON.parse(read.text) };
-  } catch {
-    return { ok: false, refusal: REFUSALS.notJson };
-  }
+  if (read.why === "large") return { ok: false, refusal: tooLarge(maxBytes) };
+  return { ok: false, refusal: read.why === "encoding" ? REFUSALS.notJson : REFUSALS.incomplete };
 }
 
 function isJson(header: string | null): boolean {
   const [type = "", ...parameters] = (header ?? "").split(";").map((part) => part.trim());
   const charset = parameters.map((parameter) => /^charset="?([^"]*)"?$/i.exec(parameter)?.[1]).find(Boolean);
   return JSON_TYPE.test(type.toLowerCase()) && (charset === undefined || DECODED.test(charset));
-}
-
-function isCompressed(header: string | null): boolean {
-  return header !== null && header.trim().toLowerCase() !== "identity";
 }

@@ -1,7 +1,10 @@
-/** Makes the OpenAPI document of an HTTP API from its routes and from the schemas that check the requests. */
+/**
+ * One kind of sessions over HTTP: its routes, how a call is executed, and the OpenAPI document that is made from the routes
+ * and from the schemas that check the requests.
+ */
 import * as z from "zod/mini";
+import type { Actor } from "../ports/actor.js";
 import { fieldNames, isOptional } from "../tools/schemas.js";
-import type { Route } from "./service.js";
 
 /** The path of the OpenAPI document, below the base path. */
 export const OPENAPI_PATH = "/openapi.json";
@@ -16,15 +19,69 @@ export interface OpenApiOptions {
   readonly version?: string;
 }
 
+/** One route of the HTTP API. */
+export interface Route<Call extends string = string> {
+  /** The call that it makes; also the name of the operation. */
+  readonly call: Call;
+  readonly method: "GET" | "POST";
+  /** The path below the base path. */
+  readonly path: string;
+  readonly summary: string;
+  /** Every status that it may answer with, except 200. */
+  readonly refusals: readonly number[];
+  /** What it takes: the query of a GET, or the JSON of a POST. */
+  readonly request: z.core.$ZodObject;
+  /** The name of its answer among the schemas of the document. */
+  readonly answer: string;
+}
+
+/** An answer before it is sent; a refusal has an `error_code` in its body. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A call that has passed the checks of HTTP itself. */
+export interface HttpCall<Call extends string> {
+  readonly call: Call;
+  readonly params: unknown;
+  /** Who calls; undefined without a login. */
+  readonly actor: Actor | undefined;
+  /** Aborts when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** One kind of sessions over HTTP. */
+export interface Service<Call extends string> {
+  readonly routes: readonly Route<Call>[];
+  /** The OpenAPI document. */
+  readonly document: object;
+  /** The codes that its clients know for some of the codes of refusals. */
+  readonly codes: Readonly<Record<string, string | undefined>>;
+  /** Executes a call. Rejects only if the login has given an actor whose name is not valid. */
+  answer(call: HttpCall<Call>): Promise<HttpAnswer>;
+  /** Tells the host of an error outside of a call. */
+  reportError(operation: string, error: unknown): void;
+}
+
 /** A part of an OpenAPI document. */
 export type OpenApiNode = { [key: string]: unknown };
 
+/** The statuses that mean the same for all kinds of sessions. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  401: "The host does not allow the request",
+  414: "The URL is too long",
+  415: "The body is not JSON, or is compressed",
+  503: "BUSY or SESSION_LIMIT: nothing was done",
+};
+
 /** What a document is made from. */
-export interface Described {
+interface Described {
   readonly routes: readonly Route[];
   /** The schemas of the answers by name, with that of refusals, `Error`. */
   readonly schemas: Readonly<Record<string, OpenApiNode>>;
-  /** What each status of a refusal means. */
+  /** What each other status of a refusal means. */
   readonly meanings: Readonly<Record<number, string>>;
   readonly title: string;
 }
@@ -60,7 +117,7 @@ function operation({ call, method, summary, refusals, request, answer }: Route, 
       ? { parameters: query(request) }
       : { requestBody: { required: true, ...content(requestName(call)) }, ...keys };
   const refused = [...refusals].sort().map((status) => {
-    return [String(status), { description: meanings[status] ?? "", ...content("Error") }];
+    return [String(status), { description: meanings[status] ?? MEANINGS[status] ?? "", ...content("Error") }];
   });
   const responses = { "200": { description: "Done", ...content(answer) }, ...Object.fromEntries(refused) };
   return { operationId: call, summary, ...asked, responses };
@@ -78,7 +135,7 @@ function content(name: string): OpenApiNode {
 }
 
 /** A parameter of a query. */
-export interface QueryParameter {
+interface QueryParameter {
   readonly name: string;
   readonly in: "query";
   readonly required: boolean;

@@ -22,9 +22,8 @@ import { errorSchema, HTTP_ERRORS } from "../tools/routed/answers.js";
 import { RecentMap } from "../workflow/cache.js";
 import { isJsonObject } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
-import { documentOf, jsonSchema, type OpenApiNode, type OpenApiOptions } from "./openapi.js";
+import { documentOf, jsonSchema, type OpenApiNode, type OpenApiOptions, type Route, type Service } from "./openapi.js";
 import type { HttpRefusal } from "./refusals.js";
-import type { Route, Service } from "./service.js";
 
 /** What an HTTP API for phased sessions, and its OpenAPI document, depend on. */
 export interface PhasedHttpOptions extends OpenApiOptions {
@@ -92,16 +91,12 @@ function actionOf(call: Action) {
 
 const MEANINGS: Readonly<Record<number, string>> = {
   400: "The request is invalid: INVALID_INPUT, CURSOR_INVALID, EVIDENCE_UNSAFE or PATH_REFUSED",
-  401: "The host does not allow the request",
   403: "The workflow does not permit this, or the caller may only see the session: NOT_ALLOWED",
   404: "SESSION_NOT_FOUND, WORKFLOW_NOT_FOUND, DEFINITION_INVALID, PHASE_OUT_OF_RANGE, TASK_NOT_FOUND or FILE_NOT_FOUND",
   409: "The state of the session does not allow the call, such as PHASE_LOCKED, INVALID_TRANSITION or ATTEMPTS_EXHAUSTED",
   413: "The body, or the evidence, is too large",
-  414: "The URL is too long",
-  415: "The body is not JSON, or is compressed",
   422: "IDEMPOTENCY_KEY_REUSED: the key was used with another request before; PLAN_PARSE: the plan can't be read",
   500: "The server failed, such as STORAGE_FAILED, CONTENT_UNAVAILABLE or INTERNAL",
-  503: "BUSY or SESSION_LIMIT: nothing was done",
 };
 
 const refusalSchema = errorSchema.extend({ error_code: z.enum([...HTTP_ERRORS, ...Object.keys(WIRE_ERRORS)]) });
@@ -127,11 +122,8 @@ export function phasedService(
   const shared = createWorkflowTool(engine, options.login === undefined ? given : usual);
   const tools = new RecentMap<string, WorkflowTool>(ACTORS_MAX);
   const toolOf = (actor: Actor): WorkflowTool => {
-    const key = actorKey(actor);
-    const known = tools.get(key);
-    if (known !== undefined) return known;
-    const tool = createWorkflowTool(engine, { ...given, actor });
-    tools.set(key, tool);
+    const tool = tools.get(actorKey(actor)) ?? createWorkflowTool(engine, { ...given, actor });
+    tools.set(actorKey(actor), tool);
     return tool;
   };
   return {
@@ -141,7 +133,10 @@ export function phasedService(
     async answer({ call, params, actor, signal }) {
       if (!isJsonObject(params)) return NO_OBJECT;
       const { action = call, ...fields } = params;
-      if (action !== call) return otherAction(call, action);
+      if (action !== call) {
+        const message = `'action' must be ${call}, got ${shown(action)}`;
+        return invalid(message, "Send it to the path of its action, or leave it out.");
+      }
       const tool = actor === undefined ? shared : toolOf(actor);
       const body = await tool.dispatch({ ...fields, action }, { signal });
       return body.status === "error" && isErrorCode(body.code) ? refusalOf(body, body.code) : { status: 200, body };
@@ -151,13 +146,6 @@ export function phasedService(
 }
 
 const NO_OBJECT = invalid("The request must be a JSON object.", "Send one JSON object.");
-
-function otherAction(call: Action, action: unknown): HttpRefusal {
-  return invalid(
-    `'action' must be ${call}, got ${shown(action)}`,
-    "Send it to the path of its action, or leave it out.",
-  );
-}
 
 function invalid(message: string, remedy: string): HttpRefusal {
   return { status: 400, body: { error_code: "INVALID_INPUT", message, details: { remedy } } };

@@ -10,71 +10,58 @@ export interface HttpRefusal {
 /** The longest URL, in characters. */
 export const URL_MAX = 8192;
 
-const INVALID_KEY = "Invalid value for field: idempotency_key.";
+/** The code of each status, unless a refusal is about one field. */
+const CODES = {
+  400: "INVALID_FORMAT",
+  401: "UNAUTHORIZED",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  408: "REQUEST_TIMEOUT",
+  413: "PAYLOAD_TOO_LARGE",
+  414: "URI_TOO_LONG",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+  431: "HEADERS_TOO_LARGE",
+  500: "INTERNAL_ERROR",
+} as const satisfies Record<number, Refusal["body"]["error_code"]>;
+
+const METHODS = "The OpenAPI document lists the methods.";
 
 /** The refusals that are always the same. */
 export const REFUSALS = {
-  notHttp: refused(400, "INVALID_FORMAT", "The request is not valid HTTP/1.1.", "Send it with an HTTP client."),
+  notHttp: refused(400, "The request is not valid HTTP/1.1.", "Send it with an HTTP client."),
   notEncoded: refused(
     400,
-    "INVALID_FORMAT",
     "The query is not percent-encoded UTF-8.",
     "Encode each value as encodeURIComponent does: a percent sign is %25.",
   ),
-  notJson: refused(400, "INVALID_FORMAT", "Request body must be valid JSON.", "Send one JSON object."),
-  incomplete: refused(
-    400,
-    "INVALID_FORMAT",
-    "The request body ended before it was complete.",
-    "Send the whole body again.",
-  ),
-  twoKeys: refused(
-    400,
-    "INVALID_FIELD",
-    INVALID_KEY,
-    "The header Idempotency-Key has another value: send the key once.",
-    { field: "idempotency_key" },
-  ),
-  unauthorized: refused(
-    401,
-    "UNAUTHORIZED",
-    "The request is not authorized.",
-    "Send the credentials that this server requires.",
-  ),
-  noSuchMethod: refused(
-    405,
-    "METHOD_NOT_ALLOWED",
-    "No path supports this method.",
-    "The OpenAPI document lists the methods.",
-  ),
-  tooSlow: refused(408, "REQUEST_TIMEOUT", "The request did not arrive in time.", "Send it without pauses."),
+  notJson: refused(400, "Request body must be valid JSON.", "Send one JSON object."),
+  incomplete: refused(400, "The request body ended before it was complete.", "Send the whole body again."),
+  twoKeys: wrongField("idempotency_key", "The header Idempotency-Key has another value: send the key once."),
+  unauthorized: refused(401, "The request is not authorized.", "Send the credentials that this server requires."),
+  noSuchMethod: refused(405, "No path supports this method.", METHODS),
+  tooSlow: refused(408, "The request did not arrive in time.", "Send it without pauses."),
   longUrl: refused(
     414,
-    "URI_TOO_LONG",
     `A URL may have at most ${URL_MAX} characters.`,
     "Remove query parameters that the OpenAPI document does not list.",
   ),
   notJsonType: refused(
     415,
-    "UNSUPPORTED_MEDIA_TYPE",
     "The request body must be JSON in UTF-8.",
     "Send the header Content-Type: application/json.",
   ),
   compressed: refused(
     415,
-    "UNSUPPORTED_MEDIA_TYPE",
     "The request body must not be compressed.",
     "Send the JSON as it is, without the header Content-Encoding.",
   ),
   largeHeaders: refused(
     431,
-    "HEADERS_TOO_LARGE",
     "The URL and the headers of the request are too large.",
     "Together they may have 16 KiB: send long values in the body.",
   ),
   internal: refused(
     500,
-    "INTERNAL_ERROR",
     "An unexpected error occurred.",
     "Try again; if it fails again, tell the person who runs this server.",
     { code: "INTERNAL" },
@@ -83,31 +70,30 @@ export const REFUSALS = {
 
 /** Returns the refusal of a parameter that is in the query twice. */
 export function repeatedParameter(field: string): HttpRefusal {
-  return refused(400, "INVALID_FIELD", `Invalid value for field: ${field}.`, "Send it once.", { field });
+  return wrongField(field, "Send it once.");
 }
 
-/** Returns the refusal of a path that there is not. */
+/** Returns the refusal of a path that does not exist. */
 export function notFound(paths: readonly string[]): HttpRefusal {
-  return refused(404, "NOT_FOUND", "There is nothing at this path.", `The paths are ${paths.join(", ")}.`);
+  return refused(404, "There is nothing at this path.", `The paths are ${paths.join(", ")}.`);
 }
 
 /** Returns the refusal of a method that the path does not support. */
 export function wrongMethod(path: string, allow: string): HttpRefusal {
-  return refused(405, "METHOD_NOT_ALLOWED", `${path} supports ${allow}.`, "The OpenAPI document lists the methods.");
+  return refused(405, `${path} supports ${allow}.`, METHODS);
 }
 
 /** Returns the refusal of a body over the limit, in bytes. */
 export function tooLarge(limit: number): HttpRefusal {
   const remedy = "Store large results where they can be read, and report that place.";
-  return refused(413, "PAYLOAD_TOO_LARGE", `The request body may have at most ${limit} bytes.`, remedy, { limit });
+  return refused(413, `The request body may have at most ${limit} bytes.`, remedy, { limit });
 }
 
-function refused(
-  status: number,
-  code: Refusal["body"]["error_code"],
-  message: string,
-  remedy: string,
-  details: Readonly<Record<string, unknown>> = {},
-): Refusal {
-  return { status, body: { error_code: code, message, details: { ...details, remedy } } };
+function wrongField(field: string, remedy: string): HttpRefusal {
+  const message = `Invalid value for field: ${field}.`;
+  return { status: 400, body: { error_code: "INVALID_FIELD", message, details: { field, remedy } } };
+}
+
+function refused(status: keyof typeof CODES, message: string, remedy: string, details: object = {}): HttpRefusal {
+  return { status, body: { error_code: CODES[status], message, details: { ...details, remedy } } };
 }

@@ -11,8 +11,7 @@ import {
 import type { RoutedContext } from "../tools/routed/calls.js";
 import { REQUESTS, type RoutedCall } from "../tools/routed/requests.js";
 import { carryOut } from "../tools/routed/routed-tools.js";
-import { documentOf, jsonSchema, type OpenApiNode, type OpenApiOptions } from "./openapi.js";
-import type { Route, Service } from "./service.js";
+import { documentOf, jsonSchema, type OpenApiNode, type OpenApiOptions, type Route, type Service } from "./openapi.js";
 
 const NAMES = new Map<object, string>([
   [listSchema, "Workflows"],
@@ -51,17 +50,13 @@ export const ROUTES: readonly Route<RoutedCall>[] = [
 
 const MEANINGS: Readonly<Record<number, string>> = {
   400: "The request is invalid: INVALID_FORMAT, MISSING_FIELD, INVALID_TYPE or INVALID_FIELD",
-  401: "The host does not allow the request",
   403: "The caller may see the instance, but not do this: NOT_ALLOWED",
   404: "INSTANCE_NOT_FOUND or DEFINITION_NOT_FOUND",
   409: "The instance's status does not allow the call, or another call changed the instance first",
   413: "The body is too large",
-  414: "The URL is too long",
-  415: "The body is not JSON, or is compressed",
   422: "The idempotency key was used with another request before",
   500: "The server failed: PERSISTENCE_ERROR, DEFINITION_SERVICE_ERROR, DEFINITION_UNAVAILABLE or INTERNAL_ERROR",
   502: "The decider gave no usable answer: the report is kept, and retry decides on it again",
-  503: "BUSY or SESSION_LIMIT: nothing was done",
 };
 
 /** Returns the OpenAPI document of routed workflows. */

@@ -1,9 +1,8 @@
 /**
- * A call of a tool: how it is measured, the form of its answer, and what its client learns during a call on a workflow, over
- * any transport. That is the progress of a gate's checks and that the decider is asked, if the client asked for it; of the
+ * A call of a tool: how it is measured, and what its client learns during a call on a workflow, over any transport. That is the progress of a gate's checks and that the decider is asked, if the client asked for it; of the
  * workflow tool also warnings about the session, as log messages. The client's cancellation ends the call.
  */
-import type { CallToolResult, InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
+import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import type { CheckProgress } from "../phased/verify/verify.js";
@@ -19,38 +18,23 @@ export interface WatchedTools {
   readonly telemetry?: Pick<Telemetry, "measure"> | undefined;
 }
 
-/** A call of a tool. */
-export interface ToolCall {
-  readonly tool: string;
-  /** The values of `action` that the tool knows. Default: none. */
-  readonly actions?: readonly string[];
-  readonly input: unknown;
-  readonly ctx: ServerContext;
-}
-
 /** What a tool answers. */
 export interface ToolAnswer {
   readonly body: object;
   readonly isError: boolean;
-  /** The form that the client must show before the call has an answer. */
-  readonly form?: InputRequiredResult | undefined;
 }
 
-/** Runs a call, and returns its answer, structured, and as text for clients without structured output; or its form. */
-export async function answerCall(
-  call: ToolCall,
-  { telemetry }: WatchedTools,
-  work: () => Promise<ToolAnswer>,
-): Promise<CallToolResult | InputRequiredResult> {
-  const answer = await (telemetry === undefined ? work() : telemetry.measure(measured(call), work, outcomeOf));
-  const { body, isError, form } = answer;
-  return form ?? { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
-}
-
-/** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */
-function measured({ tool, actions = [], input, ctx }: ToolCall): MeasuredCall {
+/**
+ * Returns a call as it is measured; `actions` are the values of `action` that the tool knows. What the client chooses freely
+ * is in it only if it is one of ours.
+ */
+export function measured(
+  tool: string,
+  actions: readonly string[],
+  input: unknown,
+  { mcpReq, sessionId: connectionId }: ServerContext,
+): MeasuredCall {
   const given = isJsonObject(input) ? input : {};
-  const { mcpReq } = ctx;
   return {
     kind: "call",
     method: mcpReq.method,
@@ -58,13 +42,13 @@ function measured({ tool, actions = [], input, ctx }: ToolCall): MeasuredCall {
     action: actions.find((name) => name === given.action),
     sessionId: sessionIn(given),
     requestId: String(mcpReq.id),
-    connectionId: ctx.sessionId,
+    connectionId,
     meta: mcpReq._meta,
   };
 }
 
 /** Reads the outcome of a call out of its answer. */
-function outcomeOf({ body, isError }: ToolAnswer): MeasuredOutcome {
+export function outcomeOf({ body, isError }: ToolAnswer): MeasuredOutcome {
   const fields: Fields = { ...body };
   const code = fields.code ?? fields.error_code;
   return {

@@ -18,21 +18,27 @@ const READY_MS = 1000;
 /** What the URI of a session begins with. */
 const SESSION = "phasegate://session/";
 
-/** The subscriptions of one client. */
-export interface Subscriptions {
-  /** Sends updates of a resource from now on. Rejects if there is no such session for this client. */
-  subscribe(uri: string): Promise<void>;
-  /** Ends the updates of a resource. */
-  unsubscribe(uri: string): void;
-  /** Ends all of them. */
+/** Something that was registered on a server, and ends with it. */
+export interface Registration {
+  /**
+   * Stops the notifications. Call it when the server is no longer used: a host that creates a server for each connection
+   * or request would otherwise leak a listener on the engine.
+   */
   dispose(): void;
+  /**
+   * Sends updates of a resource, as if the client had subscribed: for a transport of protocol 2026-07-28, whose
+   * subscriptions the server does not see. Missing without resources of sessions. Rejects if there is no such resource.
+   */
+  subscribe?(uri: string): Promise<void>;
+  /** Ends the updates of a resource. */
+  unsubscribe?(uri: string): void;
 }
 
 /**
  * Lets a client subscribe to sessions: it is told of each commit, whichever process has appended it. The storage is watched
  * only while there are subscriptions.
  */
-export function registerSubscriptions(server: McpServer, engine: Engine): Subscriptions {
+export function registerSubscriptions(server: McpServer, engine: Engine): Registration {
   const subscribed = new Map<string, string>();
   let watching: { readonly end: AbortController; readonly ready: Promise<void> } | undefined;
   const end = () => {
@@ -177,26 +183,18 @@ export const pollChecks: OptionChecks<WorkflowPoll> = {
 
 /** Calls `onChange` when the workflows have changed. Returns a function that stops the polling. */
 function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
-  let seen: string | undefined;
-  let stopped = false;
-  let polling = false;
+  const aborter = new AbortController();
+  const { signal } = aborter;
   const poll = async () => {
-    // Polls that take longer than the interval must not run at the same time.
-    if (polling) return;
-    polling = true;
-    const found = await fingerprint(content);
-    polling = false;
-    if (stopped || found === undefined) return;
-    if (seen !== undefined && seen !== found) onChange();
-    seen = found;
+    for (let seen: string | undefined; !signal.aborted; await pause(untied, Math.min(everyMs, TIMER_MAX), signal)) {
+      const found = await fingerprint(content);
+      if (signal.aborted) return;
+      if (seen !== undefined && found !== undefined && seen !== found) onChange();
+      seen = found ?? seen;
+    }
   };
-  const timer = setInterval(() => void poll(), Math.min(everyMs, TIMER_MAX));
-  letProcessEnd(timer);
   void poll();
-  return () => {
-    stopped = true;
-    clearInterval(timer);
-  };
+  return () => aborter.abort();
 }
 
 /** Returns undefined if the provider fails: calls that need it report that. */

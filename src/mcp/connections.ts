@@ -162,10 +162,19 @@ export class Connections {
   }
 }
 
+/** Numbers by actor, without those that are 0. */
+class Counts extends Map<string, number> {
+  add(actor: string, count: number): void {
+    const sum = (this.get(actor) ?? 0) + count;
+    if (sum > 0) this.set(actor, sum);
+    else this.delete(actor);
+  }
+}
+
 /** The requests that are being answered, and the memory of their bodies, by actor. */
 export class Load {
-  readonly #running = new Map<string, number>();
-  readonly #bytes = new Map<string, number>();
+  readonly #running = new Counts();
+  readonly #bytes = new Counts();
   #idle: (() => void)[] = [];
 
   /** How many there are. */
@@ -180,14 +189,12 @@ export class Load {
 
   /** Counts requests as under way. Returns the function that ends this; it can be called again. */
   take(actor: string, requests: number): () => void {
-    this.#running.set(actor, this.of(actor) + requests);
+    this.#running.add(actor, requests);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      const left = this.of(actor) - requests;
-      if (left > 0) this.#running.set(actor, left);
-      else this.#running.delete(actor);
+      this.#running.add(actor, -requests);
       if (this.#running.size === 0) for (const wake of this.#idle.splice(0)) wake();
     };
   }
@@ -197,17 +204,14 @@ export class Load {
     let taken = 0;
     return {
       take: (bytes) => {
-        const all = (this.#bytes.get(actor) ?? 0) + bytes;
-        if (all > max) return false;
+        if ((this.#bytes.get(actor) ?? 0) + bytes > max) return false;
         taken += bytes;
-        this.#bytes.set(actor, all);
+        this.#bytes.add(actor, bytes);
         return true;
       },
       release: () => {
-        const left = (this.#bytes.get(actor) ?? 0) - taken;
+        this.#bytes.add(actor, -taken);
         taken = 0;
-        if (left > 0) this.#bytes.set(actor, left);
-        else this.#bytes.delete(actor);
       },
     };
   }

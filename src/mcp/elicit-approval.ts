@@ -96,11 +96,12 @@ function elicit(server: McpServer, ctx: ServerContext, request: Asked, message: 
   const given = answerSchema.safeParse(response.content).data;
   if (given === undefined) return {};
   const { decision, note = "" } = given;
+  const said = isInvisible(note) ? undefined : note;
   const by = CLIENT_USER;
-  if (decision === "deny") {
-    return { answer: { decision, by, note: isInvisible(note) ? "denied without a note" : note } };
-  }
-  return { answer: { decision, by, ...(isInvisible(note) ? {} : { note }) } };
+  return {
+    answer:
+      decision === "deny" ? { decision, by, note: said ?? "denied without a note" } : { decision, by, note: said },
+  };
 }
 
 function formFor(request: Asked, message: string): InputRequiredResult {

@@ -49,9 +49,6 @@ const VALUES_MAX = 1_000_000;
 /** Maximum number of messages in a batch. */
 const BATCH_MAX = 100;
 
-/** Refusals of what may be done a little later. */
-export const LATER = { retryAfterSeconds: 1 };
-
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 
@@ -91,15 +88,9 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
     return refused(400, `a batch may have ${maxMessages} messages: send fewer at once`, INVALID_REQUEST);
   }
   const requests = messages.filter((message) => !isNoRequest(message)).length;
-  const { method, params } = isJsonObject(value) ? value : {};
-  return {
-    ok: true,
-    value,
-    bytes,
-    requests,
-    subscriptions: subscriptionsIn(params),
-    ...(typeof method === "string" ? { method } : {}),
-  };
+  const { method: name, params } = isJsonObject(value) ? value : {};
+  const method = typeof name === "string" ? name : undefined;
+  return { ok: true, value, bytes, method, requests, subscriptions: subscriptionsIn(params) };
 }
 
 /** Checks for a notification or a response, which get no answer. Anything else does, if only that it is invalid. */
@@ -120,7 +111,7 @@ function unread(why: Unread, maxBytes: number): ReadBody {
     case "large":
       return refused(413, `a request may have at most ${maxBytes} bytes: send less at once, and leave out long logs`);
     case "refused": {
-      const response = refusal(503, "your requests under way are too large together: wait for one to end", LATER);
+      const response = refusal(503, "your requests under way are too large together: wait for one to end");
       return { ok: false, reason: "too many bytes at once", response };
     }
     case "broken":
@@ -155,26 +146,14 @@ function excessOf(text: string): string | undefined {
 const [QUOTE, COMMA, COLON, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b];
 
 function refused(status: number, reason: string, code?: number): ReadBody {
-  return { ok: false, reason, response: refusal(status, reason, { code }) };
-}
-
-/** What a refusal has beside its status and its message. */
-interface RefusalDetails {
-  /** The code of JSON-RPC. Default: that of a server's own errors. */
-  readonly code?: number | undefined;
-  readonly retryAfterSeconds?: number;
+  return { ok: false, reason, response: refusal(status, reason, code) };
 }
 
 const SERVER_ERROR = -32000;
 
-/** Returns a refusal by HTTP itself, with an error of JSON-RPC. */
-export function refusal(
-  status: number,
-  message: string,
-  { code = SERVER_ERROR, retryAfterSeconds }: RefusalDetails = {},
-): Response {
-  const headers: Record<string, string> =
-    retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
+/** Returns a refusal by HTTP itself, with an error of JSON-RPC. What is refused with 503 may be tried a little later. */
+export function refusal(status: number, message: string, code = SERVER_ERROR): Response {
+  const headers: Record<string, string> = status === 503 ? { "retry-after": "1" } : {};
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status, headers });
 }
 
@@ -198,10 +177,14 @@ function describeCall(message: unknown): Called | undefined {
   return {
     method: method.slice(0, LOGGED_MAX),
     requestId: typeof id === "string" ? id.slice(0, LOGGED_MAX) : id,
-    ...(typeof name === "string" ? { tool: name.slice(0, LOGGED_MAX) } : {}),
-    ...(typeof action === "string" ? { action: action.slice(0, LOGGED_MAX) } : {}),
-    ...(typeof sessionId === "string" ? { sessionId: sessionId.slice(0, LOGGED_MAX) } : {}),
+    tool: logged(name),
+    action: logged(action),
+    sessionId: logged(sessionId),
   };
+}
+
+function logged(text: unknown): string | undefined {
+  return typeof text === "string" ? text.slice(0, LOGGED_MAX) : undefined;
 }
 
 /** Maximum number of bytes that a client may leave unread on an event stream. */

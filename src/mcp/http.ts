@@ -4,13 +4,102 @@
  * can be asked and told things; without one, their requests are answered in the same way. connections.ts has what lives
  * longer than a request; http-request.ts reads requests within their limits, and has the refusals.
  */
-import { createMcpHandler, isInitializeRequest, isLegacyRequest, McpServer } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  type Implementation,
+  isInitializeRequest,
+  isLegacyRequest,
+  McpServer,
+} from "@modelcontextprotocol/server";
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
-import { askLogin, isResponse } from "../ports/login.js";
+import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
+import {
+  callable,
+  check,
+  checkOptions,
+  flag,
+  fromOne,
+  having,
+  type OptionChecks,
+  optionally,
+  text,
+} from "../workflow/host-options.js";
+import type { Registration } from "./changes.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
-import { checkHttpOptions, type McpHttpOptions, type ServedClient } from "./http-options.js";
-import { BODY_BYTES, describeCalls, LATER, type ReadBody, readBody, refusal, sent } from "./http-request.js";
+import { BODY_BYTES, describeCalls, type HttpCall, type ReadBody, readBody, refusal, sent } from "./http-request.js";
+
+/** Whom a server is made for. */
+export interface ServedClient {
+  /** Who calls. */
+  readonly actor: Actor;
+  /** True if the server answers one request: what a tool remembers for the client must then be kept elsewhere. */
+  readonly forOneRequest: boolean;
+}
+
+/** Options of an HTTP handler. */
+export interface McpHttpOptions {
+  /**
+   * Registers the tools on a server that is made for one client, or for one request, of one actor. What it returns is
+   * disposed of with the server.
+   */
+  register(server: McpServer, context: ServedClient): Registered | Promise<Registered>;
+  /** Tells who calls. Default: everybody is the operator `local`; then let nobody else reach the handler. */
+  readonly login?: Login;
+  /**
+   * Counts a request of an actor with so many bytes, and returns its refusal if the actor may not make it now, as
+   * `quotaResponse` of `phasegate/login` makes it. The refusal is sent after a second. Default: no quota.
+   */
+  readonly quota?: (actor: string, bytes: number) => Response | undefined;
+  /** The path of the endpoint. Default `/mcp`; other paths answer 404. */
+  readonly path?: string;
+  /** The name and version that clients are told. Default: `phasegate`, version 0. */
+  readonly serverInfo?: Implementation;
+  /**
+   * Gives clients of protocol 2025 a connection with memory in this process. Default true. Set it to false where the
+   * next request may reach another process: then nobody can be asked or told things during a call of theirs.
+   */
+  readonly stateful?: boolean;
+  /** Maximum size of a request body, in bytes. Default 32 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Maximum number of requests of one actor that are answered at once. Default 64. */
+  readonly maxRequestsPerActor?: number;
+  /** Maximum number of connections and subscription streams. Default 2,000. */
+  readonly maxConnections?: number;
+  /** The same for one actor. The actor's unused ones make room. Default 100; without a login, `maxConnections`. */
+  readonly maxConnectionsPerActor?: number;
+  /** How long a connection of protocol 2025 is kept without a request or an open stream, in milliseconds. Default 30 min. */
+  readonly idleMs?: number;
+  /** The interval of signs of life on event streams, in milliseconds; 0 for none. Default 15,000. */
+  readonly keepAliveMs?: number;
+  /** Called after each request that was answered. Must not throw. */
+  readonly onCall?: (call: HttpCall) => void;
+  /** Called with bytes of answers to an actor, as they are sent. Must not throw. */
+  readonly onAnswer?: (actor: string, bytes: number) => void;
+  /** Called with errors that no client is told of, and with what was refused. Must not throw. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** What `register` may return. */
+type Registered = Registration | undefined | readonly (Registration | undefined)[];
+
+const CHECKS: OptionChecks<McpHttpOptions> = {
+  register: callable,
+  login: optionally(loginCheck),
+  quota: optionally(callable),
+  path: optionally(text),
+  serverInfo: optionally(having("{ name, version }")),
+  stateful: optionally(flag),
+  maxBodyBytes: optionally(fromOne),
+  maxRequestsPerActor: optionally(fromOne),
+  maxConnections: optionally(fromOne),
+  maxConnectionsPerActor: optionally(fromOne),
+  idleMs: optionally(fromOne),
+  keepAliveMs: optionally(check("a number of 0 or more", (value) => value === 0 || fromOne.accepts(value))),
+  onCall: optionally(callable),
+  onAnswer: optionally(callable),
+  onError: optionally(callable),
+};
 
 /** An HTTP handler. */
 export interface McpHttpHandler {
@@ -52,18 +141,8 @@ const SESSION_NOT_FOUND = -32001;
  * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown, missing or invalid.
  */
 export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
-  checkHttpOptions(options);
-  const endpoint = new Endpoint(options);
-  return {
-    fetch: (request) => endpoint.fetch(request),
-    notify: {
-      toolsChanged: () => endpoint.tell((server) => server.sendToolListChanged()),
-      promptsChanged: () => endpoint.tell((server) => server.sendPromptListChanged()),
-      resourcesChanged: () => endpoint.tell((server) => server.sendResourceListChanged()),
-    },
-    load: () => endpoint.load(),
-    close: (graceMs = 0) => endpoint.close(graceMs),
-  };
+  checkOptions("createMcpHttpHandler", options, CHECKS);
+  return new Endpoint(options);
 }
 
 /** Who makes a request, and what it says. */
@@ -76,7 +155,7 @@ interface Asked {
   readonly after: (() => void)[];
 }
 
-class Endpoint {
+class Endpoint implements McpHttpHandler {
   readonly #options: McpHttpOptions;
   readonly #connections: Connections;
   readonly #keepAliveMs: number;
@@ -93,30 +172,34 @@ class Endpoint {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  async fetch(request: Request): Promise<Response> {
+  readonly fetch = async (request: Request): Promise<Response> => {
     try {
       return await this.#answer(request);
     } catch (error) {
       this.#report(error);
       return refusal(500, "internal error: try again, and tell the person who runs this server if it fails again");
     }
-  }
+  };
 
-  tell(send: (server: McpServer) => void): void {
-    for (const server of this.#connections.servers()) if (server.isConnected()) send(server);
-  }
+  readonly notify = {
+    toolsChanged: () => this.#tell((server) => server.sendToolListChanged()),
+    promptsChanged: () => this.#tell((server) => server.sendPromptListChanged()),
+    resourcesChanged: () => this.#tell((server) => server.sendResourceListChanged()),
+  };
 
-  load() {
-    return { connections: this.#connections.size, requests: this.#load.requests };
-  }
+  readonly load = () => ({ connections: this.#connections.size, requests: this.#load.requests });
 
-  async close(graceMs: number): Promise<void> {
+  readonly close = async (graceMs = 0): Promise<void> => {
     this.#isClosing = true;
     this.#connections.closeStreams();
     await this.#load.untilIdle(graceMs);
     const cancelled = [...this.#cancels].map((cancel) => cancel());
     this.#connections.closeAll();
     await Promise.all(cancelled);
+  };
+
+  #tell(send: (server: McpServer) => void): void {
+    for (const server of this.#connections.servers()) if (server.isConnected()) send(server);
   }
 
   readonly #report = (error: unknown): void => this.#options.onError?.(error);
@@ -131,7 +214,7 @@ class Endpoint {
     if (isResponse(actor)) return actor;
     const busy = () => {
       this.#report(new Error(`${actor.name} has ${maxRequestsPerActor} requests under way`));
-      return refusal(503, `you have ${maxRequestsPerActor} requests under way: wait for one to end`, LATER);
+      return refusal(503, `you have ${maxRequestsPerActor} requests under way: wait for one to end`);
     };
     if (this.#load.of(actor.name) >= maxRequestsPerActor) return busy();
     const begun = systemClock.elapsed();
@@ -186,11 +269,10 @@ class Endpoint {
     const connection = legacy && id !== null ? this.#connections.find(id, actor) : undefined;
     const isAnswer = read?.requests === 0;
     if (this.#isClosing && !(isAnswer && connection !== undefined) && request.method !== "DELETE") {
-      return refusal(503, "the server is ending: come back", LATER);
+      return refusal(503, "the server is ending: come back");
     }
     if (legacy && id !== null) {
-      if (connection === undefined)
-        return refusal(404, "session not found: initialize again", { code: SESSION_NOT_FOUND });
+      if (connection === undefined) return refusal(404, "session not found: initialize again", SESSION_NOT_FOUND);
       return this.#use(connection, asked);
     }
     // It belongs to no connection, so nothing waits for this answer.
@@ -219,7 +301,7 @@ class Endpoint {
 
   #full(actor: Actor): Response {
     this.#report(new Error(`${actor.name} can't open more connections`));
-    return refusal(503, "too many connections: close one, or come back", LATER);
+    return refusal(503, "too many connections: close one, or come back");
   }
 
   #use(connection: Connection, { request, read, after }: Asked): Promise<Response> {

@@ -1,15 +1,14 @@
 /** Workflows, sessions and documents as MCP resources, in pages if they are long; and completions for their URIs. */
 import {
+  type CompleteResourceTemplateCallback,
   type ListResourcesCallback,
-  type ListResourcesResult,
   type McpServer,
   ProtocolError,
   ProtocolErrorCode,
-  type ReadResourceResult,
+  type ReadResourceTemplateCallback,
   type Resource,
   ResourceNotFoundError,
   ResourceTemplate,
-  type Variables,
 } from "@modelcontextprotocol/server";
 import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
@@ -20,54 +19,55 @@ import { pageItems, pageText } from "../tools/pages.js";
 import { unapprovedNotice } from "../tools/phased/approval-notices.js";
 import { errorAnswer } from "../tools/phased/refusals.js";
 import { historyEntry } from "../tools/phased/shapes.js";
-import { compact, fits, type WireObject } from "../tools/wire.js";
+import type { WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
 /** Maximum number of sessions in the list, which has the newest. The others can be read by their ids. */
 const LISTED = 50;
+/** Maximum number of proposals of a completion that MCP allows. */
+const PROPOSALS = 100;
 const STATUSES = ["active", "paused", "completed", "failed"] as const;
+/** Characters reserved for the object around a page of JSON. */
+const ENVELOPE = 700;
+
+/** What all resources of an engine share. */
+interface ResourceOptions {
+  /** Whether sessions may be listed. */
+  readonly list: boolean;
+  /** Maximum size of the answer to one read, in characters of JSON. */
+  readonly maxChars: number;
+}
 
 /** Registers sessions as `phasegate://session/{id}`: the state, and every attempt at every phase. */
 export function registerSessionResources(
   server: McpServer,
   engine: Engine,
-  options: { readonly list: boolean; readonly maxChars: number },
+  { list: isListed, maxChars }: ResourceOptions,
 ): void {
-  const list = async (): Promise<ListResourcesResult> => {
+  const list = async () => {
     const { items } = await guarded(undefined, () => engine.listSessions({ status: STATUSES, limit: LISTED }));
-    return { resources: [...pageItems(items.map(sessionResource), options.maxChars, undefined, "sessions").items] };
+    return { resources: [...pageItems(items.map(sessionResource), maxChars, undefined, "sessions").items] };
   };
-  registerJsonResources(server, {
-    kind: "session",
-    key: "id",
+  const load = async (id: string) => {
+    const session = engine.session(id);
+    const [state, history] = await Promise.all([session.state(), session.history()]);
+    return { ...sessionBody(state), phase_history: history.map(historyEntry) };
+  };
+  registerPaged(server, {
+    ...jsonPages("session", "id", maxChars, load),
     title: "Session",
     description: "The state and history of a session",
-    maxChars: options.maxChars,
-    list: options.list ? list : undefined,
-    complete: options.list ? (value) => sessionIds(engine, value) : undefined,
-    load: async (id) => {
-      const [state, history] = await Promise.all([engine.session(id).state(), engine.session(id).history()]);
-      return { ...sessionBody(state), phase_history: history.map(historyEntry) };
-    },
+    pageDescription: "The state and history of a session: a page of a long one",
+    list: isListed ? list : undefined,
+    complete: isListed ? { id: (value) => sessionIds(engine, value) } : undefined,
   });
 }
-
-/** Maximum number of proposals of a completion that MCP allows. */
-const PROPOSALS = 100;
 
 /** Returns the ids of sessions that begin with a text, newest first. */
 function sessionIds(engine: Engine, idPrefix: string): Promise<string[]> {
   return guarded(undefined, async () => {
     const { items } = await engine.listSessions({ idPrefix, status: STATUSES, limit: PROPOSALS });
     return items.map(({ sessionId }) => sessionId);
-  });
-}
-
-/** Returns the types of workflows that begin with a text. */
-function workflowTypes(engine: Engine, prefix: string): Promise<string[]> {
-  return guarded(undefined, async () => {
-    const listings = await engine.listWorkflows();
-    return listings.map(({ type }) => type).filter((type) => type.startsWith(prefix));
   });
 }
 
@@ -78,41 +78,38 @@ function workflowTypes(engine: Engine, prefix: string): Promise<string[]> {
 export function registerDocumentResources(
   server: McpServer,
   engine: Engine,
-  options: { readonly list: boolean; readonly maxChars: number },
+  { list: isListed, maxChars }: ResourceOptions,
 ): void {
-  const complete = {
-    ...(options.list && { id: (value: string) => sessionIds(engine, value) }),
-    path: (value: string, context?: { readonly arguments?: Record<string, string> }) =>
-      documentPaths(engine, context?.arguments?.id, value),
-  };
-  const about = { title: "Document", description: "A document of a session's workflow", mimeType: "text/markdown" };
-  const read = (uri: URL, variables: Variables) =>
-    guarded(uri, async () => {
-      const [id, path] = [variable(variables, "id"), variable(variables, "path")];
+  const path: CompleteResourceTemplateCallback = (value, context) =>
+    documentPaths(engine, context?.arguments?.id, value);
+  registerPaged(server, {
+    kind: "document",
+    uri: "phasegate://document/{id}/{+path}",
+    pageUri: "phasegate://document-page/{id}/{cursor}/{+path}",
+    title: "Document",
+    description: "A document of a session's workflow",
+    pageDescription: "A page of a long document",
+    mimeType: "text/markdown",
+    complete: isListed ? { id: (value) => sessionIds(engine, value), path } : { path },
+    async read({ id = "", path = "", cursor }) {
       const { content } = await engine.session(id).document(path);
-      const cursor = "cursor" in variables ? variable(variables, "cursor") : undefined;
-      const page = pageText(content.text, options.maxChars - ENVELOPE, cursor);
-      const next = [id, page.cursor ?? "", ...path.split("/")].map(encodeURIComponent).join("/");
-      const more = page.cursor === undefined ? "" : `\n\n[more: phasegate://document-page/${next}]`;
-      return { contents: [{ uri: uri.href, mimeType: about.mimeType, text: `${page.text}${more}` }] };
-    });
-  const whole = new ResourceTemplate("phasegate://document/{id}/{+path}", { list: undefined, complete });
-  server.registerResource("phasegate-document", whole, about, read);
-  const paged = new ResourceTemplate("phasegate://document-page/{id}/{cursor}/{+path}", { list: undefined, complete });
-  const pages = { ...about, title: "Document, a page", description: "A page of a long document" };
-  server.registerResource("phasegate-document-page", paged, pages, read);
+      const page = pageText(content.text, maxChars - ENVELOPE, cursor);
+      if (page.cursor === undefined) return page.text;
+      const next = [id, page.cursor, ...path.split("/")].map(encodeURIComponent).join("/");
+      return `${page.text}\n\n[more: phasegate://document-page/${next}]`;
+    },
+  });
 }
 
 /** Returns the paths of documents that the current phase of a session names and that begin with a text. */
 async function documentPaths(engine: Engine, id: string | undefined, prefix: string): Promise<string[]> {
   if (id === undefined) return [];
-  return guarded(undefined, async () => {
+  try {
     const { documents } = await engine.session(id).phase();
     return documents.map(({ path }) => path).filter((path) => path.startsWith(prefix));
-  }).catch((error: unknown) => {
-    if (error instanceof ProtocolError) return [];
-    throw error;
-  });
+  } catch {
+    return [];
+  }
 }
 
 function sessionResource(session: SessionSummary) {
@@ -125,28 +122,21 @@ function sessionResource(session: SessionSummary) {
   };
 }
 
-function sessionBody({
-  sessionId,
-  head,
-  updatedAt,
-  completedPhases,
-  skippedPhases,
-  unapproved,
-}: StateView): WireObject {
-  return compact({
+function sessionBody({ sessionId, head, ...state }: StateView): WireObject {
+  return {
     session_id: sessionId,
     workflow_type: head.workflowType,
     target_file: head.target,
     status: head.status,
     current_phase: head.phase,
     total_phases: head.total,
-    completed_phases: completedPhases,
-    skipped_phases: skippedPhases.length === 0 ? undefined : skippedPhases,
+    completed_phases: state.completedPhases,
+    skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
     created_at: head.createdAt,
-    last_updated: updatedAt,
-    ...unapprovedNotice(unapproved),
+    last_updated: state.updatedAt,
+    ...unapprovedNotice(state.unapproved),
     completed_at: head.status === "completed" ? head.completedAt : undefined,
-  });
+  };
 }
 
 /** The longest description in a list, in characters; the resource itself has the whole one. */
@@ -159,51 +149,45 @@ const LIST_ENVELOPE = 500;
  * agents that are in them. The list is one page; if there are more, its last entry is the next one.
  */
 export function registerWorkflowResources(server: McpServer, engine: Engine, maxChars: number): void {
-  const listed = async () => (await engine.listWorkflows()).map(workflowResource);
-  registerJsonResources(server, {
-    kind: "workflow",
-    key: "type",
+  const pageAt = async (at?: string) => {
+    const all = (await engine.listWorkflows()).map(workflowResource);
+    const { cursor, ...page } = pageItems(all, maxChars - LIST_ENVELOPE, at, "workflows");
+    const next = cursor && `phasegate://workflows/${encodeURIComponent(cursor)}`;
+    return { ...page, total: all.length, next };
+  };
+  const load = async (type: string) => {
+    const listing = (await engine.listWorkflows()).find((candidate) => candidate.type === type);
+    return listing && workflowBody(listing);
+  };
+  const complete = (prefix: string) =>
+    guarded(undefined, async () => {
+      const listings = await engine.listWorkflows();
+      return listings.map(({ type }) => type).filter((type) => type.startsWith(prefix));
+    });
+  registerPaged(server, {
+    ...jsonPages("workflow", "type", maxChars, load),
     title: "Workflow",
     description: "A workflow and its phases",
-    maxChars,
+    pageDescription: "A workflow and its phases: a page of a long one",
     // The server joins the lists of all resources, and passes on no cursor: so the next page is a resource itself.
     list: async () => {
-      const { items, left, cursor } = pageItems(
-        await guarded(undefined, listed),
-        maxChars - LIST_ENVELOPE,
-        undefined,
-        ALL,
-      );
-      return { resources: cursor === undefined ? [...items] : [...items, moreWorkflows(left, cursor)] };
+      const { items, left, next } = await guarded(undefined, pageAt);
+      return { resources: next === undefined ? [...items] : [...items, moreWorkflows(left, next)] };
     },
-    complete: (value) => workflowTypes(engine, value),
-    load: async (type) => {
-      const listing = (await engine.listWorkflows()).find((candidate) => candidate.type === type);
-      return listing === undefined ? undefined : workflowBody(listing);
-    },
+    complete: { type: complete },
   });
   const template = new ResourceTemplate("phasegate://workflows/{cursor}", { list: undefined });
-  const config = { title: "More workflows", description: "A page of workflows", mimeType: "application/json" };
-  server.registerResource("phasegate-workflows", template, config, (uri, variables) =>
-    readJson(uri, async () => {
-      const all = await listed();
-      const { items, cursor } = pageItems(all, maxChars - LIST_ENVELOPE, variable(variables, "cursor"), ALL);
-      const next = cursor === undefined ? undefined : placeOf(cursor);
-      return compact({ workflows: items, total: all.length, next });
-    }),
-  );
+  const config = { title: "More workflows", description: "A page of workflows", mimeType: JSON_TYPE };
+  const readPage = async ({ cursor }: Values) => {
+    const { items, total, next } = await pageAt(cursor);
+    return JSON.stringify({ workflows: items, total, next });
+  };
+  server.registerResource("phasegate-workflows", template, config, reading(JSON_TYPE, readPage));
 }
 
-/** The list of workflows in pages. */
-const ALL = "workflows";
-
-function moreWorkflows(left: number, cursor: string): Resource {
+function moreWorkflows(left: number, uri: string): Resource {
   const description = "Read it for more workflows; each page names the next one";
-  return { uri: placeOf(cursor), name: `${left} more workflows`, title: "More workflows", description };
-}
-
-function placeOf(cursor: string): string {
-  return `phasegate://workflows/${encodeURIComponent(cursor)}`;
+  return { uri, name: `${left} more workflows`, title: "More workflows", description };
 }
 
 function workflowResource(listing: WorkflowListing): Resource {
@@ -221,9 +205,9 @@ function shortened(text: string): string {
 
 function workflowBody(listing: WorkflowListing): WireObject {
   const diagnostics = listing.diagnostics.length === 0 ? undefined : listing.diagnostics.map(formatDiagnostic);
-  if (listing.status === "broken") return compact({ workflow_type: listing.type, broken: true, diagnostics });
+  if (listing.status === "broken") return { workflow_type: listing.type, broken: true, diagnostics };
   const { structure } = listing.definition;
-  return compact({
+  return {
     workflow_type: structure.type,
     name: structure.name,
     description: structure.description,
@@ -238,71 +222,61 @@ function workflowBody(listing: WorkflowListing): WireObject {
     start_phase: structure.startPhase,
     phases: structure.phases.map(({ number, name }) => ({ phase_number: number, title: name })),
     diagnostics,
-  });
+  };
 }
 
-/** Characters reserved for the object around a page of JSON. */
-const ENVELOPE = 700;
+const JSON_TYPE = "application/json";
 
-/** Resources of one kind, each read as JSON by its id. */
-interface JsonResources {
-  /** The part of their URIs before the name of one of them. */
+/** The values of a URI template's variables. */
+type Values = Readonly<Record<string, string | undefined>>;
+
+/** What is read at one URI template, and in pages at another, with a cursor. */
+interface PagedResource {
   readonly kind: string;
-  /** The variable of the URI template for that name. */
-  readonly key: "id" | "type";
+  readonly uri: string;
+  readonly pageUri: string;
   readonly title: string;
   readonly description: string;
-  readonly list: ListResourcesCallback | undefined;
-  /** Returns the names that begin with a text. */
-  readonly complete: ((value: string) => Promise<string[]>) | undefined;
-  /** Maximum size of the answer to one read, in characters of JSON. */
-  readonly maxChars: number;
-  /** Loads a resource. Returns undefined if it does not exist. */
-  load(id: string): Promise<object | undefined>;
+  readonly pageDescription: string;
+  readonly mimeType: string;
+  readonly list?: ListResourcesCallback | undefined;
+  /** Returns the values of a variable that begin with a text. */
+  readonly complete: Readonly<Record<string, CompleteResourceTemplateCallback>> | undefined;
+  /** Returns the text, or a page of it; undefined if there is no such resource. */
+  read(values: Values): Promise<string | undefined>;
 }
 
-/** Registers resources that are read as JSON. A long one comes in pages, each of which names the next one. */
-function registerJsonResources(server: McpServer, resources: JsonResources): void {
-  const { kind, key, list, complete, maxChars, load, ...about } = resources;
-  const completing = complete && { complete: { [key]: complete } };
-  const config = { ...about, mimeType: "application/json" };
-  const whole = `phasegate://${kind}/{${key}}`;
-  const name = `phasegate-${kind}`;
-  server.registerResource(name, new ResourceTemplate(whole, { list, ...completing }), config, (uri, variables) => {
-    const id = variable(variables, key);
-    return readJson(uri, async () => pageOf(kind, id, await load(id), maxChars, undefined));
-  });
-  const pages = {
-    ...config,
-    title: `${about.title}, a page`,
-    description: `${about.description}: a page of a long one`,
+function registerPaged(server: McpServer, resource: PagedResource): void {
+  const { kind, uri, pageUri, pageDescription, list, complete, read, ...about } = resource;
+  const whole = new ResourceTemplate(uri, { list, complete });
+  server.registerResource(`phasegate-${kind}`, whole, about, reading(about.mimeType, read));
+  const page = { ...about, title: `${about.title}, a page`, description: pageDescription };
+  const pages = new ResourceTemplate(pageUri, { list: undefined, complete });
+  server.registerResource(`phasegate-${kind}-page`, pages, page, reading(about.mimeType, read));
+}
+
+/** What resources have in common whose JSON is read by one name. A long one comes in pages, each of which names the next one. */
+function jsonPages(kind: string, key: string, maxChars: number, load: (name: string) => Promise<object | undefined>) {
+  const uri = `phasegate://${kind}/{${key}}`;
+  const read = async ({ [key]: name = "", cursor }: Values) => {
+    const found = await load(name);
+    const json = JSON.stringify(found);
+    if (found === undefined || (cursor === undefined && json.length <= maxChars)) return json;
+    const page = pageText(json, maxChars - ENVELOPE, cursor, { kind: "json" });
+    const next = page.cursor && `phasegate://${kind}/${encodeURIComponent(name)}/${encodeURIComponent(page.cursor)}`;
+    const { from, to, total } = page;
+    return JSON.stringify({ json_page: page.text, json_range: { from, to, total }, next });
   };
-  const template = new ResourceTemplate(`${whole}/{cursor}`, { list: undefined, ...completing });
-  server.registerResource(`${name}-page`, template, pages, (uri, variables) => {
-    const id = variable(variables, key);
-    return readJson(uri, async () => pageOf(kind, id, await load(id), maxChars, variable(variables, "cursor")));
-  });
+  return { kind, uri, pageUri: `${uri}/{cursor}`, mimeType: JSON_TYPE, read };
 }
 
-/** Returns a page of a value's JSON, or the value itself if it is short and no page was requested. */
-function pageOf(kind: string, id: string, found: object | undefined, maxChars: number, cursor: string | undefined) {
-  if (found === undefined || (cursor === undefined && fits(found, maxChars))) return found;
-  const page = pageText(JSON.stringify(found), maxChars - ENVELOPE, cursor, { kind: "json" });
-  return compact({
-    json_page: page.text,
-    json_range: { from: page.from, to: page.to, total: page.total },
-    next:
-      page.cursor === undefined
-        ? undefined
-        : `phasegate://${kind}/${encodeURIComponent(id)}/${encodeURIComponent(page.cursor)}`,
-  });
-}
-
-/** Reads a resource as JSON. Throws if it does not exist. */
-async function readJson(uri: URL, load: () => Promise<object | undefined>): Promise<ReadResourceResult> {
-  const found = await guarded(uri, load);
-  if (found === undefined) throw new ResourceNotFoundError(uri.href);
-  return { contents: [{ uri: uri.href, mimeType: "application/json", text: JSON.stringify(found) }] };
+function reading(mimeType: string, read: PagedResource["read"]): ReadResourceTemplateCallback {
+  return async (uri, variables) => {
+    const values = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded(value)]));
+    const text = await guarded(uri, () => read(values));
+    if (text === undefined) throw new ResourceNotFoundError(uri.href);
+    return { contents: [{ uri: uri.href, mimeType, text }] };
+  };
 }
 
 /** Turns errors into those of MCP. The message of an unexpected error may contain a path, so it is not passed on. */
@@ -320,8 +294,7 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
 }
 
 /** Returns the value of a template's variable; `""`, which names nothing, if it cannot be decoded. */
-function variable(variables: Variables, name: string): string {
-  const value = variables[name];
+function decoded(value: string | readonly string[]): string {
   try {
     return decodeURIComponent(typeof value === "string" ? value : "");
   } catch {

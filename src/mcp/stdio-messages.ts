@@ -10,10 +10,10 @@ import {
   PARSE_ERROR,
   type RequestId,
 } from "@modelcontextprotocol/server";
+import { grown } from "../runtime/body.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 
 const LINE_FEED = 10;
-const FIRST_BYTES = 4096;
 
 /** A line without its line end, or the note that a line was too long. */
 export type StdioLine = Uint8Array | "too long";
@@ -25,53 +25,26 @@ export type StdioLine = Uint8Array | "too long";
  */
 export function createStdioLines(maxBytes: number): (chunk: Uint8Array) => StdioLine[] {
   let held = new Uint8Array(0);
+  /** The length of the unfinished line, of which nothing is held once it is too long. */
   let length = 0;
-  let dropping = false;
-
-  const hold = (part: Uint8Array) => {
-    if (length + part.length > held.length) {
-      const larger = new Uint8Array(Math.max(held.length * 2, length + part.length, FIRST_BYTES));
-      larger.set(held.subarray(0, length));
-      held = larger;
-    }
-    held.set(part, length);
-    length += part.length;
-  };
-  const release = (): Uint8Array => {
-    const line = held.subarray(0, length);
-    held = new Uint8Array(0);
-    length = 0;
-    return line;
-  };
-  const ended = (part: Uint8Array): StdioLine | undefined => {
-    if (dropping) {
-      dropping = false;
-      return undefined;
-    }
-    if (length + part.length > maxBytes) {
-      release();
-      return "too long";
-    }
-    if (length === 0) return part;
-    hold(part);
-    return release();
-  };
-
   return (chunk) => {
     const lines: StdioLine[] = [];
-    let from = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      const line = ended(chunk.subarray(from, end));
-      if (line !== undefined) lines.push(line);
-      from = end + 1;
-    }
-    const rest = chunk.subarray(from);
-    if (dropping || rest.length === 0) return lines;
-    if (length + rest.length <= maxBytes) hold(rest);
-    else {
-      release();
-      dropping = true;
-      lines.push("too long");
+    for (let from = 0, end = 0; end !== -1; from = end + 1) {
+      end = chunk.indexOf(LINE_FEED, from);
+      const part = chunk.subarray(from, end === -1 ? chunk.length : end);
+      const before = length;
+      length += part.length;
+      if (length <= maxBytes) {
+        held = grown(held, length, maxBytes);
+        held.set(part, before);
+      } else {
+        held = new Uint8Array(0);
+        if (before <= maxBytes) lines.push("too long");
+      }
+      if (end === -1) continue;
+      if (length <= maxBytes) lines.push(held.subarray(0, length));
+      held = new Uint8Array(0);
+      length = 0;
     }
     return lines;
   };
@@ -99,25 +72,21 @@ export type ReadMessage =
  */
 export function readMessage(line: Uint8Array): ReadMessage {
   const text = decoded(line);
-  if (text === undefined) return refusedAs(PARSE_ERROR, null, "the line is not UTF-8: send JSON in UTF-8");
-  if (text.trim() === "") return { kind: "nothing" };
+  if (text === undefined) return refused("the line is not UTF-8: send JSON in UTF-8", null, PARSE_ERROR);
+  if (text.trim() === "") return NOTHING;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return refusedAs(PARSE_ERROR, null, `the line is not valid JSON: ${reason}`);
+    return refused(`the line is not valid JSON: ${reason}`, null, PARSE_ERROR);
   }
   return messageOf(value);
 }
 
 /** Returns the answer to a line that is too long. */
-export function lineTooLong(maxBytes: number): RpcError {
-  return refusal(
-    INVALID_REQUEST,
-    null,
-    `a message may have at most ${maxBytes} bytes: send less at once, and leave out long logs`,
-  );
+export function lineTooLong(maxBytes: number): ReadMessage {
+  return refused(`a message may have at most ${maxBytes} bytes: send less at once, and leave out long logs`);
 }
 
 /** Decodes a line without its byte order mark. */
@@ -132,48 +101,32 @@ function decoded(line: Uint8Array): string | undefined {
 }
 
 function messageOf(value: unknown): ReadMessage {
-  if (Array.isArray(value)) {
-    return refusedAs(INVALID_REQUEST, null, "batches are not supported: send each message on its own line");
+  if (Array.isArray(value)) return refused("batches are not supported: send each message on its own line");
+  if (!isJsonObject(value)) return refused("a message must be a JSON object");
+  const { jsonrpc, method, params } = value;
+  const id = isId(value.id) ? value.id : null;
+  if (jsonrpc !== "2.0") return refused('the member "jsonrpc" must be "2.0"', id);
+  if (method === undefined && ("result" in value || "error" in value)) {
+    return id === null ? NOTHING : { kind: "response", id, message: value };
   }
-  if (!isJsonObject(value)) return refusedAs(INVALID_REQUEST, null, "a message must be a JSON object");
-  const { jsonrpc, method, id } = value;
-  const known = isId(id) ? id : null;
-  if (jsonrpc !== "2.0") return refusedAs(INVALID_REQUEST, known, 'the member "jsonrpc" must be "2.0"');
-  if (method === undefined && ("result" in value || "error" in value)) return responseOf(value, known);
-  if (typeof method !== "string") return refusedAs(INVALID_REQUEST, known, 'the member "method" must be a string');
-  return "id" in value ? requestOf(value, known) : notificationOf(method, value.params);
-}
-
-function requestOf(value: JsonObject, id: RequestId | null): ReadMessage {
-  if (id === null) return refusedAs(INVALID_REQUEST, null, 'the member "id" must be a string or a whole number');
-  const { params } = value;
-  if (params !== undefined && !isJsonObject(params)) {
-    return refusedAs(INVALID_REQUEST, id, 'the member "params" must be an object');
-  }
+  if (typeof method !== "string") return refused('the member "method" must be a string', id);
+  const known = params === undefined || isJsonObject(params) ? { params } : undefined;
+  if (!("id" in value)) return known ? { kind: "notification", message: { jsonrpc, method, ...known } } : NOTHING;
+  if (id === null) return refused('the member "id" must be a string or a whole number');
+  if (known === undefined) return refused('the member "params" must be an object', id);
   if (isJSONRPCRequest(value)) return { kind: "request", message: value };
-  const message =
-    'a request may have only "jsonrpc", "id", "method" and "params", with "params._meta" as MCP defines it';
-  return refusedAs(INVALID_REQUEST, id, message);
+  return refused(
+    'a request may have only "jsonrpc", "id", "method" and "params", with "params._meta" as MCP defines it',
+    id,
+  );
 }
 
-function notificationOf(method: string, params: unknown): ReadMessage {
-  if (params === undefined) return { kind: "notification", message: { jsonrpc: "2.0", method } };
-  if (!isJsonObject(params)) return { kind: "nothing" };
-  return { kind: "notification", message: { jsonrpc: "2.0", method, params } };
-}
-
-function responseOf(value: JsonObject, id: RequestId | null): ReadMessage {
-  return id === null ? { kind: "nothing" } : { kind: "response", id, message: value };
-}
+const NOTHING = { kind: "nothing" } as const;
 
 function isId(value: unknown): value is RequestId {
   return typeof value === "string" || Number.isSafeInteger(value);
 }
 
-function refusedAs(code: number, id: RequestId | null, message: string): ReadMessage {
-  return { kind: "refused", answer: refusal(code, id, message) };
-}
-
-function refusal(code: number, id: RequestId | null, message: string): RpcError {
-  return { jsonrpc: "2.0", id, error: { code, message } };
+function refused(message: string, id: RequestId | null = null, code = INVALID_REQUEST): ReadMessage {
+  return { kind: "refused", answer: { jsonrpc: "2.0", id, error: { code, message } } };
 }

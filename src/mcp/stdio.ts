@@ -4,10 +4,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import {
-  isJSONRPCErrorResponse,
-  isJSONRPCRequest,
   isJSONRPCResponse,
-  isJSONRPCResultResponse,
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
@@ -129,14 +126,13 @@ class StdioTransport implements Transport {
 
   /** Resolves when the message is written. If too much is unread, that is when the client reads again or the connection closes. */
   async send(message: JSONRPCMessage): Promise<void> {
-    if (isJSONRPCRequest(message)) this.#asked.add(message.id);
+    if ("method" in message && "id" in message) this.#asked.add(message.id);
     else if ("method" in message) this.#forgetCancelled(message);
     try {
       this.#write(message);
       await this.#drained;
     } finally {
-      const answer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-      if (answer && message.id !== undefined) this.#finish(message.id);
+      if (!("method" in message) && message.id !== undefined) this.#finish(message.id);
     }
   }
 
@@ -165,14 +161,13 @@ class StdioTransport implements Transport {
   /** Resolves with true when every request has its answer, or with false after `withinMs` milliseconds. */
   async idle(withinMs: number): Promise<boolean> {
     if (this.#isIdle()) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, withinMs, false);
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs, false);
+      this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
     });
-    const answered = new Promise<boolean>((resolve) => this.#waiting.push(() => resolve(true)));
-    const outcome = await Promise.race([answered, late]);
-    clearTimeout(timer);
-    return outcome;
   }
 
   readonly #read = (chunk: Uint8Array): void => {
@@ -197,7 +192,7 @@ class StdioTransport implements Transport {
   #tooLong(): ReadMessage {
     const { maxMessageBytes } = this.#streams;
     this.#streams.onError(new Error(`a message of the client has more than ${maxMessageBytes} bytes`));
-    return { kind: "refused", answer: lineTooLong(maxMessageBytes) };
+    return lineTooLong(maxMessageBytes);
   }
 
   #received(read: ReadMessage): void {

@@ -7,7 +7,7 @@
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
  * - changes.ts: list changes, and subscriptions to sessions
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
- * - calls.ts: answers of tools, and how calls are measured; progress, log messages and cancellation during a call
+ * - calls.ts: how calls are measured; progress, log messages and cancellation during a call
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
@@ -38,8 +38,14 @@ import { checkOptions, flag, group, having, optionally } from "../workflow/host-
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
-import { answerCall, followCall, followCalls, type ToolAnswer, type WatchedTools } from "./calls.js";
-import { notifyListChanged, pollChecks, registerSubscriptions, type WorkflowPoll } from "./changes.js";
+import { followCall, followCalls, measured, outcomeOf, type ToolAnswer, type WatchedTools } from "./calls.js";
+import {
+  notifyListChanged,
+  pollChecks,
+  type Registration,
+  registerSubscriptions,
+  type WorkflowPoll,
+} from "./changes.js";
 import { type Elicited, elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
@@ -57,17 +63,20 @@ interface Registered extends WatchedTools {
   run(input: unknown, ctx: ServerContext, ask: (asked: Elicited) => Elicited["answer"]): Promise<ToolAnswer>;
 }
 
-function register(server: McpServer, { name, telemetry, actions, run, ...config }: Registered): void {
-  server.registerTool(name, config, (input: unknown, ctx: ServerContext) =>
-    answerCall({ tool: name, actions, input, ctx }, { telemetry }, async () => {
-      let open: Elicited = {};
-      const answer = await run(input, ctx, (asked) => {
+function register(server: McpServer, { name, telemetry, actions = [], run, ...config }: Registered): void {
+  server.registerTool(name, config, async (input: unknown, ctx: ServerContext) => {
+    let open: Elicited = {};
+    const work = () =>
+      run(input, ctx, (asked) => {
         open = asked;
         return asked.answer;
       });
-      return { ...answer, form: open.form };
-    }),
-  );
+    const call = measured(name, actions, input, ctx);
+    const { body, isError } = await (telemetry === undefined ? work() : telemetry.measure(call, work, outcomeOf));
+    // As a text, too, for clients without structured output.
+    const content = [{ type: "text" as const, text: JSON.stringify(body) }];
+    return open.form ?? { content, structuredContent: { ...body }, isError };
+  });
 }
 
 /** Options of {@link registerWorkflowTool}. */
@@ -79,21 +88,9 @@ export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, Watche
 }
 
 /** A registered workflow tool. */
-export interface WorkflowRegistration {
+export interface WorkflowRegistration extends Registration {
   /** The tool: its name, its schemas and its `dispatch`. */
   readonly tool: WorkflowTool;
-  /**
-   * Stops the notifications. Call it when the server is no longer used: a host that creates a server for each connection
-   * or request would otherwise leak a listener on the engine.
-   */
-  dispose(): void;
-  /**
-   * Sends updates of a resource, as if the client had subscribed: for a transport of protocol 2026-07-28, whose
-   * subscriptions the server does not see. Missing without resources of sessions.
-   */
-  subscribe?(uri: string): Promise<void>;
-  /** Ends the updates of a resource. */
-  unsubscribe?(uri: string): void;
 }
 
 /**
@@ -158,7 +155,7 @@ function registerResources(
   engine: Engine,
   { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
-): Omit<WorkflowRegistration, "tool"> {
+): Registration {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
   const shared = { list: actions.includes("list_sessions"), maxChars };

@@ -55,7 +55,8 @@ export async function readText(
   }
 }
 
-function grown(held: Uint8Array<ArrayBuffer>, needed: number, maxBytes: number): Uint8Array<ArrayBuffer> {
+/** Returns a buffer for `needed` bytes with what is held. */
+export function grown(held: Uint8Array<ArrayBuffer>, needed: number, maxBytes: number): Uint8Array<ArrayBuffer> {
   if (needed <= held.length) return held;
   const larger = new Uint8Array(Math.min(Math.max(held.length * 2, needed), maxBytes));
   larger.set(held);
