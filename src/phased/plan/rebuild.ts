@@ -11,7 +11,7 @@ import type { PlanChange } from "../state/events.js";
 import type { PhasedSession } from "../state/machine.js";
 import type { TaskPairs } from "../state/task-notes.js";
 import { type Comparison, comparePlan } from "./compare.js";
-import { matchTasks, type TaskMatches } from "./match.js";
+import { grouped, matchTasks, type TaskMatches } from "./match.js";
 import { buildPhases, checkPinned, planPin, type UsablePlan, usablePlan } from "./pin.js";
 
 /** A new structure for a session, with its differences. */
@@ -178,12 +178,7 @@ function pairsOf<T extends Asked>(
   const pairs = new Map<T, T>();
   let free = [...after];
   for (const key of keys) {
-    const found = new Map<string, T[]>();
-    for (const asked of free) {
-      const same = found.get(key(asked));
-      if (same === undefined) found.set(key(asked), [asked]);
-      else same.push(asked);
-    }
+    const found = grouped(free, key);
     for (const asked of before) {
       if (pairs.has(asked)) continue;
       const counterpart = found.get(key(asked))?.shift();

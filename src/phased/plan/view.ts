@@ -7,7 +7,6 @@ import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
-import { jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { revisionOf } from "../../workflow/json.js";
 import { readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -121,7 +120,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
     const { source, reading } = await readSource(context.options, structure, dynamic, pin.path, true);
     const { plan } = reading;
     const isSame = source.hash === pin.hash || session.head.status === "completed";
-    const changed = isSame ? undefined : changedSince(session, structure, plan);
+    const changed = isSame ? undefined : changedSince(session.head, structure, plan);
     return { plan, view: { ...view, changed } };
   } catch (error) {
     if (isPhasegateError(error)) context.notifications.report("read plan", error);
@@ -130,31 +129,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
   }
 }
 
-/** A text with what it was made from. */
-interface Kept extends Omit<TextView, "contentChanged"> {
-  /** The revisions of the templates, and the session's target. */
-  readonly made: string;
-}
-
-type TextsOf = RecentMap<PhaseDefinition | TaskDefinition, Kept>;
-
-const textsOf = new WeakMap<EngineContext["options"], TextsOf>();
-
-/** Limits the characters of the texts that an engine caches, and of what they were made from. */
-const TEXTS_WEIGHT = 16 * 1024 * 1024;
-
-function textsIn(options: EngineContext["options"]): TextsOf {
-  const weigh = ({ content, own, shared }: Kept, part: PhaseDefinition | TaskDefinition) =>
-    [content, own, shared].reduce((sum, one) => sum + (one?.text.length ?? 0), jsonWeight(part));
-  const texts = textsOf.get(options) ?? new RecentMap(TEXTS_WEIGHT, weigh);
-  textsOf.set(options, texts);
-  return texts;
-}
-
-/**
- * Returns the text of a phase or task from a plan: the current template with the pinned data. It is
- * rendered once for each version of the template.
- */
+/** Returns the text of a phase or task from a plan: the current template with the pinned data. */
 export async function renderedText(
   { options }: EngineContext,
   structure: WorkflowStructure,
@@ -162,19 +137,13 @@ export async function renderedText(
   phase: PhaseDefinition,
   task?: TaskDefinition,
 ): Promise<TextView> {
-  const part = task ?? phase;
   const template = await options.content.text(structure.type, { template: task === undefined ? "phase" : "task" });
-  const texts = textsIn(options);
   const forTasks = task === undefined ? await taskTemplate(options, structure, phase) : template;
-  const made = `${template.revision} ${forTasks?.revision} ${target}`;
-  let kept = texts.get(part);
-  if (kept?.made !== made) {
-    const parts = partsOf(template.text, forTasks?.text, structure, target, phase, task);
-    kept = { made, ...render(template, structure, target, phase, task), ...parts };
-    texts.set(part, kept);
-  }
-  const { made: _, ...text } = kept;
-  return { ...text, contentChanged: part.textRevision !== template.revision };
+  return {
+    ...render(template, structure, target, phase, task),
+    ...partsOf(template.text, forTasks?.text, structure, target, phase, task),
+    contentChanged: (task ?? phase).textRevision !== template.revision,
+  };
 }
 
 /** Returns the template for a phase's tasks; undefined if it can't be read: then its tasks say so. */
@@ -219,12 +188,8 @@ function partsOf(
   };
 }
 
-function changedSince(
-  { sessionId, head }: LoadedSession["session"],
-  structure: WorkflowStructure,
-  plan: Plan,
-): string | undefined {
-  const changes = changesAhead(structure, head.position, plan, `${sessionId} ${head.structureVersion}`);
+function changedSince(head: SessionHead, structure: WorkflowStructure, plan: Plan): string | undefined {
+  const changes = changesAhead(structure, head.position, plan);
   if (changes === "gone") return "the current phase is not in it any more";
   return changes.length === 0 ? undefined : summaryOf(changes);
 }
@@ -278,11 +243,7 @@ function taskProgress(
     const isClosed = isWaived(id) ? "waived" : isLeft;
     const closed = state === "dropped" ? state : isOpen ? isClosed : undefined;
     const ready = isOpen && closed === undefined && open.length === 0;
-    const said = {
-      requirements,
-      ...(closed === undefined ? {} : ({ closed } as const)),
-    };
-    return [{ number, id, name, state, dependencies, open, ready, optional, ...said }];
+    return [{ number, id, name, state, dependencies, open, ready, closed, optional, requirements }];
   });
 }
 
