@@ -240,10 +240,7 @@ function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<stri
   if (facts(was.plan) !== facts(now)) say("other", { name });
 }
 
-/**
- * Returns everything that the session would require. Ticks in the plan and the revisions of templates are
- * not part of it.
- */
+/** Returns what the session would require, as JSON: without ticks and the revisions of templates. */
 function asked(phases: readonly PhaseDefinition[]): string {
   return canonicalJson(
     phases.map(({ textRevision: _, tasks, ...phase }) => ({

@@ -25,10 +25,7 @@ export interface Rebuilt extends Comparison {
   readonly tasks?: TaskPairs;
 }
 
-/**
- * Returns a session's structure with its plan read again; `base` is the pinned one, or a newer definition
- * of its workflow.
- */
+/** Returns a session's structure with its plan read again; `base` is the pinned one, or a newer definition of its workflow. */
 export async function rereadPlan(
   context: EngineContext,
   { head }: PhasedSession,
@@ -49,10 +46,7 @@ export function needsHost({ options }: EngineContext, by: Actor, { takenAway }: 
 /** Limits the removed requirements that a refusal names. */
 const NAMED_MAX = 10;
 
-/**
- * Returns the refusal for an agent whose plan asks for less. It names what is in the current phase; of
- * phases ahead, which an agent can't see yet, only the number.
- */
+/** Returns the refusal for an agent: it names what is in the current phase, and the number of changes ahead, which it can't see yet. */
 export function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Rebuilt): PhasegateError<"NOT_ALLOWED"> {
   const here = takenAway.filter(({ phase }) => phase === head.phase);
   const ahead = takenAway.length - here.length;

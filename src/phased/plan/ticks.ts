@@ -22,10 +22,7 @@ import { type Claim, canTick, type DueParts, itemsShown, showsDone, type TickedT
 /** Limits how often ticks that become due during a write are written by the same call. */
 const ROUNDS_MAX = 5;
 
-/**
- * Writes due ticks into the source of a session's plan, and records it. If that fails, the report gives the
- * reason, and the next call on the session tries again.
- */
+/** Writes due ticks into the plan, and records it. If that fails, the report says why, and the next call tries again. */
 export async function writeDueTicks(
   context: EngineContext,
   start: PhasedSession,
@@ -52,10 +49,7 @@ export async function writeDueTicks(
 /** What of a phase was already ticked in its plan: tasks by their pinned ids, items of its validation gate by number. */
 type Stood = Pick<CommandOf<"completePhase">, "stood" | "stoodItems">;
 
-/**
- * Returns what of a phase was already ticked in the plan, by a person or by another session. Undefined if
- * that can't be determined: then all ticks count as the session's own.
- */
+/** Returns what of a phase a person or another session had ticked; undefined if that is unknown: then all ticks are the session's own. */
 export async function tickedBefore(
   { options }: EngineContext,
   { head }: PhasedSession,
@@ -77,16 +71,12 @@ export async function tickedBefore(
   }
 }
 
-/** The result of a write. */
 type Written = Omit<TickedText, "text" | "reading">;
 
 /** Limits how often a file that changes during a write is read again. */
 const WRITES_MAX = 5;
 
-/**
- * Writes due ticks. Only what a reading after the write shows counts as done: another process may have
- * replaced the text meanwhile.
- */
+/** Writes due ticks. Only what a reading after the write shows counts as done: another process may have replaced the text. */
 async function writeTicks(
   context: EngineContext,
   session: PhasedSession,
@@ -128,10 +118,7 @@ interface Pass {
   ticksRemoved?: boolean;
 }
 
-/**
- * Returns what to tick and to untick: tasks and items of gates that accepted evidence has claimed. `recent` is a commit
- * that may contain everything needed; otherwise the whole log is read.
- */
+/** Returns what accepted evidence has claimed, to tick and to untick. `recent` is a commit that may be enough; else the whole log is read. */
 async function dueParts(
   context: EngineContext,
   session: PhasedSession,

@@ -85,10 +85,7 @@ export async function viewPlannedPhase(
   return { ...live.view, tasks: taskProgress(loaded.structure, loaded.session.head, phase, live.plan) };
 }
 
-/**
- * Returns what the plan says about a task; undefined if it does not come from a plan. Throws `TASK_LOCKED`
- * for one with open dependencies, in a workflow that keeps the order.
- */
+/** Returns what the plan says about a task; undefined without a plan. Throws `TASK_LOCKED` for open dependencies, in a workflow that keeps the order. */
 export async function viewPlannedTask(
   context: EngineContext,
   loaded: LoadedSession,
@@ -137,11 +134,22 @@ export async function renderedText(
   phase: PhaseDefinition,
   task?: TaskDefinition,
 ): Promise<TextView> {
-  const template = await options.content.text(structure.type, { template: task === undefined ? "phase" : "task" });
+  const { type, phases, plan } = structure;
+  const template = await options.content.text(type, { template: task === undefined ? "phase" : "task" });
   const forTasks = task === undefined ? await taskTemplate(options, structure, phase) : template;
+  const values = { target, plan: plan?.path };
+  // Not its number and one: a plan may leave numbers out.
+  const next = phases[phases.indexOf(phase) + 1]?.number;
+  const { text, leftOut } =
+    task === undefined
+      ? renderPhase(template.text, phase, next, values)
+      : renderTask(template.text, phase, task, values);
+  const sources = [...template.sources, ...(plan === undefined ? [] : [plan.path])];
   return {
-    ...render(template, structure, target, phase, task),
-    ...partsOf(template.text, forTasks?.text, structure, target, phase, task),
+    content: { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) },
+    leftOut,
+    facts: readMarkdownFacts(text),
+    ...partsOf(template.text, forTasks?.text, phases, values, phase, task),
     contentChanged: (task ?? phase).textRevision !== template.revision,
   };
 }
@@ -159,19 +167,15 @@ async function taskTemplate(
   }
 }
 
-/**
- * Returns what a text has of its own, and for a phase what its tasks share. The plan's first phase has all of it; a later one
- * leaves out what it shares with the first.
- */
+/** Returns what a text has of its own, and for a phase what its tasks share; a later phase leaves out what it shares with the first. */
 function partsOf(
   template: string,
   forTasks: string | undefined,
-  { phases, plan }: WorkflowStructure,
-  target: string,
+  phases: readonly PhaseDefinition[],
+  values: { readonly target: string; readonly plan: string | undefined },
   phase: PhaseDefinition,
   task: TaskDefinition | undefined,
 ): Pick<TextView, "own" | "shared"> {
-  const values = { target, plan: plan?.path };
   const first = phases.find((other) => other.plan !== undefined) ?? phase;
   const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");
   // Only a first phase with several tasks has a text that its tasks share.
@@ -260,22 +264,4 @@ function checkOrder(
     remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has waived it or ticked it in ${path}.${first}`,
     details: { phase, task, open, ready },
   });
-}
-
-function render(
-  template: Content,
-  structure: WorkflowStructure,
-  target: string,
-  phase: PhaseDefinition,
-  task?: TaskDefinition,
-) {
-  const { plan, phases } = structure;
-  // Not its number and one: a plan may leave numbers out.
-  const next = phases[phases.indexOf(phase) + 1]?.number;
-  const own = { target, plan: plan?.path };
-  const { text, leftOut } =
-    task === undefined ? renderPhase(template.text, phase, next, own) : renderTask(template.text, phase, task, own);
-  const sources = [...template.sources, ...(plan === undefined ? [] : [plan.path])];
-  const content = { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) };
-  return { content, leftOut, facts: readMarkdownFacts(text) };
 }
