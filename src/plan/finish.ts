@@ -1,8 +1,15 @@
 /** Turns drafts into a plan: numbers of phases, ids and states of tasks, descriptions, and durations from overviews. */
 import { uniqueIds } from "./ids.js";
 import { type IdOf, idFinder, linkDrafts } from "./links.js";
-import type { TaskState } from "./plan.js";
-import { keptItems, type Plan, type PlanPhase, type PlanPosition, type PlanReport, type PlanTask } from "./plan.js";
+import {
+  keptItems,
+  type Plan,
+  type PlanPhase,
+  type PlanPosition,
+  type PlanReport,
+  type PlanTask,
+  type TaskState,
+} from "./plan.js";
 import type { Context, PhaseDraft, PlanReader, TaskDraft } from "./reader.js";
 import { cellsOf } from "./rows.js";
 import { durationIn } from "./task-line.js";
@@ -70,10 +77,7 @@ function finishTask(draft: TaskDraft, dependencies: readonly string[], reader: P
 const SAYS_NO_TASKS =
   /\b(?:no (?:setup|tasks?|work|changes?|action)|n\/a|not (?:needed|required|applicable)|nothing to)\b/i;
 
-/**
- * Gives each phase its number: the given one if it ascends, else the next one. A phase that is only moved on by an earlier
- * one is not reported.
- */
+/** Gives each phase its number if it ascends, else the next one. A phase that only an earlier one moves on is not reported. */
 function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport): void {
   let before = -1;
   let written = -1;

@@ -87,10 +87,7 @@ const PARALLEL = /\b(?:parallel|independent|simultaneous)/i;
 /** Labels whose text is read by itself. */
 const VALUES: ReadonlySet<Field> = new Set(["dependencies", "blocks", "criteria", "requirements"] as const);
 
-/**
- * Returns what tasks wait for, by their ids: as it is said in their lines and descriptions, and in the lines about
- * dependencies. Reports what names tasks beside a word for a dependency, and is not read.
- */
+/** Returns what tasks wait for, by their lines, descriptions and lines about dependencies. Reports what seems to name one and is not read. */
 function readEdges({ context, tasks, told }: PlanReader, idOf: IdOf): ReadonlyMap<string, readonly Named[]> {
   const { words, source, rows, report } = context;
   const isId = (word: string) => idOf(word) !== undefined;
@@ -187,10 +184,7 @@ function reportLabels({ id, unread, position }: TaskDraft, idOf: IdOf, { words, 
 /** Maximum number of unknown tasks that are reported for each task. */
 const MISSING_MAX = 10;
 
-/**
- * Returns the ids that each task depends on, by the task's id. A phase means all its tasks. Unknown ids and the task itself
- * are reported and left out.
- */
+/** Returns the ids that each task depends on. A phase means all its tasks; unknown ids and the task itself are reported and left out. */
 export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): Map<string, readonly string[]> {
   const tasks = phases.flatMap((phase) => phase.tasks);
   const known = idFinder(tasks);

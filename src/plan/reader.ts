@@ -515,10 +515,7 @@ export class PlanReader {
     this.#open({ kind: "list", owner: row, section: false, done });
   }
 
-  /**
-   * Opens the list of a label without a meaning: its checkboxes are no tasks. In a plan without ids such a label may be
-   * above the tasks of a phase.
-   */
+  /** Opens the list of a label without a meaning, whose boxes are no tasks; in a plan without ids, it may be above the tasks of a phase. */
   #openOther({ field, name, text }: Label, row: Row): void {
     if ((text !== "" || (!this.context.outline.identified && field === "other")) && !NO_TASKS.test(name)) return;
     this.#open({ kind: "other", owner: row, section: false });
@@ -541,11 +538,7 @@ export class PlanReader {
     block?.done(itemsOf(block, this.context.words));
   }
 
-  /**
-   * Checks whether an item belongs to the list below a label: it is below the label's item, or in the lists that follow the
-   * label in the same item or section. In a list, a label has the items after it only if it has none below it, and never
-   * those with a checkbox if it stands between tasks.
-   */
+  /** Checks whether an item belongs to the list of a label: below it, or in the lists that follow it. Boxes behind a label between tasks do not. */
   #isInside({ owner, items, kind, section, first, last }: Block, row: Row): boolean {
     if (section) return true;
     const field = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? row.label?.field : undefined;
@@ -735,10 +728,7 @@ export class PlanReader {
     }
   }
 
-  /**
-   * Returns the phase of a task in a plan without phase headings: the number that the task's id begins with, also of `1a` and
-   * `T1.2`; without an id, that of the tasks below it. Others, such as `T012`, are numbered through, and belong to the open phase.
-   */
+  /** Returns the phase of a task in a plan without phase headings: by the number that its id, or that of a task below it, begins with. */
   #groupOf(id: string | undefined, name: string, row: Row): PhaseDraft | undefined {
     const known = id ?? this.#idsBelow.get(row);
     const [, key] = /^(?:[a-z]+(?=\d+\.))?(\d+)/i.exec(known ?? "") ?? [];

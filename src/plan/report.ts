@@ -136,10 +136,7 @@ function reportRepeated({ repeated, tasks, placed, context: { source, report } }
 const ABOUT_SIGN =
   /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|it|them|first|change|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
 
-/**
- * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
- * or in the middle of a sentence that is not about such signs.
- */
+/** Reports the checkboxes outside of code without a place: at the start of a line, in a table, or in a sentence that is not about such signs. */
 function reportBoxes({ placed, context: { source, words, legend, regions, rows, report } }: PlanReader): void {
   const hidden = hiddenLines(regions);
   const signs = new Set([...legend].map(({ line }) => line));
