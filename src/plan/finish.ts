@@ -23,7 +23,6 @@ export function numberDrafts({ phases, tasks, context: { outline, report } }: Re
   return idFinder(tasks.values());
 }
 
-/** Returns the plan of what was read. */
 export function finishPlan(read: ReadPlan, idOf: IdOf): Plan {
   const { context, phases, tasks } = read;
   const { report, marks } = context;

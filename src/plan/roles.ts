@@ -46,11 +46,10 @@ export function planRoles(text: string, { plan, diagnostics }: PlanReading): Lin
   return [...roles, ...named].sort((one, other) => one.line - other.line || one.column - other.column);
 }
 
+type Placed = Pick<PlanItem, "position" | "checkbox">;
+
 /** Returns the places of a task or an item: its checkbox, and its own line if the checkbox is in another one. */
-function placed({
-  position,
-  checkbox,
-}: Pick<PlanItem, "position" | "checkbox">): Pick<LineRole, "line" | "column" | "mark">[] {
+function placed({ position, checkbox }: Placed): Pick<LineRole, "line" | "column" | "mark">[] {
   if (checkbox === undefined) return [at(position)];
   const box = { ...at(checkbox.position), mark: checkbox.mark };
   return checkbox.position.line === position.line ? [box] : [at(position), box];

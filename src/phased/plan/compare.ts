@@ -123,7 +123,7 @@ function diffPlan(
     if (was === undefined) say("added", now, { name: now.name });
     else if (built !== undefined) comparePhases(was, built, (kind, change) => say(kind, was, change));
   }
-  diffTasks(before, live, matches, say);
+  diffTasks(before, live, matches, pinnedOf, say);
   return changes;
 }
 
@@ -181,9 +181,9 @@ function diffTasks(
   pinned: readonly PhaseDefinition[],
   live: readonly PlanPhase[],
   matches: PhaseMatches,
+  pinnedOf: ReadonlyMap<PlanPhase, PhaseDefinition>,
   say: SayOf,
 ): void {
-  const pinnedOf = new Map([...matches].map(([phase, now]) => [now, phase]));
   const tasks = matchTasks(pinned, live, matches);
   const before = new Map<PlanTask, Kept["was"]>();
   const ids = new Map<string, string>();

@@ -2,7 +2,7 @@
  * Matches the phases and tasks of a session with those of its current plan, which may have been edited and renumbered.
  */
 import { PhasegateError } from "../../errors.js";
-import type { PlanPhase, PlanTask } from "../../plan/plan.js";
+import { addTo, type PlanPhase, type PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { shiftAfter } from "./pin.js";
 
@@ -146,9 +146,7 @@ export function grouped<T>(all: readonly T[], keyOf: (one: T) => string | undefi
   const groups = new Map<string, T[]>();
   for (const one of all) {
     const key = keyOf(one);
-    const group = key === undefined ? undefined : groups.get(key);
-    if (group !== undefined) group.push(one);
-    else if (key !== undefined) groups.set(key, [one]);
+    if (key !== undefined) addTo(groups, key, one);
   }
   return groups;
 }
