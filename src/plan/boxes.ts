@@ -26,7 +26,6 @@ const BALLOTS: ReadonlyMap<string, string> = new Map([
 
 const TICK = /^[*_]*(?:x|[✓✔☑✅🗹☒]\uFE0F?|done|completed?)[*_]*$/iu;
 
-/** Checks whether a mark means done. */
 export function isTicked(mark: string): boolean {
   return TICK.test(mark);
 }

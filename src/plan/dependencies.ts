@@ -199,10 +199,7 @@ const AUXILIARY =
 
 const END_OF_SENTENCE = /[.;|](?=\s)|\s[·—]\s/;
 
-/**
- * What a text is: the `line` of a task, a line of its `description`, or a line `about` dependencies, where a word stands
- * between two lists of tasks. In a description, `after T001` must begin a sentence: elsewhere it may be about anything.
- */
+/** What a text is. In a `description`, `after T001` must begin a sentence; in a line `about` dependencies, a word stands between two lists of tasks. */
 export type Place = "line" | "description" | "about";
 
 /** The dependencies in a text, and words that may name one and are not read. */
@@ -211,10 +208,7 @@ interface Relations {
   readonly unread: string | undefined;
 }
 
-/**
- * Returns the dependencies in a text, which is about its task, unless another one is right before the word. `unread` are
- * words that may name one and are not read: `needs 1.1 GB`, which is an amount.
- */
+/** Returns the dependencies in a text about a task, or about the one right before the word. `unread` may be one, or an amount: `needs 1.1 GB`. */
 export function relationsIn(text: string, words: Vocabulary, isId: IsId, place: Place = "line"): Relations {
   const edges = text.split(/[,;]/);
   if (edges.length > 1 && edges.every((edge) => ARROW.test(edge))) {

@@ -31,10 +31,10 @@ const COMMON = { ids: ["number", "task", "T"], tilde: "queued", nested: "tasks" 
 /** All dialects, in the order in which they are tried. A sign matches blanks of its own line only, for linear time. */
 const DIALECTS: readonly Dialect[] = [
   {
+    ...COMMON,
     name: "bmad",
     sign: /^#{2,3} Tasks *\/ *Subtasks/im,
     ids: ["task", "number"],
-    tilde: "queued",
     nested: "criteria",
     section: /^tasks *\/ *subtasks/i,
   },
@@ -108,10 +108,7 @@ const STATE_ALONE = /^(?:[^\p{L}\p{N}]*$|[^\p{L}\p{N}:：=(（–—-]*[:：=(�
 const LEGEND_TITLE =
   /\b(?:legend|key|markers?|notation|symbols?|leyenda|legenda)\b|\bstatus(?:es)? (?:values|codes|icons)\b|légende|legende|легенда|凡例|图例|圖例|범례/i;
 
-/**
- * Returns the items of lists that explain marks, below a title or label that says so: at least two together, each a mark
- * and the name of its state.
- */
+/** Returns the items of lists that explain marks, below such a title or label: at least two, each a mark and the name of its state. */
 export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet<Row> {
   const found = new Set<Row>();
   let run: Row[] = [];

@@ -1,26 +1,32 @@
 /** Turns drafts into a plan: numbers of phases, ids and states of tasks, descriptions, and durations from overviews. */
 import { uniqueIds } from "./ids.js";
 import { type IdOf, idFinder, linkDrafts } from "./links.js";
-import type { TaskState } from "./plan.js";
-import { keptItems, type Plan, type PlanPhase, type PlanPosition, type PlanReport, type PlanTask } from "./plan.js";
-import type { Context, PhaseDraft, PlanReader, TaskDraft } from "./reader.js";
+import {
+  keptItems,
+  type Plan,
+  type PlanPhase,
+  type PlanPosition,
+  type PlanReport,
+  type PlanTask,
+  type TaskState,
+} from "./plan.js";
+import type { Context, PhaseDraft, ReadPlan, TaskDraft } from "./reader.js";
 import { cellsOf } from "./rows.js";
 import { durationIn } from "./task-line.js";
 import { labelOf, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
 /** Gives phases their numbers and tasks their ids, and returns how the ids are found. */
-export function numberDrafts({ phases, tasks, context: { outline, report } }: PlanReader): IdOf {
+export function numberDrafts({ phases, tasks, context: { outline, report } }: ReadPlan): IdOf {
   numberPhases(phases, report);
   numberTasks(phases, outline.identified, report);
   return idFinder(tasks.values());
 }
 
-/** Returns the plan of what was read. */
-export function finishPlan(reader: PlanReader, idOf: IdOf): Plan {
-  const { context, phases, tasks } = reader;
+export function finishPlan(read: ReadPlan, idOf: IdOf): Plan {
+  const { context, phases, tasks } = read;
   const { report, marks } = context;
-  const links = linkDrafts(reader, idOf);
+  const links = linkDrafts(read, idOf);
   // Tasks stand before those inside them, whose states count.
   for (const task of [...tasks.values()].reverse()) task.state = stateOf(task, marks, report);
   const durations = readDurations(context);
@@ -36,7 +42,7 @@ export function finishPlan(reader: PlanReader, idOf: IdOf): Plan {
         name: draft.name === "" ? `Phase ${key ?? number}` : draft.name,
         ...(goal !== undefined && { goal }),
         ...(duration !== undefined && { estimatedDuration: duration }),
-        tasks: draft.tasks.map((task) => finishTask(task, links.get(task.id) ?? [], reader)),
+        tasks: draft.tasks.map((task) => finishTask(task, links.get(task.id) ?? [], read)),
         validationGate: draft.gate,
         position: draft.position,
       };
@@ -44,9 +50,9 @@ export function finishPlan(reader: PlanReader, idOf: IdOf): Plan {
   };
 }
 
-function finishTask(draft: TaskDraft, dependencies: readonly string[], reader: PlanReader): PlanTask {
+function finishTask(draft: TaskDraft, dependencies: readonly string[], read: ReadPlan): PlanTask {
   const { id, state, position, line, time, checkbox, status: { word } = {} } = draft;
-  const description = descriptionOf(draft, reader);
+  const description = descriptionOf(draft, read);
   return {
     id,
     name: line.name,
@@ -70,10 +76,7 @@ function finishTask(draft: TaskDraft, dependencies: readonly string[], reader: P
 const SAYS_NO_TASKS =
   /\b(?:no (?:setup|tasks?|work|changes?|action)|n\/a|not (?:needed|required|applicable)|nothing to)\b/i;
 
-/**
- * Gives each phase its number: the given one if it ascends, else the next one. A phase that is only moved on by an earlier
- * one is not reported.
- */
+/** Gives each phase its number if it ascends, else the next one. A phase that only an earlier one moves on is not reported. */
 function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport): void {
   let before = -1;
   let written = -1;
@@ -166,7 +169,7 @@ function stateOf(draft: TaskDraft, marks: Context["marks"], report: PlanReport):
 const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
 
 /** Returns the lines of a task that are nowhere else in the plan, as Markdown, without their common indentation. */
-function descriptionOf({ row, endLine }: TaskDraft, { context, told, untold }: PlanReader): string {
+function descriptionOf({ row, endLine }: TaskDraft, { context, told, untold }: ReadPlan): string {
   const lines: string[] = [];
   for (let line = row.line + 1; line < endLine; line += 1) {
     if (!told.has(line) || untold.has(line)) lines.push(context.source.text(line));

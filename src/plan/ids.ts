@@ -11,10 +11,7 @@ const NUMBER = String.raw`\d+(?:\.\d+)*(?:\.?[a-z](?![\p{L}\p{N}]))?`;
 /** Capitals and digits with hyphens or dots between; at least one digit, and a letter first. */
 const CODE = String.raw`(?=[A-Z-]{0,12}\d|TXXX)[A-Z][A-Z0-9]{0,11}(?:-[A-Z0-9]{1,12}){0,3}(?:\.\d+)*[A-Za-z]?(?![\p{L}\p{N}])|#\d+`;
 
-/**
- * Any id, as dependencies name it. A number needs a dot, since `3` alone may count things, and a code has no hyphen after
- * a digit, since `T001-003` is a range.
- */
+/** Any id in a dependency. A number needs a dot: `3` may count things; a code has no hyphen after a digit: `T001-003` is a range. */
 export const ANY_ID = String.raw`\d+(?:\.\d+)+(?:\.?[a-z](?![\p{L}\p{N}]))?|\d+\.?[a-z](?![\p{L}\p{N}])|(?:[A-Z]{1,12}-){0,2}(?:[A-Z]{1,12}-?|t)\d+(?:\.\d+)*[A-Za-z]?(?![\p{L}\p{N}])`;
 
 /** The id of a task as it is written, and the rest of its text. */
@@ -94,11 +91,7 @@ function prefixOf(id: string): string {
 const NAMES =
   /^(?:UTF|SHA|MD|ISO|RFC|HTTP|TLS|SSL|ES|H|IPV|OAUTH|GPT|AES|RSA|EC|S|P|Q|V|U|K|MP|UUID|BASE|CVE|WCAG|AA|A)-?$/;
 
-/**
- * Returns the prefixes of codes that are ids in a plan: those that a dependency names, those with a leading zero (`BE-04`),
- * those with a colon and a hyphen after them, those that several lines begin with, and those with a hyphen if half of the
- * lines have one. `T` is one in each plan. `namedIn` returns the ids that dependencies name.
- */
+/** Returns the prefixes of codes that are ids in a plan, by how its lines begin with them. `namedIn` returns those that dependencies name. */
 export function codePrefixes(
   texts: readonly string[],
   namedIn: (isId: (word: string) => boolean) => readonly string[] = () => [],

@@ -10,7 +10,7 @@ import {
   relationsIn,
 } from "./dependencies.js";
 import { addTo, type PlanPosition, type PlanReport } from "./plan.js";
-import type { Context, PlanReader, TaskDraft } from "./reader.js";
+import type { Context, ReadPlan, TaskDraft } from "./reader.js";
 import { ancestorsOf, cellsOf, type Row } from "./rows.js";
 import { type Field, fieldOf } from "./titles.js";
 
@@ -51,10 +51,10 @@ export function idFinder(tasks: Iterable<{ readonly id: string }>): IdOf {
 const ORDINAL = /^\s*(\d{1,4})[.)]\s/;
 
 /** Returns the ids that each task depends on: by its labels and its text, by graphs of waves, and by lines about dependencies. */
-export function linkDrafts(reader: PlanReader, idOf: IdOf): ReadonlyMap<string, readonly string[]> {
-  const { phases, tasks, context } = reader;
+export function linkDrafts(read: ReadPlan, idOf: IdOf): ReadonlyMap<string, readonly string[]> {
+  const { phases, tasks, context } = read;
   const { words, source, regions, report } = context;
-  const edges = readEdges(reader, idOf);
+  const edges = readEdges(read, idOf);
   const waves = readWaves(source, regions);
   const linked = phases.map((phase): LinkedPhase => {
     const own = phase.tasks.map(({ id, position, dependencies, line, row }) => ({
@@ -71,7 +71,7 @@ export function linkDrafts(reader: PlanReader, idOf: IdOf): ReadonlyMap<string, 
     return { key: phase.key ?? `${phase.number}`, code: codeOf(phase.name), tasks: own };
   });
   const links = linkTasks(linked, report);
-  reportPhaseDependencies(reader, idOf);
+  reportPhaseDependencies(read, idOf);
   for (const task of tasks.values()) reportLabels(task, idOf, context);
   return links;
 }
@@ -87,11 +87,8 @@ const PARALLEL = /\b(?:parallel|independent|simultaneous)/i;
 /** Labels whose text is read by itself. */
 const VALUES: ReadonlySet<Field> = new Set(["dependencies", "blocks", "criteria", "requirements"] as const);
 
-/**
- * Returns what tasks wait for, by their ids: as it is said in their lines and descriptions, and in the lines about
- * dependencies. Reports what names tasks beside a word for a dependency, and is not read.
- */
-function readEdges({ context, tasks, told }: PlanReader, idOf: IdOf): ReadonlyMap<string, readonly Named[]> {
+/** Returns what tasks wait for, by their lines, descriptions and lines about dependencies. Reports what seems to name one and is not read. */
+function readEdges({ context, tasks, told }: ReadPlan, idOf: IdOf): ReadonlyMap<string, readonly Named[]> {
   const { words, source, rows, report } = context;
   const isId = (word: string) => idOf(word) !== undefined;
   // `US2` is no task where tasks are T001 and T002.
@@ -155,7 +152,7 @@ function linesAbout({ rows, words }: Context): { readonly text: string; readonly
 }
 
 /** Reports what a phase depends on that the plan does not have. Phases come in order, so that this makes no edges. */
-function reportPhaseDependencies({ phases, context }: PlanReader, idOf: IdOf): void {
+function reportPhaseDependencies({ phases, context }: ReadPlan, idOf: IdOf): void {
   const keys = new Set(phases.flatMap(({ key, name }) => [key, codeOf(name)]));
   const isKnown = (name: string) => keys.has(name) || idOf(name) !== undefined;
   for (const { name, position, dependencies } of phases) {
@@ -187,10 +184,7 @@ function reportLabels({ id, unread, position }: TaskDraft, idOf: IdOf, { words, 
 /** Maximum number of unknown tasks that are reported for each task. */
 const MISSING_MAX = 10;
 
-/**
- * Returns the ids that each task depends on, by the task's id. A phase means all its tasks. Unknown ids and the task itself
- * are reported and left out.
- */
+/** Returns the ids that each task depends on. A phase means all its tasks; unknown ids and the task itself are reported and left out. */
 export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): Map<string, readonly string[]> {
   const tasks = phases.flatMap((phase) => phase.tasks);
   const known = idFinder(tasks);

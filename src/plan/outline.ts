@@ -82,10 +82,7 @@ function namedPhases(rows: readonly Row[], tasks: TaskRows, weight: Weight, sect
   return keys.size === 0 && countTasks(named) < numbered() ? [] : chosen(named, tasks.nameOf);
 }
 
-/**
- * Finds the ids of tasks. A heading or an item with a checkbox and an id is a task. Of other rows with an id, one is a
- * task if no heading or checkbox has the id, or if those have nothing below them, as in a checklist.
- */
+/** Finds the tasks: headings and checkboxes with an id, and other rows whose id is on none of these, or only on ones with nothing below. */
 function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): TaskRows {
   const marked = rows.filter(({ kind, checkbox }) => kind === "heading" || checkbox !== undefined);
   const codes = codePrefixes(marked.map(titleOf), (isId) => idsNamed(rows, words, isId));
@@ -168,10 +165,7 @@ export function sameName(one: string, other: string): boolean {
   return common * 2 >= Math.min(first.size, second.size) && (common > 0 || first.size * second.size === 0);
 }
 
-/**
- * Leaves out headings above other tasks: `### 1.1 Types` above `- [ ] 1. Write the types` is a section. One with the word
- * for task is one only if it has nothing but its subtasks.
- */
+/** Leaves out headings above other tasks, which are sections; one with the word for task only if it has nothing but its subtasks. */
 function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[] {
   const sections = new Set<Row>();
   const open: Mention[] = [];
@@ -291,10 +285,7 @@ interface Candidate extends PhaseStart {
   readonly tasks: { readonly id: string; readonly row: Row }[];
 }
 
-/**
- * Returns headings with the tasks below them: up to the next candidate, or to a heading that isn't deeper and belongs to
- * no task and no gate; with `direct`, up to any heading.
- */
+/** Returns headings with the tasks below them, up to the next candidate, or to a heading beside or above it; with `direct`, up to any heading. */
 function candidates(rows: readonly Row[], weight: Weight, startAt: StartAt, direct = false): Candidate[] {
   const found: Candidate[] = [];
   let open: Candidate | undefined;
@@ -412,10 +403,7 @@ const WORDS_TRIED = 5;
 /** Words before a number that name something else than a part of the work. */
 const NO_PART = /^(?:option|example|appendix|figure|table|requirement|version|question|note)$/;
 
-/**
- * Returns headings such as `Wave 1: Name` or `Vaihe 1: Name` as phases, if no heading has a known word for them, all
- * tasks are below them, and at least two have tasks.
- */
+/** Returns headings such as `Vaihe 1: Name` as phases, if no word is known, all tasks are below them, and at least two have tasks. */
 function wordedPhases(rows: readonly Row[], weight: Weight, words: Vocabulary): Candidate[] {
   const isTask = (row: Row) => weight(row) !== undefined && !NO_TASKS_HEADING.test(sectionOf(row)?.text ?? "");
   const all = rows.filter(isTask).length;
@@ -450,10 +438,7 @@ function listedPhases(rows: readonly Row[], { idOf, nameOf, identified }: TaskRo
   return full(listed).length > 0 && !listed.some(isLeaf) ? chosen(listed, nameOf) : [];
 }
 
-/**
- * Returns, for each number, the headings with tasks that no earlier one has, by id and name, else the first with tasks:
- * their numbers may begin anew in each phase. Adds empty ones beside these.
- */
+/** Returns the headings with tasks that no earlier one has, else the first of each number; and empty ones beside these. */
 function chosen(all: readonly Candidate[], nameOf: ReadonlyMap<Row, string>): Candidate[] {
   const seen = new Map<string, string>();
   const isNew = ({ id, row }: Candidate["tasks"][number]) => {
@@ -488,10 +473,7 @@ function startsOf(phases: readonly Candidate[]): Map<Row, PhaseStart> {
   return new Map(phases.map(({ row, key, name, level }) => [row, { key: numberOf(key), name, level }]));
 }
 
-/**
- * Returns the sections with tasks, in a plan without phases. If sections are numbered, each includes its deeper headings,
- * and one without a number may have tasks without ids.
- */
+/** Returns the sections with tasks, in a plan without phases. Numbered ones include their deeper headings. */
 function sectionsOf(rows: readonly Row[], idOf: ReadonlyMap<Row, string>, weight: Weight, start: StartAt): Candidate[] {
   const levels = full(candidates(rows, weight, (row) => withNumber(start(row)))).map(({ level }) => level);
   if (levels.length === 0) {

@@ -29,7 +29,7 @@ import { chooseDialect, DIALECT_NAMES, legendRows, marksOf } from "./dialects.js
 import { finishPlan, numberDrafts } from "./finish.js";
 import { outlineOf } from "./outline.js";
 import { checkLength, type PlanReading, PlanReport, planError, type SourceParser } from "./plan.js";
-import { PlanReader } from "./reader.js";
+import { readRoles } from "./reader.js";
 import { reportUnplaced } from "./report.js";
 import { parseTree, type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
@@ -79,11 +79,10 @@ export function readTree(
   if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, source, file);
   const marks = marksOf(source, legend, dialect, words);
   const report = new PlanReport(file);
-  const reader = new PlanReader({ source, regions, rows, dialect, words, outline, legend, marks, report });
-  reader.read();
-  const idOf = numberDrafts(reader);
-  const plan = finishPlan(reader, idOf);
-  reportUnplaced(reader, idOf);
+  const read = readRoles({ source, regions, rows, dialect, words, outline, legend, marks, report });
+  const idOf = numberDrafts(read);
+  const plan = finishPlan(read, idOf);
+  reportUnplaced(read, idOf);
   return { plan, diagnostics: report.sorted() };
 }
 

@@ -218,7 +218,6 @@ const HINTS = {
   REQUIREMENT_UNKNOWN: "Correct the ids, or add the requirements.",
 } as const;
 
-/** Returns the error for a source that can't be a plan. */
 export function planError(
   place: { readonly file: string; readonly line?: number; readonly column?: number },
   message: string,
@@ -239,7 +238,6 @@ export function checkLength(text: string, file: string): void {
   throw planError({ file, line: 1 }, `it has more than ${PLAN_MAX} characters`, "Split it into several plans.");
 }
 
-/** Adds a value to the list of a key. */
 export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);

@@ -135,104 +135,100 @@ const OF_PLAN = /\b(?:(?:acceptance|success|completion) criteria|project complet
 /** Labels that belong to the last task even if they are not indented. */
 const OF_TASKS = /^(?:criteria|dependencies|blocks|time|files|requirements|description|parallel|status)$/;
 
-/** Reads the rows of a plan into drafts of phases and tasks. */
-export class PlanReader {
-  readonly context: Context;
-  readonly phases: PhaseDraft[] = [];
-  readonly tasks = new Map<Row, TaskDraft>();
-  /** Offsets of the checkboxes with a place in the plan. */
-  readonly placed = new Set<number>();
-  /** Lines that are not part of a task's description, because the plan has them elsewhere. */
-  readonly told = new Set<number>();
-  /** Lines of which a part is nowhere else in the plan. */
-  readonly untold = new Set<number>();
-  /** Ids of subtasks in one line, `Subtasks: T001, T002`: their tasks are elsewhere. */
-  readonly listed: { readonly row: Row; readonly text: string }[] = [];
-  /** Items that a list of tasks elsewhere repeats, by the row of the task. */
-  readonly repeated: { readonly row: Row; readonly task: Row }[] = [];
-  /** The line of the last task right below a row, in a plan with ids. */
-  readonly #lastIds = new Map<Row | undefined, number>();
-  /** The first id below a row. */
-  readonly #idsBelow = new Map<Row, string>();
-  /** Items with a checkbox below the acceptance criteria of the whole plan. */
-  readonly #planCriteria: PlanItem[] = [];
-  #phase: PhaseDraft | undefined;
-  #task: TaskDraft | undefined;
-  #block: Block | undefined;
+/** The phase, task and list to which the next row may belong. */
+interface Open {
+  phase?: PhaseDraft;
+  task?: TaskDraft;
+  block?: Block;
   /** The level of a heading such as `Phase Validation Gates`, below which the gates of all phases are. */
-  #gates: number | undefined;
+  gates?: number;
   /** True in a part of the phase without a task so far, such as its notes. */
-  #aside = false;
+  aside: boolean;
   /** Number of tasks in the list above, without a line of the section between them. */
-  #run = 0;
+  run: number;
   /** Receives the text after a label without one. */
-  #field: ((text: string, row: Row) => void) | undefined;
+  field?: (text: string, row: Row) => void;
+}
 
-  constructor(context: Context) {
-    this.context = context;
-    for (const [task, id] of context.outline.idOf) {
-      this.#lastIds.set(task.parent, Math.max(task.line, this.#lastIds.get(task.parent) ?? 0));
-      for (let { parent } = task; parent !== undefined && !this.#idsBelow.has(parent); { parent } = parent) {
-        this.#idsBelow.set(parent, id);
-      }
+/** Reads the rows of a plan into drafts of phases and tasks. */
+export function readRoles(context: Context) {
+  const { source, rows, dialect, words, outline, legend, marks, report } = context;
+  const phases: PhaseDraft[] = [];
+  const tasks = new Map<Row, TaskDraft>();
+  /** Offsets of the checkboxes with a place in the plan. */
+  const placed = new Set<number>();
+  /** Lines that are not part of a task's description, because the plan has them elsewhere. */
+  const told = new Set<number>();
+  /** Lines of which a part is nowhere else in the plan. */
+  const untold = new Set<number>();
+  /** Ids of subtasks in one line, `Subtasks: T001, T002`: their tasks are elsewhere. */
+  const listed: { readonly row: Row; readonly text: string }[] = [];
+  /** Items that a list of tasks elsewhere repeats, by the row of the task. */
+  const repeated: { readonly row: Row; readonly task: Row }[] = [];
+  /** Items with a checkbox below the acceptance criteria of the whole plan. */
+  const planCriteria: PlanItem[] = [];
+  /** The line of the last task right below a row, in a plan with ids. */
+  const lastIds = new Map<Row | undefined, number>();
+  /** The first id below a row. */
+  const idsBelow = new Map<Row, string>();
+  for (const [task, id] of outline.idOf) {
+    lastIds.set(task.parent, Math.max(task.line, lastIds.get(task.parent) ?? 0));
+    for (let { parent } = task; parent !== undefined && !idsBelow.has(parent); { parent } = parent) {
+      idsBelow.set(parent, id);
     }
   }
-
-  read(): void {
-    const { rows, outline } = this.context;
-    for (const row of rows) {
-      const start = outline.starts.get(row);
-      if (row === outline.untitled) this.#startPhase({ key: undefined, name: "Tasks", level: 0 }, row);
-      if (start !== undefined) this.#startPhase(start, row);
-      else if (row.kind === "heading") this.#readHeading(row);
-      else if (row.kind === "rule") this.#close();
-      else if (row.kind === "item") this.#readItem(row);
-      else if (row.kind === "cells") this.#readCells(row);
-      else this.#readText(row);
-      if (row.kind === "heading" || (row.kind === "text" && row.depth === -1)) this.#run = 0;
-    }
-    this.#close();
-    this.#readRepeated();
-    this.phases.at(-1)?.gate.push(...this.#planCriteria);
+  /** The place in the plan of the next row. */
+  const open: Open = { aside: false, run: 0 };
+  for (const row of rows) {
+    const start = outline.starts.get(row);
+    if (row === outline.untitled) startPhase({ key: undefined, name: "Tasks", level: 0 }, row);
+    if (start !== undefined) startPhase(start, row);
+    else if (row.kind === "heading") readHeading(row);
+    else if (row.kind === "rule") closeBlock();
+    else if (row.kind === "item") readItem(row);
+    else if (row.kind === "cells") readCells(row);
+    else readText(row);
+    if (row.kind === "heading" || (row.kind === "text" && row.depth === -1)) open.run = 0;
   }
+  closeBlock();
+  readRepeated();
+  phases.at(-1)?.gate.push(...planCriteria);
+  return { context, phases, tasks, placed, told, untold, listed, repeated };
 
-  #readHeading(row: Row): void {
-    const { outline, words, dialect } = this.context;
-    const block = this.#block;
+  function readHeading(row: Row): void {
+    const block = open.block;
     const isPart = block?.section === true && isWithin(row, block.owner) && !outline.idOf.has(row);
     const mentioned = mentionedPhase(row.text);
     if (isPart && (block.kind === "other" || mentioned === undefined)) return;
-    this.#close();
-    const [task, phase] = [this.#task, this.#phase];
-    if (this.#gates !== undefined && row.depth <= this.#gates) this.#gates = undefined;
-    if (this.#isTaskHeading(row)) return this.#startTask(row, row.depth);
-    const isCheck =
-      /^[^\p{L}]*(?:validation|verification)[^\p{L}]*$/iu.test(row.text) && this.#taskAround(row) === undefined;
-    const isGate = isCheck || isGateTitle(row.text) || (this.#gates !== undefined && mentioned !== undefined);
-    if (isGate && (mentioned !== undefined || !this.#isBetweenTasks(row))) return this.#startGate(row, mentioned);
+    closeBlock();
+    const [task, phase] = [open.task, open.phase];
+    if (open.gates !== undefined && row.depth <= open.gates) open.gates = undefined;
+    if (isTaskHeading(row)) return startTask(row, row.depth);
+    const isCheck = /^[^\p{L}]*(?:validation|verification)[^\p{L}]*$/iu.test(row.text) && taskAround(row) === undefined;
+    const isGate = isCheck || isGateTitle(row.text) || (open.gates !== undefined && mentioned !== undefined);
+    if (isGate && (mentioned !== undefined || !isBetweenTasks(row))) return startGate(row, mentioned);
     const field = isGate ? "criteria" : fieldOf(row.text, words);
     const inTask = task?.level !== undefined && row.depth > task.level;
     // Criteria behind the section of a task are its own, and so are those in a section that goes on with other tasks.
-    const isBehind =
-      field === "criteria" && task !== undefined && (task.level !== undefined || this.#idsBelow.has(row));
+    const isBehind = field === "criteria" && task !== undefined && (task.level !== undefined || idsBelow.has(row));
     if (inTask || (isBehind && phase !== undefined && row.depth > phase.level)) {
-      return this.#readLabel({ field, name: row.text, text: "" }, row);
+      return readLabel({ field, name: row.text, text: "" }, row);
     }
-    if (phase !== undefined && row.depth <= phase.level) this.#phase = undefined;
-    this.#endTask(row.line);
-    this.#aside = outline.identified || NO_TASKS_HEADING.test(row.text);
+    if (phase !== undefined && row.depth <= phase.level) open.phase = undefined;
+    endTask(row.line);
+    open.aside = outline.identified || NO_TASKS_HEADING.test(row.text);
     const isCriteria = field === "success" || field === "criteria";
     // Outside of a phase, they are those of the plan: of its only phase in a dialect with one section of tasks.
-    if (isCriteria && (this.#phase !== undefined || dialect.section !== undefined)) this.#openPhaseCriteria(row);
-    else if (this.#phase === undefined && (isCriteria || OF_PLAN.test(row.text))) {
-      this.#open({ kind: "other", owner: row, section: true });
+    if (isCriteria && (open.phase !== undefined || dialect.section !== undefined)) openPhaseCriteria(row);
+    else if (open.phase === undefined && (isCriteria || OF_PLAN.test(row.text))) {
+      openBlock({ kind: "other", owner: row, section: true });
     }
   }
 
   /** Checks whether a heading is a task: with the word "task", a `T012`, or `1.2` below the heading of phase 1. */
-  #isTaskHeading(row: Row): boolean {
-    const { idOf, ids } = this.context.outline;
-    const [id, phase] = [idOf.get(row), this.#phase];
+  function isTaskHeading(row: Row): boolean {
+    const { idOf, ids } = outline;
+    const [id, phase] = [idOf.get(row), open.phase];
     if (phase === undefined || id === undefined) return false;
     if (!/^\d/.test(id) || ids.isNamed(row.text.replace(/^[^\p{L}\p{N}]+/u, ""))) return true;
     const isOfPhase = phase.key !== undefined && id.startsWith(`${phase.key}.`);
@@ -240,112 +236,110 @@ export class PlanReader {
   }
 
   /** Checks whether a row is inside the section of a task that others of its phase follow: the gate of the phase is behind them. */
-  #isBetweenTasks(row: Row): boolean {
-    const task = this.#taskAround(row);
-    return task?.row.kind === "heading" && (this.#lastIds.get(task.row.parent) ?? 0) > row.line;
+  function isBetweenTasks(row: Row): boolean {
+    const task = taskAround(row);
+    return task?.row.kind === "heading" && (lastIds.get(task.row.parent) ?? 0) > row.line;
   }
 
   /** Opens the section of a gate: of the phase that its title names, else of the last phase. */
-  #startGate(row: Row, mentioned: string | undefined): void {
-    this.#endTask(row.line);
+  function startGate(row: Row, mentioned: string | undefined): void {
+    endTask(row.line);
     if (mentioned === undefined && /\bgates\b/i.test(row.text)) {
-      this.#gates = row.depth;
-      this.#phase = undefined;
+      open.gates = row.depth;
+      open.phase = undefined;
       return;
     }
-    const phase = mentioned === undefined ? this.phases.at(-1) : (this.#phaseOf(mentioned) ?? this.#phase);
-    if (phase !== undefined) this.#openGateOf(phase, row, true);
+    const phase = mentioned === undefined ? phases.at(-1) : (phaseOf(mentioned) ?? open.phase);
+    if (phase !== undefined) openGateOf(phase, row, true);
   }
 
-  #readItem(row: Row): void {
-    const { legend, outline, dialect } = this.context;
+  function readItem(row: Row): void {
     if (legend.has(row)) return;
-    const block = this.#block;
-    this.#field = undefined;
+    const block = open.block;
+    open.field = undefined;
     if (block !== undefined) {
-      if (this.#isInside(block, row) && !this.#beginsTask(block, row)) {
+      if (isInside(block, row) && !beginsTask(block, row)) {
         const isStatus = block.kind === "gate" && row.label?.field === "status" && row.checkbox === undefined;
-        return isStatus && this.#addStatusOfGate(block, row.label, row) ? undefined : this.#collect(block, row);
+        return isStatus && addStatusOfGate(block, row.label, row) ? undefined : collect(block, row);
       }
-      this.#close();
+      closeBlock();
     }
-    const inTask = this.#taskAround(row);
-    const repeated = outline.repeats.get(row);
-    if (repeated !== undefined && inTask === undefined) {
-      if (row.checkbox !== undefined) this.repeated.push({ row, task: repeated });
-    } else if (this.#isTask(row)) {
-      this.#startTask(row, undefined);
+    const inTask = taskAround(row);
+    const main = outline.repeats.get(row);
+    if (main !== undefined && inTask === undefined) {
+      if (row.checkbox !== undefined) repeated.push({ row, task: main });
+    } else if (isTask(row)) {
+      startTask(row, undefined);
     } else if (row.checkbox === undefined) {
-      if (row.label !== undefined && this.#phase !== undefined) this.#readLabel(row.label, row);
+      if (row.label !== undefined && open.phase !== undefined) readLabel(row.label, row);
     } else if (inTask !== undefined) {
-      this.#addCriterion(inTask, row);
+      addCriterion(inTask, row);
     } else if (dialect.section !== undefined) {
       // In a dialect with one section of tasks, the checklists of the others must hold at its end.
-      this.#planCriteria.push(this.#item(row));
+      planCriteria.push(itemOf(row));
     }
   }
 
-  #addCriterion(task: TaskDraft, row: Row): void {
-    task.criteria.push(this.#item(row));
-    this.told.add(row.line);
+  function addCriterion(task: TaskDraft, row: Row): void {
+    task.criteria.push(itemOf(row));
+    told.add(row.line);
   }
 
   /** Reads a row of a table: in a task and in a gate, its boxes are items, named by its other cells. */
-  #readCells(row: Row): void {
-    const block = this.#block;
-    const isItems = (block?.kind === "gate" || block?.kind === "criteria") && this.#isInside(block, row);
-    const items = isItems ? block.items : this.#taskAround(row)?.criteria;
+  function readCells(row: Row): void {
+    const block = open.block;
+    const isItems = (block?.kind === "gate" || block?.kind === "criteria") && isInside(block, row);
+    const items = isItems ? block.items : taskAround(row)?.criteria;
     if (items === undefined) return;
     for (const box of checkboxesIn(row.text)) {
       if (!beginsCell(row.text, box)) continue;
       const cells = row.text.split("|").map((cell) => cell.trim());
       const text = cells.filter((cell) => /\p{L}/u.test(cell) && checkboxAt(cell, 0) === undefined).join(" · ");
       const checkbox = { ...box, column: box.column + row.column };
-      items.push(this.#item({ ...row, text: text === "" ? row.text : text, checkbox }));
+      items.push(itemOf({ ...row, text: text === "" ? row.text : text, checkbox }));
     }
   }
 
-  #readText(row: Row): void {
+  function readText(row: Row): void {
     const { label } = row;
-    const [phase, field, block] = [this.#phase, this.#field, this.#block];
-    if (phase !== undefined && this.context.outline.idOf.has(row)) {
-      this.#close();
-      this.#startTask(row, BOLD_LEVEL);
+    const [phase, field, block] = [open.phase, open.field, open.block];
+    if (phase !== undefined && outline.idOf.has(row)) {
+      closeBlock();
+      startTask(row, BOLD_LEVEL);
     } else if (label !== undefined) {
-      if (phase !== undefined || this.#gates !== undefined || label.field === "gate")
-        this.#readGroupedLabel(label, row);
+      if (phase !== undefined || open.gates !== undefined || label.field === "gate") readGroupedLabel(label, row);
     } else if (field !== undefined) {
       field(row.text, row);
     } else if (block?.kind === "gate" && block.items.length === 0) {
       // The sentence in the section of a gate without a list.
-      if (block.section && !block.boxes && !/[:：]\s*\**$/.test(row.text)) block.text ??= this.#item(row);
+      if (block.section && !block.boxes && !/[:：]\s*\**$/.test(row.text)) block.text ??= itemOf(row);
     } else if (phase?.tasks.length === 0 && block === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) {
       phase.goal ??= row.text;
     }
   }
 
   /** Reads a label. Below a heading for all gates, a line in bold may name the phase of the items after it. */
-  #readGroupedLabel(label: Label, row: Row): void {
+  function readGroupedLabel(label: Label, row: Row): void {
     const isBold = /^(\*\*|__)[^*]+\1:?$/.test(row.text);
-    const mentioned = this.#gates === undefined || !isBold ? undefined : mentionedPhase(label.name);
-    const phase = mentioned === undefined ? undefined : this.#phaseOf(mentioned);
-    if (phase === undefined || label.field !== "other" || /^before\b/i.test(label.name)) this.#readLabel(label, row);
-    else this.#openGateOf(phase, row, true);
+    const mentioned = open.gates === undefined || !isBold ? undefined : mentionedPhase(label.name);
+    const phase = mentioned === undefined ? undefined : phaseOf(mentioned);
+    if (phase === undefined || label.field !== "other" || /^before\b/i.test(label.name)) readLabel(label, row);
+    else openGateOf(phase, row, true);
   }
 
-  #readLabel(label: Label, row: Row): void {
+  function readLabel(label: Label, row: Row): void {
     const { field, name, text } = label;
-    const block = this.#block;
+    const block = open.block;
     if (block !== undefined) {
       const isFirst = block.items.length === 0;
       // A label in an item of the list is a part of that item.
       const item = field === "other" && row.kind === "text" && row.parent?.kind === "item" ? row.parent : undefined;
-      if (item !== undefined && !isFirst && this.#isInside(block, item)) return;
+      if (item !== undefined && !isFirst && isInside(block, item)) return;
       if (block.kind === "gate") {
-        if (field === "status" && this.#addStatusOfGate(block, label, row)) return;
+        if (field === "status" && addStatusOfGate(block, label, row)) return;
         // Such a label groups the items of the gate, or precedes them.
         if ((block.section || isFirst) && /^(?:other|gate|success|criteria)$/.test(field)) {
-          if (field === "gate") this.#addText(block, label, row);
+          if (field === "gate") addText(block, label, row);
           return;
         }
       }
@@ -355,118 +349,117 @@ export class PlanReader {
         if (block.grouped) return;
       }
     }
-    this.#close();
-    const around = this.#taskAround(row);
+    closeBlock();
+    const around = taskAround(row);
     const inItem = around !== undefined && around.level === undefined;
     const mentioned = mentionedPhase(name);
-    const isOwn = inItem || (mentioned === undefined && this.#isBetweenTasks(row));
-    const ofPhase = !isOwn && (field === "gate" || (field === "success" && /\bphase\b/i.test(name)));
-    if (field === "gate" && (ofPhase || /\bphase\b/i.test(name))) {
-      const phase = (mentioned === undefined ? undefined : this.#phaseOf(mentioned)) ?? this.#phase;
+    const isOwn = inItem || (mentioned === undefined && isBetweenTasks(row));
+    const isOfPhase = !isOwn && (field === "gate" || (field === "success" && /\bphase\b/i.test(name)));
+    if (field === "gate" && (isOfPhase || /\bphase\b/i.test(name))) {
+      const phase = (mentioned === undefined ? undefined : phaseOf(mentioned)) ?? open.phase;
       if (phase === undefined) return;
-      this.told.add(row.line);
-      return this.#addText(this.#openGateOf(phase, row, false), label, row);
+      told.add(row.line);
+      return addText(openGateOf(phase, row, false), label, row);
     }
-    const task = ofPhase ? undefined : (around ?? this.#taskBefore(label, row));
-    if (task !== undefined) return this.#ofTask(task, label, row);
-    if (row.kind !== "heading" && row.parent !== undefined && this.#looksLikeTask(row.parent)) {
+    const task = isOfPhase ? undefined : (around ?? taskBefore(label, row));
+    if (task !== undefined) return ofTask(task, label, row);
+    if (row.kind !== "heading" && row.parent !== undefined && looksLikeTask(row.parent)) {
       if (!/^(?:dependencies|status|blocks)$/.test(field)) return;
       const message = `'${name}' stands in '${row.parent.text}', which is not read as a task: it has no checkbox and no id`;
-      this.context.report.warn("TASK_UNREAD", this.#at(row), message);
-    } else if (this.#phase !== undefined) {
-      this.#ofPhase(this.#phase, label, row);
+      report.warn("TASK_UNREAD", at(row), message);
+    } else if (open.phase !== undefined) {
+      ofPhase(open.phase, label, row);
     }
   }
 
   /** Returns the nearest task above a row in the tree, or the task whose line in bold is above it. */
-  #taskAround(row: Row): TaskDraft | undefined {
-    const above = ancestorsOf(row).find((parent) => this.tasks.has(parent));
-    if (above !== undefined) return this.tasks.get(above);
-    return this.#task?.level === BOLD_LEVEL ? this.#task : undefined;
+  function taskAround(row: Row): TaskDraft | undefined {
+    const above = ancestorsOf(row).find((parent) => tasks.has(parent));
+    if (above !== undefined) return tasks.get(above);
+    return open.task?.level === BOLD_LEVEL ? open.task : undefined;
   }
 
   /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is none. */
-  #taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
+  function taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
     const { parent } = row;
     const isOfOther = parent?.kind === "item" && parent.checkbox === undefined && !/[:：][*_]*$/.test(parent.text);
     if (!OF_TASKS.test(field) || isOfOther) return undefined;
     // Criteria that are not indented are those of one task, not of several in a list, unless other tasks follow.
-    const isBetween = row.kind === "heading" || this.#run === 1 || (this.#lastIds.get(row.parent) ?? 0) > row.line;
-    return field !== "criteria" || (row.kind !== "item" && isBetween) ? this.#task : undefined;
+    const isBetween = row.kind === "heading" || open.run === 1 || (lastIds.get(row.parent) ?? 0) > row.line;
+    return field !== "criteria" || (row.kind !== "item" && isBetween) ? open.task : undefined;
   }
 
   /** Checks whether a row that is no task may be one to people: an item, or a heading with a number. */
-  #looksLikeTask(row: Row): boolean {
-    const { starts, ids } = this.context.outline;
+  function looksLikeTask(row: Row): boolean {
+    const { starts, ids } = outline;
     return row.kind === "item" || (!starts.has(row) && ids.read(titleOf(row), ["number"]) !== undefined);
   }
 
-  #ofTask(task: TaskDraft, label: Label, row: Row): void {
+  function ofTask(task: TaskDraft, label: Label, row: Row): void {
     const { field, text, name } = label;
     const isTold = field !== "description" && field !== "goal" && field !== "tasks" && field !== "other";
-    if (isTold) this.told.add(row.line);
+    if (isTold) told.add(row.line);
     switch (field) {
       case "time":
         if (text !== "") task.time ??= bare(text);
         return;
       case "status":
-        this.#readStatus(task, text, row);
-        if (text === "") this.#field = (said, below) => this.#readStatus(task, said, below);
+        readStatus(task, text, row);
+        if (text === "") open.field = (said, below) => readStatus(task, said, below);
         return;
       case "parallel":
         task.parallel = /^(?:y|true)/i.test(text);
         return;
       case "dependencies":
-        return this.#readValue(text, row, (said) => task.dependencies.push(said));
+        return readValue(text, row, (said) => task.dependencies.push(said));
       case "blocks":
         task.blocks.push(text);
         return;
       case "files":
-        return this.#readValue(text, row, (said) => task.files.push(...filesOf(said)));
+        return readValue(text, row, (said) => task.files.push(...filesOf(said)));
       case "requirements":
-        return this.#readValue(text, row, (said) => task.requirements.push(...readReferences(bare(said))));
+        return readValue(text, row, (said) => task.requirements.push(...readReferences(bare(said))));
       case "criteria":
       case "success":
       case "gate": {
-        if (/sub-?tasks/i.test(name) && namesOnlyIds(text)) return void this.listed.push({ row, text });
-        const item = text === "" ? undefined : this.#item({ ...row, text });
+        if (/sub-?tasks/i.test(name) && namesOnlyIds(text)) return void listed.push({ row, text });
+        const item = text === "" ? undefined : itemOf({ ...row, text });
         const done = (items: readonly PlanItem[]) => void task.criteria.push(...items);
-        this.#open({ kind: "criteria", owner: row, section: false, text: item, done });
+        openBlock({ kind: "criteria", owner: row, section: false, text: item, done });
         return;
       }
       default:
-        if (text !== "") this.untold.add(row.line);
+        if (text !== "") untold.add(row.line);
         if (namesOnlyTasks(text)) task.unread.push(label);
-        if (!this.#readBoxBehind(task, label, row)) this.#openOther(label, row);
+        if (!readBoxBehind(task, label, row)) openOther(label, row);
     }
   }
 
   /** Returns the box at the start of a text in a row. */
-  #boxBehind(row: Row, text: string): FoundCheckbox | undefined {
-    return checkboxAt(this.context.source.text(row.line), row.column + row.text.lastIndexOf(text), true);
+  function boxBehind(row: Row, text: string): FoundCheckbox | undefined {
+    return checkboxAt(source.text(row.line), row.column + row.text.lastIndexOf(text), true);
   }
 
   /** Reads a box right behind a label: `Done: [x]` is the task's own, `Tests: [x] pass` a criterion. */
-  #readBoxBehind(task: TaskDraft, { name, text }: Label, row: Row): boolean {
-    const checkbox = this.#boxBehind(row, text);
+  function readBoxBehind(task: TaskDraft, { name, text }: Label, row: Row): boolean {
+    const checkbox = boxBehind(row, text);
     if (text === "" || checkbox === undefined || row.checkbox !== undefined) return false;
-    const isOwn = task.checkbox === undefined && this.context.words.stateIn(name)?.state === "done";
-    if (isOwn) task.checkbox = this.#checkbox({ ...row, checkbox });
-    else task.criteria.push(this.#item({ ...row, checkbox }));
-    this.told.add(row.line);
+    const isOwn = task.checkbox === undefined && words.stateIn(name)?.state === "done";
+    if (isOwn) task.checkbox = placeBox({ ...row, checkbox });
+    else task.criteria.push(itemOf({ ...row, checkbox }));
+    told.add(row.line);
     return true;
   }
 
   /** Reads a status line. A checkbox at its start is the task's own; the word is what a tick changes where there is none. */
-  #readStatus(task: TaskDraft, text: string, row: Row): void {
+  function readStatus(task: TaskDraft, text: string, row: Row): void {
     if (text === "") return;
-    const { source, words } = this.context;
-    const box = this.#boxBehind(row, text);
+    const box = boxBehind(row, text);
     const said = box === undefined ? text : source.text(row.line).slice(box.end).trim();
     const word = words.stateIn(said);
     // `[x] Pending` and `[x] Not started [ ] Done` say another state than their first box.
     const agrees = word === undefined || !isTicked(box?.mark ?? "") || word.state === "done";
-    if (box !== undefined && agrees) task.checkbox ??= this.#checkbox({ ...row, checkbox: box });
+    if (box !== undefined && agrees) task.checkbox ??= placeBox({ ...row, checkbox: box });
     const position = source.position(row.line, row.column + row.text.lastIndexOf(said) + (word?.index ?? 0));
     // Without a box, a tick replaces what limits the word, too.
     const whole = word?.limited && box === undefined ? said.slice(word.index) : word?.word;
@@ -478,7 +471,7 @@ export class PlanReader {
     };
   }
 
-  #ofPhase(phase: PhaseDraft, label: Label, row: Row): void {
+  function ofPhase(phase: PhaseDraft, label: Label, row: Row): void {
     const { field, text } = label;
     if (field === "time") {
       if (text !== "") phase.duration ??= bare(text);
@@ -486,67 +479,60 @@ export class PlanReader {
       const add = (said: string) => {
         phase.goal = phase.goal === undefined ? said : `${phase.goal} ${said}`;
       };
-      if (text === "") this.#field = add;
+      if (text === "") open.field = add;
       else if (field === "goal") phase.goal = text;
       else phase.goal ??= text;
     } else if (field === "dependencies") {
-      this.#readValue(text, row, (said) => phase.dependencies.push(said));
+      readValue(text, row, (said) => phase.dependencies.push(said));
     } else if ((field === "criteria" || field === "success") && text === "") {
-      this.#openPhaseCriteria(row);
+      openPhaseCriteria(row);
     } else if (field !== "tasks") {
-      this.#openOther(label, row);
+      openOther(label, row);
     }
   }
 
   /** Opens the acceptance criteria of a phase or, outside of one, of the plan: those with a checkbox are items of its gate. */
-  #openPhaseCriteria(row: Row): void {
-    const gate = this.#phase?.gate ?? this.#planCriteria;
+  function openPhaseCriteria(row: Row): void {
+    const gate = open.phase?.gate ?? planCriteria;
     // Those with a symbol count beside others with a checkbox.
     const done = (items: readonly PlanItem[]) => void (items.some(hasBox) && gate.push(...items));
-    this.#open({ kind: "gate", owner: row, section: row.kind === "heading", boxes: true, done });
+    openBlock({ kind: "gate", owner: row, section: row.kind === "heading", boxes: true, done });
   }
 
   /** Reads the value of a label: the text after it, or the items of the list below it. */
-  #readValue(text: string, row: Row, said: (text: string) => void): void {
+  function readValue(text: string, row: Row, said: (text: string) => void): void {
     if (text !== "") return said(text);
     const done = (items: readonly PlanItem[]) => {
       for (const item of items) said(item.text);
     };
-    this.#open({ kind: "list", owner: row, section: false, done });
+    openBlock({ kind: "list", owner: row, section: false, done });
   }
 
-  /**
-   * Opens the list of a label without a meaning: its checkboxes are no tasks. In a plan without ids such a label may be
-   * above the tasks of a phase.
-   */
-  #openOther({ field, name, text }: Label, row: Row): void {
-    if ((text !== "" || (!this.context.outline.identified && field === "other")) && !NO_TASKS.test(name)) return;
-    this.#open({ kind: "other", owner: row, section: false });
+  /** Opens the list of a label without a meaning, whose boxes are no tasks; in a plan without ids, it may be above the tasks of a phase. */
+  function openOther({ field, name, text }: Label, row: Row): void {
+    if ((text !== "" || (!outline.identified && field === "other")) && !NO_TASKS.test(name)) return;
+    openBlock({ kind: "other", owner: row, section: false });
   }
 
-  #openGateOf(phase: PhaseDraft, owner: Row, section: boolean): Block {
-    return this.#open({ kind: "gate", owner, section, done: (items) => void phase.gate.push(...items) });
+  function openGateOf(phase: PhaseDraft, owner: Row, section: boolean): Block {
+    return openBlock({ kind: "gate", owner, section, done: (items) => void phase.gate.push(...items) });
   }
 
-  #open(start: Omit<Block, "items" | "done"> & Partial<Pick<Block, "done">>): Block {
-    this.#close();
-    this.#block = { done: () => {}, ...start, items: [] };
-    return this.#block;
+  function openBlock(start: Omit<Block, "items" | "done"> & Partial<Pick<Block, "done">>): Block {
+    closeBlock();
+    open.block = { done: () => {}, ...start, items: [] };
+    return open.block;
   }
 
-  #close(): void {
-    const block = this.#block;
-    this.#block = undefined;
-    this.#field = undefined;
-    block?.done(itemsOf(block, this.context.words));
+  function closeBlock(): void {
+    const block = open.block;
+    open.block = undefined;
+    open.field = undefined;
+    block?.done(itemsOf(block, words));
   }
 
-  /**
-   * Checks whether an item belongs to the list below a label: it is below the label's item, or in the lists that follow the
-   * label in the same item or section. In a list, a label has the items after it only if it has none below it, and never
-   * those with a checkbox if it stands between tasks.
-   */
-  #isInside({ owner, items, kind, section, first, last }: Block, row: Row): boolean {
+  /** Checks whether an item belongs to the list of a label: below it, or in the lists that follow it. Boxes behind a label between tasks do not. */
+  function isInside({ owner, items, kind, section, first, last }: Block, row: Row): boolean {
     if (section) return true;
     const field = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? row.label?.field : undefined;
     const isBelow = row.depth > (items.length > 0 ? (first ?? owner.depth) : owner.depth);
@@ -555,158 +541,156 @@ export class PlanReader {
     if (owner.kind !== "item") return isWithin(row, owner.parent);
     if (row.parent !== owner.parent || (items.length > 0 && last !== row.depth)) return false;
     if (row.checkbox === undefined) return row.label === undefined;
-    return kind === "gate" || this.#taskAround(row) !== undefined || this.context.outline.identified;
+    return kind === "gate" || taskAround(row) !== undefined || outline.identified;
   }
 
   /** Checks whether an item of a list is a task. Items of a gate may mention tasks that are elsewhere. */
-  #beginsTask({ kind }: Block, row: Row): boolean {
-    const { idOf, mentions } = this.context.outline;
+  function beginsTask({ kind }: Block, row: Row): boolean {
+    const { idOf, mentions } = outline;
     const id = idOf.get(row);
-    if (this.#phase === undefined || id === undefined || this.#isBelowItem(row)) return false;
+    if (open.phase === undefined || id === undefined || isBelowItem(row)) return false;
     return kind !== "gate" || (row.depth === 0 && mentions.get(id) === 1);
   }
 
-  #isBelowItem(row: Row): boolean {
-    const task = this.#taskAround(row);
+  function isBelowItem(row: Row): boolean {
+    const task = taskAround(row);
     return task !== undefined && task.level === undefined;
   }
 
   /** Checks whether an item is a task, by its id or, in a plan without ids, by its checkbox. */
-  #isTask(row: Row): boolean {
-    const { dialect, outline } = this.context;
-    if (this.#phase === undefined || (dialect.nested === "criteria" && this.#isBelowItem(row))) return false;
+  function isTask(row: Row): boolean {
+    if (open.phase === undefined || (dialect.nested === "criteria" && isBelowItem(row))) return false;
     if (outline.idOf.has(row)) return true;
     // In a plan with ids, a checkbox without one is a task only among tasks; in the section of a task it is a criterion.
-    return row.checkbox !== undefined && !this.#aside && this.#taskAround(row) === undefined;
+    return row.checkbox !== undefined && !open.aside && taskAround(row) === undefined;
   }
 
   /** Adds an item to a block: with its checkbox, as a bullet, or as a detail of the item before. */
-  #collect(block: Block, row: Row): void {
+  function collect(block: Block, row: Row): void {
     const { last = row.depth, kind, items } = block;
     const before = items.at(-1);
     if (row.checkbox === undefined) {
       if (block.boxes && !SYMBOL.test(row.text)) return;
-      if (kind !== "other") this.told.add(row.line);
+      if (kind !== "other") told.add(row.line);
       if (before !== undefined && (row.depth > last || /^notes?$/i.test(row.label?.name ?? ""))) {
         before.details ??= [];
         before.details.push(row.text);
         return;
       }
     } else if (kind === "list" || kind === "other") {
-      const task = this.#taskAround(row);
-      if (task !== undefined) this.#addCriterion(task, row);
-      else if (block.section) this.#reportOfPlan(row);
+      const task = taskAround(row);
+      if (task !== undefined) addCriterion(task, row);
+      else if (block.section) reportOfPlan(row);
       return;
     } else {
       // A bullet above deeper checkboxes names their group.
       if (row.depth > last && before?.checkbox === undefined && before?.details === undefined) items.pop();
-      this.told.add(row.line);
+      told.add(row.line);
     }
-    items.push(this.#item(row));
+    items.push(itemOf(row));
     block.first ??= row.depth;
     block.last = row.depth;
   }
 
   /** Reports the checkbox of a criterion of the whole plan: no phase and no task requires it. */
-  #reportOfPlan(row: Row): void {
-    const box = this.#checkbox(row);
+  function reportOfPlan(row: Row): void {
+    const box = placeBox(row);
     if (box === undefined) return;
     const message = "this is a criterion of the whole plan: no phase requires it";
-    this.context.report.warn("CHECKBOX_OF_PLAN", box.position, message);
+    report.warn("CHECKBOX_OF_PLAN", box.position, message);
   }
 
   /** Adds the checkbox of a status line in the section of a gate, as the item that its title names. */
-  #addStatusOfGate({ items, owner, section }: Block, { text }: Label, row: Row): boolean {
-    const checkbox = this.#boxBehind(row, text);
+  function addStatusOfGate({ items, owner, section }: Block, { text }: Label, row: Row): boolean {
+    const checkbox = boxBehind(row, text);
     if (!section || checkbox === undefined) return false;
     // The bullets before it are properties of the gate, such as its type.
-    items.splice(0, items.length, ...items.filter(hasBox), this.#item({ ...row, text: owner.text, checkbox }));
+    items.splice(0, items.length, ...items.filter(hasBox), itemOf({ ...row, text: owner.text, checkbox }));
     return true;
   }
 
   /** Adds the sentence of `**Checkpoint**: …`, which is the item of the gate if no list follows. */
-  #addText(block: Block, { name, text }: Label, row: Row): void {
-    if (text !== "" && !/quality|exit/i.test(name)) block.text ??= this.#item({ ...row, text });
+  function addText(block: Block, { name, text }: Label, row: Row): void {
+    if (text !== "" && !/quality|exit/i.test(name)) block.text ??= itemOf({ ...row, text });
   }
 
   /** Returns an item of a list, and marks its checkbox as placed. */
-  #item(row: Row): ItemDraft {
-    const checkbox = this.#checkbox(row);
+  function itemOf(row: Row): ItemDraft {
+    const checkbox = placeBox(row);
     const mark = row.checkbox?.mark ?? "";
-    const isDropped = isStruck(row.text) || this.context.marks(mark) === "dropped";
+    const isDropped = isStruck(row.text) || marks(mark) === "dropped";
     return {
       text: bare(withoutComments(row.text)),
       checked: isTicked(mark),
       ...(isDropped && !isTicked(mark) && { dropped: true }),
       ...(checkbox && { checkbox }),
-      position: this.#at(row),
+      position: at(row),
     };
   }
 
-  #at({ line, column }: Row): PlanPosition {
-    return this.context.source.position(line, column);
+  function at({ line, column }: Row): PlanPosition {
+    return source.position(line, column);
   }
 
   /** Returns the checkbox of a row, and marks it as placed. */
-  #checkbox({ checkbox, line }: Row): Checkbox | undefined {
+  function placeBox({ checkbox, line }: Row): Checkbox | undefined {
     if (checkbox === undefined) return undefined;
-    const position = this.context.source.position(line, checkbox.column);
-    this.placed.add(position.offset);
+    const position = source.position(line, checkbox.column);
+    placed.add(position.offset);
     return { mark: checkbox.mark, position };
   }
 
   /** Returns the phase with this key. Later phases are not found, because a gate follows its phase. */
-  #phaseOf(key: string): PhaseDraft | undefined {
-    return key === "final" ? this.phases.at(-1) : this.phases.findLast((phase) => phase.key === key);
+  function phaseOf(key: string): PhaseDraft | undefined {
+    return key === "final" ? phases.at(-1) : phases.findLast((phase) => phase.key === key);
   }
 
   /** Ends the open task before a line. */
-  #endTask(line: number): void {
-    if (this.#task !== undefined) this.#task.endLine = Math.min(this.#task.endLine, line);
-    this.#task = undefined;
+  function endTask(line: number): void {
+    if (open.task !== undefined) open.task.endLine = Math.min(open.task.endLine, line);
+    open.task = undefined;
   }
 
-  #startPhase({ key, name, level }: PhaseStart, row: Row): PhaseDraft {
-    this.#close();
-    this.#endTask(row.line);
-    this.#gates = undefined;
-    this.#aside = false;
+  function startPhase({ key, name, level }: PhaseStart, row: Row): PhaseDraft {
+    closeBlock();
+    endTask(row.line);
+    open.gates = undefined;
+    open.aside = false;
     const { name: bareName, time } = splitTime(name);
-    this.#phase = {
+    open.phase = {
       key,
       name: bareName,
       level,
-      position: this.#at(row),
+      position: at(row),
       number: 0,
       timeInTitle: time,
       tasks: [],
       gate: [],
       dependencies: [],
     };
-    this.phases.push(this.#phase);
-    return this.#phase;
+    phases.push(open.phase);
+    return open.phase;
   }
 
   /** Begins a task of the open phase. The task before ends. `level` is that of a heading. */
-  #startTask(row: Row, level: number | undefined): void {
-    this.#close();
-    this.#endTask(row.line);
-    this.#aside = false;
-    const { outline, dialect, words, source } = this.context;
+  function startTask(row: Row, level: number | undefined): void {
+    closeBlock();
+    endTask(row.line);
+    open.aside = false;
     const forms = outline.identified ? ([...dialect.ids, "number"] as const) : dialect.ids;
     const line = readTaskLine(row.text, forms, outline.ids, words, outline.idOf.get(row));
-    const phase = outline.grouped ? this.#groupOf(line.id, line.name, row) : this.#phase;
+    const phase = outline.grouped ? groupOf(line.id, line.name, row) : open.phase;
     if (phase === undefined) return;
     const task: TaskDraft = {
       row,
       line,
       level,
-      position: this.#at(row),
+      position: at(row),
       id: "",
       state: "pending",
       time: line.time,
       parallel: line.parallel,
-      checkbox: this.#checkbox(row),
+      checkbox: placeBox(row),
       status: row.checkbox === undefined ? statusInTitle(row.text, words) : undefined,
       dependencies: line.dependencies === undefined ? [] : [line.dependencies],
       blocks: [],
@@ -717,41 +701,41 @@ export class PlanReader {
       files: [...line.files],
       endLine: source.lines.length,
     };
-    if (level === undefined) this.#run += 1;
-    this.#taskAround(row)?.inside.push(task);
-    this.#task = task;
-    this.tasks.set(row, task);
+    if (level === undefined) open.run += 1;
+    taskAround(row)?.inside.push(task);
+    open.task = task;
+    tasks.set(row, task);
     phase.tasks.push(task);
-    for (const cell of row.cells ?? []) this.#ofTask(task, cell, row);
+    for (const cell of row.cells ?? []) ofTask(task, cell, row);
   }
 
   /** Gives the checkboxes of lists that repeat tasks to those without their own. */
-  #readRepeated(): void {
-    const { nameOf } = this.context.outline;
-    for (const { row, task: own } of this.repeated) {
-      const task = this.tasks.get(own);
+  function readRepeated(): void {
+    const { nameOf } = outline;
+    for (const { row, task: own } of repeated) {
+      const task = tasks.get(own);
       const isSame = sameName(nameOf.get(row) ?? "", nameOf.get(own) ?? "");
-      if (isSame && task !== undefined && task.status === undefined) task.checkbox ??= this.#checkbox(row);
+      if (isSame && task !== undefined && task.status === undefined) task.checkbox ??= placeBox(row);
     }
   }
 
-  /**
-   * Returns the phase of a task in a plan without phase headings: the number that the task's id begins with, also of `1a` and
-   * `T1.2`; without an id, that of the tasks below it. Others, such as `T012`, are numbered through, and belong to the open phase.
-   */
-  #groupOf(id: string | undefined, name: string, row: Row): PhaseDraft | undefined {
-    const known = id ?? this.#idsBelow.get(row);
+  /** Returns the phase of a task in a plan without phase headings: by the number that its id, or that of a task below it, begins with. */
+  function groupOf(id: string | undefined, name: string, row: Row): PhaseDraft | undefined {
+    const known = id ?? idsBelow.get(row);
     const [, key] = /^(?:[a-z]+(?=\d+\.))?(\d+)/i.exec(known ?? "") ?? [];
-    const phase = this.#phase;
+    const phase = open.phase;
     if (key === undefined || phase === undefined || phase.key === key) return phase;
     const title = id === key || id === undefined ? name : phase.key === undefined ? phase.name : "";
     const replaced = phase.key === undefined && phase.tasks.length === 0;
-    if (replaced) this.phases.pop();
-    const started = this.#startPhase({ key, name: title, level: phase.level }, row);
+    if (replaced) phases.pop();
+    const started = startPhase({ key, name: title, level: phase.level }, row);
     if (replaced) started.gate.push(...phase.gate);
     return started;
   }
 }
+
+/** The drafts of a plan, and what their reading has found. */
+export type ReadPlan = ReturnType<typeof readRoles>;
 
 /** Returns the items that count: all but the names of groups among checkboxes, else the text after the label. */
 function itemsOf({ items, text }: Block, words: Vocabulary): readonly PlanItem[] {

@@ -4,21 +4,21 @@ import { checkboxAt, checkboxesIn, isTicked, SYMBOL } from "./boxes.js";
 import { readDependencies } from "./dependencies.js";
 import { isLegend } from "./dialects.js";
 import type { IdOf } from "./links.js";
-import type { Context, PlanReader } from "./reader.js";
+import type { Context, ReadPlan } from "./reader.js";
 import { ancestorsOf, holdersOf, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { readTaskLine } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber } from "./titles.js";
 
 /** Reports all that has no place in the plan. Tasks have their ids and states. */
-export function reportUnplaced(reader: PlanReader, idOf: IdOf): void {
-  reportRegions(reader.context);
-  reportTitles(reader);
-  reportMarked(reader, idOf);
-  reportCells(reader.context);
-  reportListed(reader, idOf);
-  reportRepeated(reader);
-  reportBoxes(reader);
+export function reportUnplaced(read: ReadPlan, idOf: IdOf): void {
+  reportRegions(read.context);
+  reportTitles(read);
+  reportMarked(read, idOf);
+  reportCells(read.context);
+  reportListed(read, idOf);
+  reportRepeated(read);
+  reportBoxes(read);
 }
 
 function reportRegions({ regions, source, report }: Context): void {
@@ -35,7 +35,7 @@ function reportRegions({ regions, source, report }: Context): void {
 }
 
 /** Reports titles with checkboxes below that name a phase, but are not read as one. The plan has no such phase. */
-function reportTitles({ phases, context: { rows, outline, source, report } }: PlanReader): void {
+function reportTitles({ phases, context: { rows, outline, source, report } }: ReadPlan): void {
   const keys = new Set(phases.map(({ key }) => key));
   let title: { readonly row: Row; readonly key: string; readonly level: number } | undefined;
   for (const row of rows) {
@@ -68,7 +68,7 @@ function levelOf({ kind, depth, text, checkbox }: Row): number | undefined {
 const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
-function reportMarked({ phases, tasks, told, context }: PlanReader, idOf: IdOf): void {
+function reportMarked({ phases, tasks, told, context }: ReadPlan, idOf: IdOf): void {
   const { rows, dialect, outline, source, words, report } = context;
   const checklists = new Set([...tasks.keys()].flatMap(({ kind, parent }) => (kind === "item" ? [parent] : [])));
   const empty = new Set(phases.flatMap((phase) => (phase.tasks.length === 0 ? [phase.position.line] : [])));
@@ -108,7 +108,7 @@ function reportCells({ rows, source, report }: Context): void {
 }
 
 /** Reports ids in a list of subtasks that the plan has nowhere else. */
-function reportListed({ listed, context: { words, source, report } }: PlanReader, idOf: IdOf): void {
+function reportListed({ listed, context: { words, source, report } }: ReadPlan, idOf: IdOf): void {
   for (const { row, text } of listed) {
     const missing = readDependencies(text, words, () => false).tasks.filter((id) => idOf(id) === undefined);
     if (missing.length === 0) continue;
@@ -119,7 +119,7 @@ function reportListed({ listed, context: { words, source, report } }: PlanReader
 }
 
 /** Reports the checkboxes of lists that repeat tasks, with the state of the task. */
-function reportRepeated({ repeated, tasks, placed, context: { source, report } }: PlanReader): void {
+function reportRepeated({ repeated, tasks, placed, context: { source, report } }: ReadPlan): void {
   for (const { row, task: own } of repeated) {
     const task = tasks.get(own);
     if (task === undefined || row.checkbox === undefined) continue;
@@ -136,11 +136,8 @@ function reportRepeated({ repeated, tasks, placed, context: { source, report } }
 const ABOUT_SIGN =
   /\b(?:to|as|with|marks?|marked|use|uses|using|from|an?|it|them|first|change|means?|becomes?|signs?|box(?:es)?)\s+["'“‘(]?$/i;
 
-/**
- * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
- * or in the middle of a sentence that is not about such signs.
- */
-function reportBoxes({ placed, context: { source, words, legend, regions, rows, report } }: PlanReader): void {
+/** Reports the checkboxes outside of code without a place: at the start of a line, in a table, or in a sentence that is not about such signs. */
+function reportBoxes({ placed, context: { source, words, legend, regions, rows, report } }: ReadPlan): void {
   const hidden = hiddenLines(regions);
   const signs = new Set([...legend].map(({ line }) => line));
   const states = new Set(rows.flatMap(({ label, line }) => (label?.field === "status" ? [line] : [])));

@@ -1,6 +1,6 @@
 /** Says what became of each checkbox of a source, and of the lines that a plan has a position of. */
 import type { Diagnostic } from "../workflow/diagnostic.js";
-import type { Checkbox, PlanPosition, PlanReading } from "./plan.js";
+import type { PlanItem, PlanPosition, PlanReading } from "./plan.js";
 import { SourceText } from "./source.js";
 
 /** A line or a checkbox of a source, with its place in the plan. */
@@ -46,11 +46,7 @@ export function planRoles(text: string, { plan, diagnostics }: PlanReading): Lin
   return [...roles, ...named].sort((one, other) => one.line - other.line || one.column - other.column);
 }
 
-/** Something of a plan that may have a checkbox. */
-interface Placed {
-  readonly position: PlanPosition;
-  readonly checkbox?: Checkbox;
-}
+type Placed = Pick<PlanItem, "position" | "checkbox">;
 
 /** Returns the places of a task or an item: its checkbox, and its own line if the checkbox is in another one. */
 function placed({ position, checkbox }: Placed): Pick<LineRole, "line" | "column" | "mark">[] {

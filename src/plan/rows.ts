@@ -18,10 +18,7 @@ import type { Vocabulary } from "./words.js";
 const INLINE =
   "attention autolink htmlText labelStartImage labelStartLink labelEnd codeText characterReference characterEscape hardBreakEscape";
 
-/**
- * Constructs that plans don't need. Indented code: a list that is indented too far is still a list. HTML: a list between
- * `<details>` and `</details>` is still a list. Underlined headings are read with the rows: below a label, `---` is a rule.
- */
+/** Constructs that plans don't need: a list that is indented too far, or in `<details>`, is still one; below a label, `---` is a rule. */
 const NOT_IN_PLANS = "codeIndented definition htmlFlow setextUnderline";
 
 /** Maximum length of the Markdown, in characters: the parser takes up to 0.03 ms for each of them. */
@@ -97,7 +94,7 @@ export function ancestorsOf(row: Row): Row[] {
   return above;
 }
 
-/** Checks whether a row is below another one in the tree; each is below none. */
+/** Checks whether a row is below another one in the tree; all are below undefined. */
 export function isWithin(row: Row, above: Row | undefined): boolean {
   return above === undefined || ancestorsOf(row).includes(above);
 }
@@ -107,183 +104,178 @@ export function holdersOf(rows: readonly Row[]): ReadonlySet<Row> {
   return new Set(rows.flatMap(({ kind, checkbox, parent }) => (kind === "item" && checkbox && parent) || []));
 }
 
-/** Returns all rows of a tree, in order. `words` gives labels and titles their meaning. */
-export function readRows(source: SourceText, tree: Root, words: Vocabulary): Row[] {
-  const isMarked = tree.children.some(({ type }) => type === "heading");
-  const reader = new RowReader(source, words, isMarked);
-  reader.addBlocks(tree.children, -1, undefined);
-  return reader.rows;
-}
-
 type Block = RootContent | BlockContent | DefinitionContent;
 
-class RowReader {
-  readonly rows: Row[] = [];
-  readonly #headings: Row[] = [];
-  readonly #source: SourceText;
-  readonly #words: Vocabulary;
-  /** True if the source has `#` headings: then a line of `-` is a rule, and the words above it are no heading. */
-  readonly #isMarked: boolean;
+/** Returns all rows of a tree, in order. `vocabulary` gives labels and titles their meaning. */
+export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary): Row[] {
+  const rows: Row[] = [];
+  const headings: Row[] = [];
+  // In a source with `#` headings, a line of `-` is a rule, and the words above it are no heading.
+  const isMarked = tree.children.some(({ type }) => type === "heading");
+  addBlocks(tree.children, -1, undefined);
+  return rows;
 
-  constructor(source: SourceText, words: Vocabulary, isMarked: boolean) {
-    this.#source = source;
-    this.#words = words;
-    this.#isMarked = isMarked;
-  }
-
-  addBlocks(blocks: readonly Block[], depth: number, item: Row | undefined): void {
+  function addBlocks(blocks: readonly Block[], depth: number, item: Row | undefined): void {
     for (const block of blocks) {
-      if (block.type === "list") this.#addList(block, depth + 1, item);
-      else if (block.type === "blockquote") this.addBlocks(block.children, depth, item);
-      else if (block.type === "table") this.#addTable(block, depth, item);
-      else this.#addBlock(block, depth, item);
+      if (block.type === "list") addList(block, depth + 1, item);
+      else if (block.type === "blockquote") addBlocks(block.children, depth, item);
+      else if (block.type === "table") addTable(block, depth, item);
+      else addBlock(block, depth, item);
     }
   }
 
-  #addBlock(block: Block, depth: number, item: Row | undefined): void {
-    const [line, last] = this.#source.span(block) ?? [];
-    const words = this.#wordsOf(block);
+  function addBlock(block: Block, depth: number, item: Row | undefined): void {
+    const [line, last] = source.span(block) ?? [];
+    const words = wordsOf(block);
     if (line === undefined || last === undefined) return;
-    if (words !== undefined) this.#addLines(words, depth, item, undefined);
-    else if (block.type === "heading") this.#addHeading(line, block.depth, depth, item);
-    if (block.type === "thematicBreak" || last > (words?.[1] ?? last)) this.#addRule(last, depth);
+    if (words !== undefined) addLines(words, depth, item, undefined);
+    else if (block.type === "heading") addHeading(line, block.depth, depth, item);
+    if (block.type === "thematicBreak" || last > (words?.[1] ?? last)) addRule(last, depth);
   }
 
-  /**
-   * Returns the lines of a paragraph. The words above a line of `-` are one, too: whether that line is a rule is decided
-   * here, also for a tree in which it makes them a heading.
-   */
-  #wordsOf(block: Block): Span | undefined {
-    const span = this.#source.span(block);
+  /** Returns the lines of a paragraph, also of words above a line of `-`, which a tree may have as a heading. */
+  function wordsOf(block: Block): Span | undefined {
+    const span = source.span(block);
     if (span === undefined || block.type === "paragraph") return span;
     const [first, last] = span;
-    const underline = this.#source.text(last);
+    const underline = source.text(last);
     if (block.type !== "heading" || first === last || !RULE.test(underline)) return undefined;
     return [first, underline.includes("=") ? last : last - 1];
   }
 
-  get #heading(): Row | undefined {
-    return this.#headings.at(-1);
+  function heading(): Row | undefined {
+    return headings.at(-1);
   }
 
   /** Adds a row, and one more for each further label in bold in its line: `**Priority:** High · **Status:** Done`. */
-  #add(row: Omit<Row, "label" | "phase">): Row {
+  function add(row: Omit<Row, "label" | "phase">): Row {
     const { kind, text, depth, line, column } = row;
     const isLabelled = (kind === "text" || kind === "item") && BEGINS_WITH_LABEL.test(text);
     const separators = isLabelled ? [...text.matchAll(NEXT_FIELD)] : [];
-    const added = this.#addOne({ ...row, text: text.slice(0, separators[0]?.index).trim() });
+    const added = addOne({ ...row, text: text.slice(0, separators[0]?.index).trim() });
     const parent = kind === "item" ? added : row.parent;
     for (const [index, separator] of separators.entries()) {
       const start = separator.index + separator[0].length;
       const part = text.slice(start, separators[index + 1]?.index).trim();
-      this.#addOne({ kind: "text", depth, parent, line, column: column + start, text: part });
+      addOne({ kind: "text", depth, parent, line, column: column + start, text: part });
     }
     return added;
   }
 
-  #addOne(row: Omit<Row, "label" | "phase">): Row {
+  function addOne(row: Omit<Row, "label" | "phase">): Row {
     const { kind, text } = row;
-    const label = kind === "heading" || kind === "rule" ? undefined : labelOf(text, this.#words);
-    const added = { ...row, label, phase: kind === "rule" ? undefined : phaseTitle(text, this.#words) };
-    this.rows.push(added);
+    const label = kind === "heading" || kind === "rule" ? undefined : labelOf(text, vocabulary);
+    const added = { ...row, label, phase: kind === "rule" ? undefined : phaseTitle(text, vocabulary) };
+    rows.push(added);
     return added;
   }
 
   /** Adds a line that separates sections; in a list it separates nothing. */
-  #addRule(line: number, depth: number): void {
-    if (depth === -1) this.#add({ kind: "rule", depth, parent: this.#heading, line, column: 0, text: "" });
+  function addRule(line: number, depth: number): void {
+    if (depth === -1) add({ kind: "rule", depth, parent: heading(), line, column: 0, text: "" });
   }
 
-  #addList(list: List, depth: number, parent: Row | undefined): void {
+  function addList(list: List, depth: number, parent: Row | undefined): void {
     for (const node of list.children) {
       const [first, ...others] = node.children;
-      const words = first && this.#wordsOf(first);
+      const words = first && wordsOf(first);
       let item: Row | undefined;
       // In an outliner everything is in bullets, headings too.
-      if (first?.type === "heading" && depth === 0 && !this.#isMarked) {
-        this.addBlocks(node.children, -1, undefined);
+      if (first?.type === "heading" && depth === 0 && !isMarked) {
+        addBlocks(node.children, -1, undefined);
         continue;
       }
-      if (words !== undefined) item = this.#addLines(words, depth, parent, node);
-      else if (first !== undefined) this.addBlocks([first], depth, parent);
-      this.addBlocks(others, depth, item ?? parent);
+      if (words !== undefined) item = addLines(words, depth, parent, node);
+      else if (first !== undefined) addBlocks([first], depth, parent);
+      addBlocks(others, depth, item ?? parent);
     }
   }
 
   /** Adds a paragraph, line by line, and returns its first row. The first line of an item is the item. */
-  #addLines([first, last]: Span, depth: number, parent: Row | undefined, item: ListItem | undefined): Row | undefined {
-    if (item === undefined && depth === -1 && this.#isUnderlined(first, last)) {
-      this.#addHeading(first, levelOf(this.#source.text(first + 1)), depth, parent);
+  function addLines(
+    [first, last]: Span,
+    depth: number,
+    parent: Row | undefined,
+    item: ListItem | undefined,
+  ): Row | undefined {
+    if (item === undefined && depth === -1 && isUnderlined(first, last)) {
+      addHeading(first, levelOf(source.text(first + 1)), depth, parent);
       return undefined;
     }
     let around: Row | undefined;
     for (let line = first; line <= last; line += 1) {
-      const text = this.#source.text(line);
-      const underline = this.#source.text(line + 1);
+      const text = source.text(line);
+      const underline = source.text(line + 1);
       if (OWN_TITLE.test(text) && RULE.test(underline)) {
-        this.#addHeading(line, levelOf(underline), -1, undefined);
+        addHeading(line, levelOf(underline), -1, undefined);
         line += 1;
       } else if (item !== undefined && line === first) {
-        around = this.#addItem(text, line, depth, parent, item);
+        around = addItem(text, line, depth, parent, item);
       } else {
-        const isOwn = OWN_PHASE.test(text) || (around !== undefined && this.#isLazyLabel(text));
-        this.#addLine(text, line, isOwn ? -1 : depth, isOwn ? undefined : (around ?? parent));
+        const isOwn = OWN_PHASE.test(text) || (around !== undefined && isLazyLabel(text));
+        addLine(text, line, isOwn ? -1 : depth, isOwn ? undefined : (around ?? parent));
       }
     }
     return around;
   }
 
-  #addItem(text: string, line: number, depth: number, parent: Row | undefined, { checked }: ListItem): Row {
+  function addItem(text: string, line: number, depth: number, parent: Row | undefined, { checked }: ListItem): Row {
     const indent = MARKERS.exec(text)?.[0].length ?? 0;
     // A marker behind the marker, as in `- 1. [ ] Name`, is not a list in one line to people.
     const marked = indent + markerLength(text.slice(indent));
     const checkbox = withState(checkboxAt(text, marked, true), checked);
-    const row = { kind: "item", depth, parent: parent ?? this.#heading, line } as const;
+    const row = { kind: "item", depth, parent: parent ?? heading(), line } as const;
     return checkbox === undefined
-      ? this.#add({ ...row, column: indent, text: text.slice(indent).trim() })
-      : this.#add({ ...row, column: marked, text: afterBox(text, marked, checkbox), checkbox });
+      ? add({ ...row, column: indent, text: text.slice(indent).trim() })
+      : add({ ...row, column: marked, text: afterBox(text, marked, checkbox), checkbox });
   }
 
   /** Adds a line of text. In strict Markdown, a number other than 1 and a marker without a space begin no item; with a checkbox they do here. */
-  #addLine(text: string, line: number, depth: number, parent: Row | undefined): void {
+  function addLine(text: string, line: number, depth: number, parent: Row | undefined): void {
     const indent = INDENT.exec(text)?.[0].length ?? 0;
     const marker = markerLength(text.slice(indent));
     const checkbox = checkboxAt(text, indent + marker, marker > 0);
     if (checkbox === undefined) {
       const words = text.slice(indent).trim();
-      this.#add({ kind: "text", depth, parent: parent ?? this.#heading, line, column: indent, text: words });
+      add({ kind: "text", depth, parent: parent ?? heading(), line, column: indent, text: words });
       return;
     }
     // An item that is indented as much stands beside it. Without a marker, a line that is not indented is no part of one.
-    const indentOf = (row: Row) => INDENT.exec(this.#source.text(row.line))?.[0].length ?? 0;
+    const indentOf = (row: Row) => INDENT.exec(source.text(row.line))?.[0].length ?? 0;
     let above = parent;
     const isMarked = marker > 0 || indent === 0;
     while (isMarked && above?.kind === "item" && indentOf(above) >= indent) above = above.parent;
     const at = above === parent ? depth + 1 : above?.kind === "item" ? above.depth + 1 : 0;
     const column = indent + marker;
-    const row = { kind: "item", depth: at, parent: above ?? this.#heading, line, column, checkbox } as const;
-    this.#add({ ...row, text: afterBox(text, column, checkbox) });
+    const row = { kind: "item", depth: at, parent: above ?? heading(), line, column, checkbox } as const;
+    add({ ...row, text: afterBox(text, column, checkbox) });
   }
 
-  #addTable({ children }: Table, depth: number, item: Row | undefined): void {
+  function addTable({ children }: Table, depth: number, item: Row | undefined): void {
     let header: string[] | undefined;
     for (const row of children) {
-      const [line] = this.#source.span(row) ?? [];
+      const [line] = source.span(row) ?? [];
       if (line === undefined) continue;
-      const cells = cellsOf(this.#source.text(line).trim());
-      this.#addCells(line, depth, item, cells, header);
+      const cells = cellsOf(source.text(line).trim());
+      addCells(line, depth, item, cells, header);
       header ??= cells;
     }
   }
 
   /** Adds a row of a table. With one checkbox, which is a cell, it is an item, unless it is the header: the other cells are its text. */
-  #addCells(line: number, depth: number, item: Row | undefined, cells: string[], header: string[] | undefined): void {
-    const text = this.#source.text(line);
+  function addCells(
+    line: number,
+    depth: number,
+    item: Row | undefined,
+    cells: string[],
+    header: string[] | undefined,
+  ): void {
+    const text = source.text(line);
     const column = /^[ \t>|]*/.exec(text)?.[0].length ?? 0;
-    const place = { parent: item ?? this.#heading, line, column } as const;
+    const place = { parent: item ?? heading(), line, column } as const;
     const [box, second] = checkboxesIn(text);
     const labels = cells.map((cell, index) =>
-      label(header?.[index] ?? "", cell.slice(checkboxAt(cell, 0)?.end ?? 0), this.#words),
+      label(header?.[index] ?? "", cell.slice(checkboxAt(cell, 0)?.end ?? 0), vocabulary),
     );
     const filled = labels.filter((one) => /[\p{L}\p{N}]/u.test(one.text));
     const isName = ({ field }: Label) => !OF_COLUMNS.has(field);
@@ -291,15 +283,15 @@ class RowReader {
     if (header && box && second === undefined && beginsCell(text, box) && first !== undefined) {
       const name = [`${first} ${others[0] ?? ""}`.trim(), ...others.slice(1)].join(" · ");
       const values = filled.filter((one) => !isName(one));
-      this.#add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box, cells: values });
+      add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box, cells: values });
     } else {
-      this.#add({ ...place, kind: "cells", depth, text: text.slice(text.search(/[|\S]/)).trim() });
+      add({ ...place, kind: "cells", depth, text: text.slice(text.search(/[|\S]/)).trim() });
     }
   }
 
   /** Adds a heading. In a list it is a line like others. Its checkbox may be at its end. */
-  #addHeading(line: number, level: number, depth: number, item: Row | undefined): void {
-    const written = this.#source.text(line).trimEnd();
+  function addHeading(line: number, level: number, depth: number, item: Row | undefined): void {
+    const written = source.text(line).trimEnd();
     const text = written.replace(/[ \t]#+$/, "").trimEnd();
     const column = HEADING.exec(text)?.[0].length ?? 0;
     const first = checkboxAt(text, column);
@@ -310,31 +302,28 @@ class RowReader {
     const title = before + (last === undefined ? "" : text.slice(last.end));
     const row = { line, column, text: title.trim(), ...(last && { checkbox: last }) };
     if (depth !== -1) {
-      this.#add({ ...row, kind: "text", depth, parent: item ?? this.#heading });
+      add({ ...row, kind: "text", depth, parent: item ?? heading() });
     } else {
-      while ((this.#heading?.depth ?? 0) >= level) this.#headings.pop();
-      this.#headings.push(this.#add({ ...row, kind: "heading", depth: level, parent: this.#heading }));
+      while ((heading()?.depth ?? 0) >= level) headings.pop();
+      headings.push(add({ ...row, kind: "heading", depth: level, parent: heading() }));
     }
   }
 
-  /**
-   * Checks for an underlined heading. With `-`, it must be a title of the plan, or words below a blank line that are no
-   * sentence and no label: below these, plans have rules. Where a source has `#` headings, such words are none.
-   */
-  #isUnderlined(first: number, last: number): boolean {
-    const next = this.#source.text(first + 1);
+  /** Checks for an underlined heading; with `-`, a title of the plan or, in a source without `#`, words alone that are no sentence and no label. */
+  function isUnderlined(first: number, last: number): boolean {
+    const next = source.text(first + 1);
     if (!RULE.test(next)) return false;
     if (next.includes("=")) return last === first + 1;
-    const text = this.#source.text(first).trimEnd();
+    const text = source.text(first).trimEnd();
     if (last !== first || TITLE.test(text)) return last === first;
-    const isTitle = BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text, this.#words) === undefined;
-    return !this.#isMarked && this.#source.text(first - 1).trim() === "" && isTitle;
+    const isTitle = BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text, vocabulary) === undefined;
+    return !isMarked && source.text(first - 1).trim() === "" && isTitle;
   }
 
   /** Checks for a label in bold that is not indented: alone in its line, or that of a gate. */
-  #isLazyLabel(text: string): boolean {
+  function isLazyLabel(text: string): boolean {
     if (LAZY_LABEL.test(text)) return true;
-    const label = /^(?:\*\*|\p{L})/u.test(text) ? labelOf(text, this.#words) : undefined;
+    const label = /^(?:\*\*|\p{L})/u.test(text) ? labelOf(text, vocabulary) : undefined;
     return label?.field === "gate" || (label?.field === "criteria" && label.text === "");
   }
 }
@@ -372,10 +361,7 @@ function afterBox(text: string, column: number, { end }: FoundCheckbox): string 
   return (emphasis !== "" && rest.startsWith(emphasis) ? rest.slice(emphasis.length) : emphasis + rest).trim();
 }
 
-/**
- * Markdown joins a line to the item or the words above it if there is no blank line between them. These lines are not
- * joined: titles of the plan that are underlined, phases in bold, and labels in bold that are not indented.
- */
+/** Lines that Markdown joins to those above them, and that stand alone here: underlined titles, phases in bold, labels in bold that are not indented. */
 const OWN_TITLE = /^(?:phase|task)[ \t]+\d/i;
 const LAZY_LABEL = /^\*\*[^*]+(?::\*\*|\*\*:)[ \t]*$/;
 const OWN_PHASE = /^\*\*phase[ \t]+\w/i;

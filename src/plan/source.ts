@@ -18,10 +18,7 @@ export interface SourceLine {
 /** The first and the last line of a node, from 0. */
 export type Span = readonly [first: number, last: number];
 
-/**
- * A source by its lines, with any line ends. All positions are computed here, so that they are those of the file, also
- * with CRLF, a byte order mark and tabs.
- */
+/** A source by its lines. It computes all positions, so that they are those of the file, also with CRLF, a byte order mark and tabs. */
 export class SourceText {
   /** The lines, in order; at least one. */
   readonly lines: readonly SourceLine[];
@@ -81,20 +78,6 @@ export interface Region {
   readonly unclosed: boolean;
 }
 
-/** Finds all code and all comments, in order. */
-export function findRegions(source: SourceText): Region[] {
-  const reader = new RegionReader(source);
-  const regions: Region[] = [];
-  for (let line = 0; line < source.lines.length; line += 1) {
-    const region = reader.regionAt(line);
-    reader.follow(source.text(line));
-    if (region === undefined) continue;
-    regions.push(region);
-    line = region.end - 1;
-  }
-  return regions;
-}
-
 /** The list item or quote around a fence. */
 interface Container {
   /** The minimum indentation of its content, in columns. */
@@ -125,72 +108,71 @@ const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
 /** Budget for lines that are searched for the ends of nested samples, for each line of the source. */
 const LOOK_AHEAD = 20;
 
-/** Follows the lines of a source, and tracks the open list items. */
-class RegionReader {
-  readonly #source: SourceText;
+/** Finds all code and all comments, in order. */
+export function findRegions(source: SourceText): Region[] {
   /** The columns where the text of the open items begins. */
-  #open: number[] = [];
+  const open: number[] = [];
   /** True if the line before is part of a paragraph that the next line may continue. */
-  #text = false;
+  let isText = false;
   /** The number of lines that may still be searched without a result. */
-  #budget: number;
-
-  constructor(source: SourceText) {
-    this.#source = source;
-    this.#budget = 2000 + source.lines.length * LOOK_AHEAD;
+  let budget = 2000 + source.lines.length * LOOK_AHEAD;
+  const regions: Region[] = [];
+  for (let line = 0; line < source.lines.length; line += 1) {
+    const region = regionAt(line);
+    follow(source.text(line));
+    if (region === undefined) continue;
+    regions.push(region);
+    line = region.end - 1;
   }
+  return regions;
 
   /** Reads the next line outside of code. */
-  follow(text: string): void {
-    const continues = this.#text;
-    this.#text = text.trim() !== "" && !NO_TEXT.test(text) && !RULE.test(text);
+  function follow(text: string): void {
+    const continues = isText;
+    isText = text.trim() !== "" && !NO_TEXT.test(text) && !RULE.test(text);
     // A paragraph continues in lines that are indented less.
-    if (text.trim() === "" || (continues && this.#text && !BEGINS.test(text))) return;
-    const outside = this.#open.length === 0;
-    this.#close(text);
+    if (text.trim() === "" || (continues && isText && !BEGINS.test(text))) return;
+    const outside = open.length === 0;
+    closeItems(text);
     // A list that interrupts a paragraph must begin with 1.
     if (continues && outside && LATER.test(text)) return;
     let rest = text;
     let column = 0;
     for (let match = MARKER.exec(rest); match !== null; match = MARKER.exec(rest)) {
       column += columnsOf(match[0], column);
-      this.#open.push(column);
+      open.push(column);
       rest = rest.slice(match[0].length);
     }
   }
 
   /** Returns the region that begins at a line, if one does. */
-  regionAt(line: number): Region | undefined {
-    const text = this.#source.text(line);
+  function regionAt(line: number): Region | undefined {
+    const text = source.text(line);
     const fence = fenceOf(text);
-    if (fence !== undefined) return this.#fenced(line, fence, this.#around(text));
-    if (COMMENT.test(text)) return this.#until("-->", "comment", line);
+    if (fence !== undefined) return fenced(line, fence, around(text));
+    if (COMMENT.test(text)) return until("-->", "comment", line);
     const raw = RAW.exec(text)?.[1];
     if (raw === undefined) return undefined;
-    const container = this.#around(text);
+    const container = around(text);
     return indentOf(text) > container.column + 3
       ? undefined
-      : this.#until(`</${raw.toLowerCase()}>`, "code", line, container);
+      : until(`</${raw.toLowerCase()}>`, "code", line, container);
   }
 
   /** Returns the container of a line that begins code. */
-  #around(text: string): Container {
-    this.#close(text);
+  function around(text: string): Container {
+    closeItems(text);
     const marked = MARKER.exec(text)?.[0] ?? "";
-    return { column: marked === "" ? (this.#open.at(-1) ?? 0) : columnsOf(marked), quoted: QUOTED.test(text) };
+    return { column: marked === "" ? (open.at(-1) ?? 0) : columnsOf(marked), quoted: QUOTED.test(text) };
   }
 
-  #close(text: string): void {
+  function closeItems(text: string): void {
     const indent = indentOf(text);
-    while ((this.#open.at(-1) ?? 0) > indent) this.#open.pop();
+    while ((open.at(-1) ?? 0) > indent) open.pop();
   }
 
-  /**
-   * Returns the region of a fence. It ends with the closing fence, or with the list item or quote around it. Lines that are
-   * indented less than their item are still code if the closing fence comes before a line that can't be code.
-   */
-  #fenced(start: number, opening: Fence, container: Container): Region {
-    const source = this.#source;
+  /** Returns the region of a fence: up to its end, or that of its item or quote, also if its lines are indented less and an end follows. */
+  function fenced(start: number, opening: Fence, container: Container): Region {
     let depth = 1;
     let strictEnd: number | undefined;
     let left = false;
@@ -213,30 +195,27 @@ class RegionReader {
       }
       suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
       if (strictEnd === undefined) continue;
-      this.#budget -= 1;
-      if (suspicious || this.#budget < 0) break;
+      budget -= 1;
+      if (suspicious || budget < 0) break;
     }
     return { kind: "code", start, end: strictEnd ?? source.lines.length, unclosed: strictEnd === undefined };
   }
 
   /** Returns the region up to the line with its end, or to the end of the item or quote around it. */
-  #until(close: string, kind: Region["kind"], start: number, container?: Container): Region {
-    for (let line = start; line < this.#source.lines.length; line += 1) {
-      const text = this.#source.text(line);
+  function until(close: string, kind: Region["kind"], start: number, container?: Container): Region {
+    for (let line = start; line < source.lines.length; line += 1) {
+      const text = source.text(line);
       if (container !== undefined && leaves(text, container)) return { kind, start, end: line, unclosed: false };
       if (text.toLowerCase().includes(close)) return { kind, start, end: line + 1, unclosed: false };
     }
-    return { kind, start, end: this.#source.lines.length, unclosed: true };
+    return { kind, start, end: source.lines.length, unclosed: true };
   }
 }
 
-/** A line that begins or ends code. */
-interface Fence {
-  readonly run: string;
-  readonly info: string;
-}
+type Fence = NonNullable<ReturnType<typeof fenceOf>>;
 
-function fenceOf(text: string): Fence | undefined {
+/** Reads a line that begins or ends code. */
+function fenceOf(text: string) {
   const [before = "", run] = FENCE.exec(text) ?? [];
   const info = text.slice(before.length);
   return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };

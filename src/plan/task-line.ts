@@ -117,10 +117,7 @@ const IN_BRACKETS = /^\(([^()]*)\)\.?$|\[([^[\]]*)\](?:\([^()]*\))?/g;
 const ID =
   /^((story|section) )?[#§]?[a-z_-]{0,40}\d[\d.]*[a-z]?( ?([-–—]|to |through ) ?[a-z_-]{0,40}\d[\d.]*[a-z]?)?( \([^()]*\))?$/i;
 
-/**
- * Returns the requirements in a list of ids, as they are written, without marks, links and the word "requirement". Any
- * other text is one requirement; `None` is none.
- */
+/** Returns the ids in a list of requirements, without marks and links. Any other text is one requirement; `None` means no requirement. */
 export function readReferences(text: string): readonly string[] {
   const ids = text
     .replace(IN_BRACKETS, ",$1$2,")
@@ -132,7 +129,7 @@ export function readReferences(text: string): readonly string[] {
 }
 
 /** Splits the marks from a text such as `[P] [US1] Create …`. */
-function takeMarks(text: string): { readonly rest: string; readonly marks: readonly string[] } {
+function takeMarks(text: string) {
   const [found = ""] = /^(?:\[(?:P|US\d+|Story)\]\s*)+/i.exec(text) ?? [];
   const rest = text.slice(found.length);
   return { rest, marks: [...found.matchAll(/\[([^[\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
@@ -141,10 +138,7 @@ function takeMarks(text: string): { readonly rest: string; readonly marks: reado
 /** A text in parentheses, with others in it. */
 const IN_PARENTHESES = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)|（([^（）]*)）/g;
 /** Splits the dependencies in parentheses from a text. A duration beside them stays: `(2h, depends on T001)`. */
-function takeDependencies(
-  text: string,
-  words: Vocabulary,
-): { readonly others: string; readonly dependencies?: string } {
+function takeDependencies(text: string, words: Vocabulary) {
   for (const { 0: whole, 1: ascii, 2: wide, index } of text.matchAll(IN_PARENTHESES)) {
     const inside = ascii ?? wide ?? "";
     const parts = inside.split(/[,;，；|·]/);

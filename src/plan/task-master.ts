@@ -78,10 +78,7 @@ const taskSchema = z.object({
 type Task = z.infer<typeof taskSchema>;
 const tagSchema = z.object({ tasks: z.array(taskSchema) });
 
-/**
- * Reads the tasks of each tag, and of a list beside them, in the order of the file. Throws `PLAN_PARSE` if the file isn't
- * JSON, is too large or has no tasks.
- */
+/** Reads the tasks of each tag, and of a list beside them. Throws `PLAN_PARSE` if the file isn't JSON, is too large or has no tasks. */
 function readTags(text: string, file: string) {
   checkLength(text, file);
   const source = new SourceText(text);
@@ -134,10 +131,7 @@ function badTask(error: z.core.$ZodError, tag: JsonPlace, source: SourceText, fi
   return planError({ file, line, column }, message, 'A task has "id", "title" and "status".');
 }
 
-/**
- * Returns tasks and their subtasks in one list. A subtask has its own number, `2`, or its full id, `1.2`; a dependency is
- * that of a sibling or a full id. The depth of the JSON is bounded.
- */
+/** Returns tasks and their subtasks in one list. A subtask has its own number, `2`, or its full id; so has a dependency. */
 function foundTasks(
   tasks: readonly Task[],
   list: JsonPlace,

@@ -13,10 +13,7 @@ export interface PhaseTitle {
   readonly name: string;
 }
 
-/**
- * Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase #2`, `Phase two: Name`,
- * `第2阶段：Name`, `Phase: Name`.
- */
+/** Returns the title of a phase: `Phase 2: Name`, `Phase #2 (Week 1) - Name`, `Phase two: Name`, `第2阶段：Name`, `Phase: Name`. */
 export function phaseTitle(title: string, words: Vocabulary): PhaseTitle | undefined {
   const text = unlinked(title)
     .replace(/(?:\*\*|__):?/g, "")

@@ -4,7 +4,6 @@
  */
 import { isPhasegateError } from "../../errors.js";
 import { keptItems, type Plan, type PlanPhase, type PlanTask } from "../../plan/plan.js";
-import { ENTRY_WEIGHT, jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { canonicalJson } from "../../workflow/json.js";
 import type { PhaseDefinition, PlannedTask, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChangeKind, type PlanChanges } from "../state/events.js";
@@ -45,26 +44,19 @@ export function comparePlan(structure: WorkflowStructure, position: number, plan
   return { arrangement, changes, matters: asked(before) !== asked(after) };
 }
 
-const comparisons = new WeakMap<Plan, RecentMap<string, Ahead>>();
-
-/** Limits the differences that are cached with a plan, in characters of their JSON. */
-const COMPARISONS_WEIGHT = 1024 * 1024;
-
-/** What has changed ahead of a session; `gone` if its current phase is no longer there. */
-type Ahead = readonly KindOfChange[] | "gone";
-
-/**
- * Returns what has changed in a plan from the current phase on; `gone` if the current phase is no longer in
- * it. `key` identifies the session's structure, so that a comparison is made once.
- */
-export function changesAhead(structure: WorkflowStructure, position: number, plan: Plan, key: string): Ahead {
-  const weigh = (found: Ahead) => (found === "gone" ? ENTRY_WEIGHT : jsonWeight(found));
-  const known = comparisons.get(plan) ?? new RecentMap<string, Ahead>(COMPARISONS_WEIGHT, weigh);
-  comparisons.set(plan, known);
-  const place = `${key} ${position}`;
-  const found = known.get(place) ?? compared(structure, position, plan);
-  known.set(place, found);
-  return found;
+/** Returns what has changed in a plan from the current phase on; `gone` if the current phase is no longer in it. */
+export function changesAhead(
+  structure: WorkflowStructure,
+  position: number,
+  plan: Plan,
+): readonly KindOfChange[] | "gone" {
+  try {
+    const { changes, matters } = comparePlan(structure, position, plan);
+    return matters ? changes.filter(({ behind }) => behind !== true) : [];
+  } catch (error) {
+    if (isPhasegateError(error, "NOT_ALLOWED")) return "gone";
+    throw error;
+  }
 }
 
 /** Limits the differences of a kind in a session's log. */
@@ -77,31 +69,25 @@ export function changesByKind(
   max = KEPT_MAX,
 ): PlanChanges {
   const of = (kind: PlanChangeKind) => changes.filter((change) => change.kind === kind);
-  const list = (kind: PlanChangeKind) =>
+  const listed = eachKind((kind) =>
     of(kind)
       .slice(0, max)
-      .map(({ kind: _, ...change }) => change);
+      .map(({ kind: _, ...change }) => change),
+  );
+  const counts = eachKind((kind) => of(kind).length);
+  return { ...listed, count: changes.length, counts, takenAway: takenAway.slice(0, max) };
+}
+
+function eachKind<T>(of: (kind: PlanChangeKind) => T): Record<PlanChangeKind, T> {
   return {
-    added: list("added"),
-    removed: list("removed"),
-    renamed: list("renamed"),
-    moved: list("moved"),
-    dependencies: list("dependencies"),
-    criteria: list("criteria"),
-    gate: list("gate"),
-    other: list("other"),
-    count: changes.length,
-    counts: {
-      added: of("added").length,
-      removed: of("removed").length,
-      renamed: of("renamed").length,
-      moved: of("moved").length,
-      dependencies: of("dependencies").length,
-      criteria: of("criteria").length,
-      gate: of("gate").length,
-      other: of("other").length,
-    },
-    takenAway: takenAway.slice(0, max),
+    added: of("added"),
+    removed: of("removed"),
+    renamed: of("renamed"),
+    moved: of("moved"),
+    dependencies: of("dependencies"),
+    criteria: of("criteria"),
+    gate: of("gate"),
+    other: of("other"),
   };
 }
 
@@ -137,7 +123,7 @@ function diffPlan(
     if (was === undefined) say("added", now, { name: now.name });
     else if (built !== undefined) comparePhases(was, built, (kind, change) => say(kind, was, change));
   }
-  diffTasks(before, live, matches, say);
+  diffTasks(before, live, matches, pinnedOf, say);
   return changes;
 }
 
@@ -195,9 +181,9 @@ function diffTasks(
   pinned: readonly PhaseDefinition[],
   live: readonly PlanPhase[],
   matches: PhaseMatches,
+  pinnedOf: ReadonlyMap<PlanPhase, PhaseDefinition>,
   say: SayOf,
 ): void {
-  const pinnedOf = new Map([...matches].map(([phase, now]) => [now, phase]));
   const tasks = matchTasks(pinned, live, matches);
   const before = new Map<PlanTask, Kept["was"]>();
   const ids = new Map<string, string>();
@@ -254,10 +240,7 @@ function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<stri
   if (facts(was.plan) !== facts(now)) say("other", { name });
 }
 
-/**
- * Returns everything that the session would require. Ticks in the plan and the revisions of templates are
- * not part of it.
- */
+/** Returns what the session would require, as JSON: without ticks and the revisions of templates. */
 function asked(phases: readonly PhaseDefinition[]): string {
   return canonicalJson(
     phases.map(({ textRevision: _, tasks, ...phase }) => ({
@@ -288,14 +271,4 @@ function reordered(kept: readonly Kept[], order: readonly PlanTask[]) {
     const [was, now] = [from.get(one.now), to.get(one.now)];
     return was === undefined || now === undefined || was === now ? [] : [{ ...one, from: was, to: now }];
   });
-}
-
-function compared(structure: WorkflowStructure, position: number, plan: Plan): readonly KindOfChange[] | "gone" {
-  try {
-    const { changes, matters } = comparePlan(structure, position, plan);
-    return matters ? changes.filter(({ behind }) => behind !== true) : [];
-  } catch (error) {
-    if (isPhasegateError(error, "NOT_ALLOWED")) return "gone";
-    throw error;
-  }
 }

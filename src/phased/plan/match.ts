@@ -2,7 +2,7 @@
  * Matches the phases and tasks of a session with those of its current plan, which may have been edited and renumbered.
  */
 import { PhasegateError } from "../../errors.js";
-import type { PlanPhase, PlanTask } from "../../plan/plan.js";
+import { addTo, type PlanPhase, type PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { shiftAfter } from "./pin.js";
 
@@ -52,16 +52,37 @@ export function matchTasks(
     phase.tasks.map((task): Side<PlanTask> => ({ task, id: task.id, name: task.name, home })),
   );
   const [oldNames, newNames] = [new Set(before.map(({ name }) => name)), new Set(now.map(({ name }) => name))];
-  const pairs = new Pairs(before, now);
-  pairs.alike(({ home, name }) => (home === undefined ? undefined : `${home} ${name}`));
-  pairs.only(({ home, id, name }) => (home === undefined ? undefined : `${home} ${id} ${name}`));
-  pairs.only(({ id, name }) => `${id} ${name}`);
-  pairs.only(({ name }) => name);
-  pairs.only(({ home, id, name }) => {
+  const found = new Map<TaskDefinition, PlanTask>();
+  const taken = new Set<PlanTask>();
+  /** Pairs tasks whose key occurs equally often on each side, at most `max` times: by id if both sides have the same ids, otherwise in order. */
+  const pair = (keyOf: (side: Side<unknown>) => string | undefined, max = 1) => {
+    const others = grouped(
+      now.filter(({ task }) => !taken.has(task)),
+      keyOf,
+    );
+    const own = before.filter(({ task }) => !found.has(task));
+    for (const [key, one] of grouped(own, keyOf)) {
+      const other = others.get(key) ?? [];
+      if (one.length !== other.length || one.length > max) continue;
+      const byId = new Map(other.map((side) => [side.id, side]));
+      const sameIds = one.every(({ id }) => byId.has(id));
+      for (const [index, { task, id }] of one.entries()) {
+        const same = sameIds ? byId.get(id) : other[index];
+        if (same === undefined) continue;
+        found.set(task, same.task);
+        taken.add(same.task);
+      }
+    }
+  };
+  pair(({ home, name }) => (home === undefined ? undefined : `${home} ${name}`), Number.POSITIVE_INFINITY);
+  pair(({ home, id, name }) => (home === undefined ? undefined : `${home} ${id} ${name}`));
+  pair(({ id, name }) => `${id} ${name}`);
+  pair(({ name }) => name);
+  pair(({ home, id, name }) => {
     const isNew = oldNames.has(name) !== newNames.has(name);
     return home === undefined || !isNew ? undefined : `${home} ${id}`;
   });
-  return pairs.found;
+  return found;
 }
 
 /**
@@ -120,56 +141,12 @@ const PHASE_KEYS: readonly ((number: number, name: string) => string)[] = [
   (number) => `${number}`,
 ];
 
-/** Pairs tasks that have the same key on both sides. A paired task is not paired again. */
-class Pairs {
-  readonly found = new Map<TaskDefinition, PlanTask>();
-  private before: readonly Side<TaskDefinition>[];
-  private now: readonly Side<PlanTask>[];
-
-  constructor(before: readonly Side<TaskDefinition>[], now: readonly Side<PlanTask>[]) {
-    this.before = before;
-    this.now = now;
-  }
-
-  /** Pairs tasks whose key occurs once on each side. */
-  only(keyOf: (side: Side<unknown>) => string | undefined): void {
-    this.pair(keyOf, (one, other) => one.length === 1 && other.length === 1);
-  }
-
-  /** Pairs tasks whose key occurs equally often on each side: by id if both sides have the same ids, otherwise in order. */
-  alike(keyOf: (side: Side<unknown>) => string | undefined): void {
-    this.pair(keyOf, (one, other) => one.length === other.length);
-  }
-
-  private pair(
-    keyOf: (side: Side<unknown>) => string | undefined,
-    fits: (one: readonly unknown[], other: readonly unknown[]) => boolean,
-  ): void {
-    const others = grouped(this.now, keyOf);
-    for (const [key, one] of grouped(this.before, keyOf)) {
-      const other = others.get(key) ?? [];
-      if (!fits(one, other)) continue;
-      const byId = new Map(other.map((side) => [side.id, side]));
-      const sameIds = one.every(({ id }) => byId.has(id));
-      for (const [index, { task, id }] of one.entries()) {
-        const found = sameIds ? byId.get(id) : other[index];
-        if (found !== undefined) this.found.set(task, found.task);
-      }
-    }
-    const taken = new Set(this.found.values());
-    this.before = this.before.filter(({ task }) => !this.found.has(task));
-    this.now = this.now.filter(({ task }) => !taken.has(task));
-  }
-}
-
 /** Groups what has a key by it, in order. */
 export function grouped<T>(all: readonly T[], keyOf: (one: T) => string | undefined): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const one of all) {
     const key = keyOf(one);
-    const group = key === undefined ? undefined : groups.get(key);
-    if (group !== undefined) group.push(one);
-    else if (key !== undefined) groups.set(key, [one]);
+    if (key !== undefined) addTo(groups, key, one);
   }
   return groups;
 }

@@ -32,16 +32,12 @@ export interface UsablePlan extends ReadSource {
   readonly ticked: boolean;
 }
 
-/** A structure with the phases of a plan. */
 interface PinnedPlan {
   readonly structure: WorkflowStructure;
-  /** Warnings about the plan. */
   readonly warnings: readonly Diagnostic[];
 }
 
-/**
- * Reads the plan of a new session and adds its phases to the structure. Throws any error of plan, parser or templates.
- */
+/** Reads the plan of a new session and adds its phases to the structure. Throws any error of plan, parser or templates. */
 export async function pinPlan(
   context: EngineContext,
   structure: WorkflowStructure,
@@ -142,22 +138,14 @@ export function buildPhases(
       verify,
     },
     textRevision: revisions.phase,
-    plan: {
-      number,
-      written,
-      goal,
-      estimatedDuration,
-    },
+    plan: { number, written, goal, estimatedDuration },
   }));
 }
 
 /** The largest structure, in characters of JSON: a session's first commit contains it. */
 const STRUCTURE_MAX = 4 * 1024 * 1024;
 
-/**
- * Throws `TOO_LARGE` for a structure that is too large for a commit, and `PLAN_PARSE` for one that could
- * not be read again.
- */
+/** Throws `TOO_LARGE` for a structure that is too large for a commit, and `PLAN_PARSE` for one that could not be read again. */
 export function checkPinned(structure: WorkflowStructure, file: string): void {
   const bytes = JSON.stringify(structure).length;
   if (bytes <= STRUCTURE_MAX) return checkForm(structure, file);

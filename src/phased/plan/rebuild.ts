@@ -11,7 +11,7 @@ import type { PlanChange } from "../state/events.js";
 import type { PhasedSession } from "../state/machine.js";
 import type { TaskPairs } from "../state/task-notes.js";
 import { type Comparison, comparePlan } from "./compare.js";
-import { matchTasks, type TaskMatches } from "./match.js";
+import { grouped, matchTasks, type TaskMatches } from "./match.js";
 import { buildPhases, checkPinned, planPin, type UsablePlan, usablePlan } from "./pin.js";
 
 /** A new structure for a session, with its differences. */
@@ -25,10 +25,7 @@ export interface Rebuilt extends Comparison {
   readonly tasks?: TaskPairs;
 }
 
-/**
- * Returns a session's structure with its plan read again; `base` is the pinned one, or a newer definition
- * of its workflow.
- */
+/** Returns a session's structure with its plan read again; `base` is the pinned one, or a newer definition of its workflow. */
 export async function rereadPlan(
   context: EngineContext,
   { head }: PhasedSession,
@@ -49,10 +46,7 @@ export function needsHost({ options }: EngineContext, by: Actor, { takenAway }: 
 /** Limits the removed requirements that a refusal names. */
 const NAMED_MAX = 10;
 
-/**
- * Returns the refusal for an agent whose plan asks for less. It names what is in the current phase; of
- * phases ahead, which an agent can't see yet, only the number.
- */
+/** Returns the refusal for an agent: it names what is in the current phase, and the number of changes ahead, which it can't see yet. */
 export function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Rebuilt): PhasegateError<"NOT_ALLOWED"> {
   const here = takenAway.filter(({ phase }) => phase === head.phase);
   const ahead = takenAway.length - here.length;
@@ -178,12 +172,7 @@ function pairsOf<T extends Asked>(
   const pairs = new Map<T, T>();
   let free = [...after];
   for (const key of keys) {
-    const found = new Map<string, T[]>();
-    for (const asked of free) {
-      const same = found.get(key(asked));
-      if (same === undefined) found.set(key(asked), [asked]);
-      else same.push(asked);
-    }
+    const found = grouped(free, key);
     for (const asked of before) {
       if (pairs.has(asked)) continue;
       const counterpart = found.get(key(asked))?.shift();

@@ -107,10 +107,7 @@ export function reasonOf(error: unknown): string {
   return isPhasegateError(error) ? error.message : "the host could not read or write it";
 }
 
-/**
- * Returns the parser of a workflow's plans: the host's own of that name, with checks, or the built-in one,
- * loaded on first use. Throws `DEFINITION_INVALID` if there is none.
- */
+/** Returns the parser of a workflow's plans: the host's own of that name, with checks, or the built-in one. Throws `DEFINITION_INVALID` without one. */
 export async function findParser(
   { parsers }: ResolvedOptions,
   { type }: WorkflowStructure,
@@ -214,10 +211,7 @@ const readingSchema = z
 /** The file that a plan was read from, for errors in ticking. */
 const fileOf = new WeakMap<Plan, string>();
 
-/**
- * Wraps a host's own parser: an invalid result or an error is a `PLAN_PARSE` that names parser and file,
- * and a ticked text must be the same plan when it is read again.
- */
+/** Wraps a host's own parser: bad results are a `PLAN_PARSE` that names it and the file, and a ticked text must be the same plan. */
 function checkedParser(name: string, parser: SourceParser): SourceParser {
   const parse = (text: string, file: string): PlanReading => {
     const reading = guarded(name, file, () => parser.parse(text, file));

@@ -42,10 +42,7 @@ export interface SyncResult extends SessionFacts {
   readonly replayed: boolean;
 }
 
-/**
- * Compares the current plan with the pinned one and, unless it is a preview, binds the session to it:
- * completed phases stay, the current phase and those ahead are the plan's.
- */
+/** Compares the plan with the pinned one and, unless it is a preview, binds the session to it; completed phases stay. */
 export async function syncPlan(context: EngineContext, sessionId: SessionId, asked: SyncRequest): Promise<SyncResult> {
   const { preview = false, by: given, operator, note, idempotencyKey } = asked;
   const called = context.caller && (await context.kernel.find(sessionId));
@@ -54,8 +51,7 @@ export async function syncPlan(context: EngineContext, sessionId: SessionId, ask
     const { session, ticks, unapproved } = await loadSession(context, sessionId);
     if (unapproved !== undefined) throw notAccepted(unapproved);
     const rebuilt = await reread(context, session);
-    const found = { ...foundOf(context, session, rebuilt, preview), needsHost: needsHost(context, by, rebuilt) };
-    return { ...found, ...(ticks === undefined ? {} : { ticks }) };
+    return { ...foundOf(context, session, rebuilt, preview), needsHost: needsHost(context, by, rebuilt), ticks };
   }
   const request = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["syncPlan", by]);
   const prepare = async (session: PhasedSession | undefined) => {

@@ -7,31 +7,22 @@ import { isTicked } from "../../plan/boxes.js";
 import type { Plan, PlanItem, PlanPhase, PlanReading, PlanTask, TickRequest } from "../../plan/plan.js";
 import type { PlanText, SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
-import { grouped, matchPhases, matchTasks, type PhaseMatches, type TaskMatches } from "./match.js";
+import { grouped, matchPhases, matchTasks } from "./match.js";
 
-/** A pinned task, with the phases that were pinned with it. */
-export interface KnownTask {
-  readonly task: TaskDefinition;
-  readonly phases: readonly PhaseDefinition[];
-}
-
-/** An item of a phase's validation gate, by number, from 1. */
-export interface KnownItem {
+/** What is ticked or unticked of a phase, as it was pinned. */
+export interface Claim {
   readonly phase: PhaseDefinition;
+  /** The phases that were pinned with it. */
   readonly phases: readonly PhaseDefinition[];
-  readonly item: number;
-}
-
-/** Tasks, and items of validation gates. */
-export interface Known {
-  readonly tasks: readonly KnownTask[];
-  readonly items: readonly KnownItem[];
+  readonly tasks: readonly TaskDefinition[];
+  /** Items of its validation gate, by number, from 1. */
+  readonly items: readonly number[];
 }
 
 /** What is ticked and unticked. */
 export interface DueParts {
-  readonly tick: Known;
-  readonly untick: Known;
+  readonly tick: readonly Claim[];
+  readonly untick: readonly Claim[];
 }
 
 /** A text with its ticks, and the tasks that show them, by their ids in the text. */
@@ -39,12 +30,12 @@ export interface TickedText {
   readonly text: string;
   /** The plan in the text. */
   readonly reading: PlanReading;
-  readonly ticked: readonly string[];
-  readonly unticked: readonly string[];
+  readonly ticked: string[];
+  readonly unticked: string[];
   /** Tasks that the text no longer has, by their former ids. */
-  readonly missing: readonly string[];
+  readonly missing: string[];
   /** Tasks without a checkbox in the text. */
-  readonly unwritable: readonly string[];
+  readonly unwritable: string[];
 }
 
 type TickingParser = SourceParser & Required<Pick<SourceParser, "tick">>;
@@ -62,14 +53,18 @@ export function tickText(
   due: DueParts,
   tickCriteria: boolean,
 ): TickedText {
-  const { plan } = reading;
-  const find = finder(plan);
-  const ticked = due.tick.tasks.flatMap((task) => find(task) ?? []);
+  const live = reading.plan.phases;
+  const pins = new Set([...due.tick, ...due.untick].map(({ phases }) => phases));
+  const matches = new Map([...pins].map((phases) => [phases, matchTasks(phases, live)]));
+  const find = (claims: readonly Claim[]) =>
+    claims.flatMap(({ phases, tasks }) => tasks.map((task) => ({ task, now: matches.get(phases)?.get(task) })));
+  const [tick, untick] = [find(due.tick), find(due.untick)];
+  const ticked = tick.flatMap(({ now }) => now ?? []);
   const isTickedNow = new Set(ticked);
-  const unticked = due.untick.tasks.flatMap((task) => find(task) ?? []).filter((task) => !isTickedNow.has(task));
+  const unticked = untick.flatMap(({ now }) => (now === undefined || isTickedNow.has(now) ? [] : [now]));
   const writing = new Writing(parser, source, reading);
-  writing.tickItems(itemsIn(plan, due.untick.items), false);
-  writing.tickItems(itemsIn(plan, due.tick.items), true);
+  writing.tickItems(itemsIn(live, due.untick), false);
+  writing.tickItems(itemsIn(live, due.tick), true);
   for (const [tasks, done] of [[unticked, false] as const, [ticked, true] as const]) {
     // A task without a checkbox is done only if those of its criteria are ticked.
     const withCriteria = (task: PlanTask) => tickCriteria || task.checkbox === undefined;
@@ -81,7 +76,7 @@ export function tickText(
   const after = new Map(last.plan.phases.flatMap(({ tasks }) => tasks.map((task) => [task.id, task] as const)));
   const shows = (done: boolean) => (id: string) => showsDone(after.get(id)) === done;
   const [done, open] = [ids(ticked), ids(unticked)];
-  const missing = [...due.tick.tasks, ...due.untick.tasks].filter((task) => find(task) === undefined);
+  const missing = [...tick, ...untick].filter(({ now }) => now === undefined);
   return {
     text: writing.text,
     reading: last,
@@ -97,15 +92,6 @@ export function showsDone(task: PlanTask | undefined): boolean {
   return task?.state === "done";
 }
 
-function finder(plan: Plan): (known: KnownTask) => PlanTask | undefined {
-  const known = new Map<readonly PhaseDefinition[], TaskMatches>();
-  return ({ task, phases }) => {
-    const matches = known.get(phases) ?? matchTasks(phases, plan.phases);
-    known.set(phases, matches);
-    return matches.get(task);
-  };
-}
-
 /** Returns the numbers, from 1, of the items of a phase's gate that the current plan shows as ticked. */
 export function itemsShown(
   { phases: live }: Plan,
@@ -118,21 +104,13 @@ export function itemsShown(
 }
 
 /** Returns where items of gates are in the current plan; the boxes of items that are gone stay as they are. */
-function itemsIn({ phases: live }: Plan, items: readonly KnownItem[]): NonNullable<TickRequest["items"]> {
-  const known = new Map<readonly PhaseDefinition[], PhaseMatches>();
-  // A gate may have thousands of items.
-  const placesIn = new Map<PlanPhase, Map<PhaseDefinition, (number | undefined)[]>>();
-  return items.flatMap(({ phase, phases, item }) => {
-    const matches = known.get(phases) ?? matchPhases(phases, live);
-    known.set(phases, matches);
-    const now = matches.get(phase);
+function itemsIn(live: readonly PlanPhase[], claims: readonly Claim[]): NonNullable<TickRequest["items"]> {
+  return claims.flatMap(({ phase, phases, items }) => {
+    const now = items.length === 0 ? undefined : matchPhases(phases, live).get(phase);
     if (now === undefined) return [];
-    const inPhase = placesIn.get(now) ?? new Map<PhaseDefinition, (number | undefined)[]>();
-    placesIn.set(now, inPhase);
-    const places = inPhase.get(phase) ?? placesOf(phase, now.validationGate);
-    inPhase.set(phase, places);
-    const place = places[item - 1];
-    return place === undefined ? [] : [{ phase: now.number, places: [place] }];
+    const all = placesOf(phase, now.validationGate);
+    const places = items.flatMap((item) => all[item - 1] ?? []);
+    return places.length === 0 ? [] : [{ phase: now.number, places }];
   });
 }
 
@@ -142,43 +120,39 @@ function placesOf({ gate }: PhaseDefinition, now: readonly PlanItem[]): (number 
   return gate.kind === "plan" ? gate.items.map((text) => free.get(text)?.shift()) : [];
 }
 
-/** A text that is being ticked. */
+/** A text that is being ticked. Positions move with each change, so it is then read again. */
 class Writing {
+  readonly #parser: TickingParser;
+  readonly #file: string;
   text: string;
-  private readonly parser: TickingParser;
-  private readonly file: string;
-  private read: PlanReading | undefined;
+  #reading: PlanReading | undefined;
 
   constructor(parser: TickingParser, { text, path }: PlanText, reading: PlanReading) {
-    this.parser = parser;
-    this.file = path;
-    this.text = text;
-    this.read = reading;
+    [this.#parser, this.#file, this.text, this.#reading] = [parser, path, text, reading];
   }
 
-  /** Positions move with each change, so the text is read again. */
   get reading(): PlanReading {
-    this.read ??= this.parser.parse(this.text, this.file);
-    return this.read;
+    this.#reading ??= this.#parser.parse(this.text, this.#file);
+    return this.#reading;
   }
 
   /** Ticks items of validation gates. That is for readers alone, so it fails without a word. */
   tickItems(items: NonNullable<TickRequest["items"]>, done: boolean): void {
-    if (items.length > 0) this.write({ tasks: [], criteria: false, done, items });
+    if (items.length > 0) this.#write({ tasks: [], criteria: false, done, items });
   }
 
   /** Ticks tasks together; if that fails, one by one, so that one task does not stop the others. */
   tick(tasks: readonly string[], criteria: boolean, done: boolean): void {
-    if (tasks.length === 0 || this.write({ tasks, criteria, done })) return;
+    if (tasks.length === 0 || this.#write({ tasks, criteria, done })) return;
     // A single task that can't be ticked is reported as unwritable, because the text does not show it.
     if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
   }
 
   /** Returns false if the parser can't tick all of it. */
-  private write(request: TickRequest): boolean {
+  #write(request: TickRequest): boolean {
     try {
-      const text = this.parser.tick(this.text, this.reading.plan, request);
-      if (text !== this.text) this.read = undefined;
+      const text = this.#parser.tick(this.text, this.reading.plan, request);
+      if (text !== this.text) this.#reading = undefined;
       this.text = text;
       return true;
     } catch (error) {

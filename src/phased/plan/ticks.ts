@@ -17,15 +17,12 @@ import { isPinning, type PhasedCommit, type PhasedSession } from "../state/machi
 import { type DueTicks, dueAfterTicks, inRanges, numbersIn } from "../state/ranges.js";
 import { matchTasks } from "./match.js";
 import { findParser, keepReading, readingOf, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
-import { canTick, type DueParts, itemsShown, type Known, showsDone, type TickedText, tickText } from "./tick-text.js";
+import { type Claim, canTick, type DueParts, itemsShown, showsDone, type TickedText, tickText } from "./tick-text.js";
 
 /** Limits how often ticks that become due during a write are written by the same call. */
 const ROUNDS_MAX = 5;
 
-/**
- * Writes due ticks into the source of a session's plan, and records it. If that fails, the report gives the
- * reason, and the next call on the session tries again.
- */
+/** Writes due ticks into the plan, and records it. If that fails, the report says why, and the next call tries again. */
 export async function writeDueTicks(
   context: EngineContext,
   start: PhasedSession,
@@ -52,10 +49,7 @@ export async function writeDueTicks(
 /** What of a phase was already ticked in its plan: tasks by their pinned ids, items of its validation gate by number. */
 type Stood = Pick<CommandOf<"completePhase">, "stood" | "stoodItems">;
 
-/**
- * Returns what of a phase was already ticked in the plan, by a person or by another session. Undefined if
- * that can't be determined: then all ticks count as the session's own.
- */
+/** Returns what of a phase a person or another session had ticked; undefined if that is unknown: then all ticks are the session's own. */
 export async function tickedBefore(
   { options }: EngineContext,
   { head }: PhasedSession,
@@ -77,16 +71,12 @@ export async function tickedBefore(
   }
 }
 
-/** The result of a write. */
 type Written = Omit<TickedText, "text" | "reading">;
 
 /** Limits how often a file that changes during a write is read again. */
 const WRITES_MAX = 5;
 
-/**
- * Writes due ticks. Only what a reading after the write shows counts as done: another process may have
- * replaced the text meanwhile.
- */
+/** Writes due ticks. Only what a reading after the write shows counts as done: another process may have replaced the text. */
 async function writeTicks(
   context: EngineContext,
   session: PhasedSession,
@@ -128,10 +118,7 @@ interface Pass {
   ticksRemoved?: boolean;
 }
 
-/**
- * Returns what to tick and to untick: tasks and items of gates that accepted evidence has claimed. `recent` is a commit
- * that may contain everything needed; otherwise the whole log is read.
- */
+/** Returns what accepted evidence has claimed, to tick and to untick. `recent` is a commit that may be enough; else the whole log is read. */
 async function dueParts(
   context: EngineContext,
   session: PhasedSession,
@@ -142,7 +129,6 @@ async function dueParts(
   // A newer commit may have changed which tasks are claimed.
   const newest = recent?.version === session.version ? recent : undefined;
   const passes = onlyPass(due, structure, newest) ?? (await allPasses(context, session));
-  const claimed = async (pass: Pass) => claimedParts(context, session, pass);
   const valid = passes.filter(
     (pass, index) =>
       inRanges(session.head.completed, pass.event.position) &&
@@ -153,8 +139,8 @@ async function dueParts(
     (pass) => inRanges(due.untick, pass.event.position) && !valid.includes(pass) && pass.ticksRemoved !== true,
   );
   return {
-    tick: joined(await Promise.all(tick.map(claimed))),
-    untick: joined(await Promise.all(untick.map(async (pass) => ownOf(pass, await claimed(pass))))),
+    tick: await Promise.all(tick.map(async (pass) => claimOf(context, session, pass))),
+    untick: await Promise.all(untick.map(async (pass) => ownOf(pass, await claimOf(context, session, pass)))),
   };
 }
 
@@ -206,30 +192,27 @@ function isTickedPass(event: SessionEvent): event is EventOf<"gate_passed"> {
   return event.type === "gate_passed" && event.ticks === true;
 }
 
-function joined(parts: readonly Known[]): Known {
-  return { tasks: parts.flatMap(({ tasks }) => tasks), items: parts.flatMap(({ items }) => items) };
-}
-
 /** Returns the tasks of the phase that its evidence names, and the items of its gate that it claims. */
-async function claimedParts(
+async function claimOf(
   context: EngineContext,
   { sessionId }: PhasedSession,
   { event, version, phase, phases }: Pass,
-): Promise<Known> {
+): Promise<Claim> {
   // The output has plain claims where they were submitted with proofs, and the tasks that were noted as done.
   const given = event.output && (await loadValue(context, { sessionId, version }, event.output));
   const evidence = isJsonObject(given) ? given : await loadEvidence(context, { sessionId, version }, event.evidence);
   const claims = new Set(claimedIds(evidence));
   const tasks = phase.tasks.filter(({ plan }) => plan && plan.state !== "dropped" && claims.has(plan.id));
   const items = phase.gate.kind === "plan" ? claimedItems(phase.gate.items, evidence) : [];
-  return { tasks: tasks.map((task) => ({ task, phases })), items: items.map((item) => ({ phase, phases, item })) };
+  return { phase, phases, tasks, items };
 }
 
 /** Returns what the session has ticked itself: not what was ticked before, by a person or elsewhere. */
-function ownOf({ event: { stood = [], stoodItems = [] } }: Pass, { tasks, items }: Known): Known {
+function ownOf({ event: { stood = [], stoodItems = [] } }: Pass, claim: Claim): Claim {
   return {
-    tasks: tasks.filter(({ task }) => task.plan === undefined || !stood.includes(task.plan.id)),
-    items: items.filter(({ item }) => !stoodItems.includes(item)),
+    ...claim,
+    tasks: claim.tasks.filter(({ plan }) => plan === undefined || !stood.includes(plan.id)),
+    items: claim.items.filter((item) => !stoodItems.includes(item)),
   };
 }
 
@@ -241,7 +224,9 @@ async function record(
   due: DueTicks,
   written: Written,
 ): Promise<PhasedSession> {
-  const ticked = { ticks: due.tick, unticks: due.untick, ...plainLists(written) };
+  const { unwritable } = written;
+  const rest = { ...written, unwritable: unwritable.length === 0 ? undefined : unwritable };
+  const ticked = { ticks: due.tick, unticks: due.untick, ...rest };
   const recorded = await kernel.execute(sessionId, (current) => {
     if (current === undefined || current.head.status === "deleted") return { answer: "nothing left" as const };
     const left = dueAfterTicks(current.head, ticked);
@@ -257,13 +242,8 @@ async function record(
   });
 }
 
-function plainLists({ ticked, unticked, missing, unwritable }: Written): Pick<EventOf<"plan_ticked">, keyof Written> {
-  const rest = unwritable.length === 0 ? {} : { unwritable: [...unwritable] };
-  return { ticked: [...ticked], unticked: [...unticked], missing: [...missing], ...rest };
-}
-
 /** Combines two rounds; what the second undid of the first is omitted. */
-function inAll(first: Written, second: Written): Written {
+function inAll(first: TickReport, second: Written): Written {
   const both = (one: readonly string[], other: readonly string[], undone: readonly string[]) => [
     ...new Set([...one.filter((id) => !undone.includes(id)), ...other]),
   ];

@@ -7,7 +7,6 @@ import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
-import { jsonWeight, RecentMap } from "../../workflow/cache.js";
 import { revisionOf } from "../../workflow/json.js";
 import { readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -86,10 +85,7 @@ export async function viewPlannedPhase(
   return { ...live.view, tasks: taskProgress(loaded.structure, loaded.session.head, phase, live.plan) };
 }
 
-/**
- * Returns what the plan says about a task; undefined if it does not come from a plan. Throws `TASK_LOCKED`
- * for one with open dependencies, in a workflow that keeps the order.
- */
+/** Returns what the plan says about a task; undefined without a plan. Throws `TASK_LOCKED` for open dependencies, in a workflow that keeps the order. */
 export async function viewPlannedTask(
   context: EngineContext,
   loaded: LoadedSession,
@@ -121,7 +117,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
     const { source, reading } = await readSource(context.options, structure, dynamic, pin.path, true);
     const { plan } = reading;
     const isSame = source.hash === pin.hash || session.head.status === "completed";
-    const changed = isSame ? undefined : changedSince(session, structure, plan);
+    const changed = isSame ? undefined : changedSince(session.head, structure, plan);
     return { plan, view: { ...view, changed } };
   } catch (error) {
     if (isPhasegateError(error)) context.notifications.report("read plan", error);
@@ -130,31 +126,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
   }
 }
 
-/** A text with what it was made from. */
-interface Kept extends Omit<TextView, "contentChanged"> {
-  /** The revisions of the templates, and the session's target. */
-  readonly made: string;
-}
-
-type TextsOf = RecentMap<PhaseDefinition | TaskDefinition, Kept>;
-
-const textsOf = new WeakMap<EngineContext["options"], TextsOf>();
-
-/** Limits the characters of the texts that an engine caches, and of what they were made from. */
-const TEXTS_WEIGHT = 16 * 1024 * 1024;
-
-function textsIn(options: EngineContext["options"]): TextsOf {
-  const weigh = ({ content, own, shared }: Kept, part: PhaseDefinition | TaskDefinition) =>
-    [content, own, shared].reduce((sum, one) => sum + (one?.text.length ?? 0), jsonWeight(part));
-  const texts = textsOf.get(options) ?? new RecentMap(TEXTS_WEIGHT, weigh);
-  textsOf.set(options, texts);
-  return texts;
-}
-
-/**
- * Returns the text of a phase or task from a plan: the current template with the pinned data. It is
- * rendered once for each version of the template.
- */
+/** Returns the text of a phase or task from a plan: the current template with the pinned data. */
 export async function renderedText(
   { options }: EngineContext,
   structure: WorkflowStructure,
@@ -162,19 +134,24 @@ export async function renderedText(
   phase: PhaseDefinition,
   task?: TaskDefinition,
 ): Promise<TextView> {
-  const part = task ?? phase;
-  const template = await options.content.text(structure.type, { template: task === undefined ? "phase" : "task" });
-  const texts = textsIn(options);
+  const { type, phases, plan } = structure;
+  const template = await options.content.text(type, { template: task === undefined ? "phase" : "task" });
   const forTasks = task === undefined ? await taskTemplate(options, structure, phase) : template;
-  const made = `${template.revision} ${forTasks?.revision} ${target}`;
-  let kept = texts.get(part);
-  if (kept?.made !== made) {
-    const parts = partsOf(template.text, forTasks?.text, structure, target, phase, task);
-    kept = { made, ...render(template, structure, target, phase, task), ...parts };
-    texts.set(part, kept);
-  }
-  const { made: _, ...text } = kept;
-  return { ...text, contentChanged: part.textRevision !== template.revision };
+  const values = { target, plan: plan?.path };
+  // Not its number and one: a plan may leave numbers out.
+  const next = phases[phases.indexOf(phase) + 1]?.number;
+  const { text, leftOut } =
+    task === undefined
+      ? renderPhase(template.text, phase, next, values)
+      : renderTask(template.text, phase, task, values);
+  const sources = [...template.sources, ...(plan === undefined ? [] : [plan.path])];
+  return {
+    content: { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) },
+    leftOut,
+    facts: readMarkdownFacts(text),
+    ...partsOf(template.text, forTasks?.text, phases, values, phase, task),
+    contentChanged: (task ?? phase).textRevision !== template.revision,
+  };
 }
 
 /** Returns the template for a phase's tasks; undefined if it can't be read: then its tasks say so. */
@@ -190,19 +167,15 @@ async function taskTemplate(
   }
 }
 
-/**
- * Returns what a text has of its own, and for a phase what its tasks share. The plan's first phase has all of it; a later one
- * leaves out what it shares with the first.
- */
+/** Returns what a text has of its own, and for a phase what its tasks share; a later phase leaves out what it shares with the first. */
 function partsOf(
   template: string,
   forTasks: string | undefined,
-  { phases, plan }: WorkflowStructure,
-  target: string,
+  phases: readonly PhaseDefinition[],
+  values: { readonly target: string; readonly plan: string | undefined },
   phase: PhaseDefinition,
   task: TaskDefinition | undefined,
 ): Pick<TextView, "own" | "shared"> {
-  const values = { target, plan: plan?.path };
   const first = phases.find((other) => other.plan !== undefined) ?? phase;
   const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");
   // Only a first phase with several tasks has a text that its tasks share.
@@ -219,12 +192,8 @@ function partsOf(
   };
 }
 
-function changedSince(
-  { sessionId, head }: LoadedSession["session"],
-  structure: WorkflowStructure,
-  plan: Plan,
-): string | undefined {
-  const changes = changesAhead(structure, head.position, plan, `${sessionId} ${head.structureVersion}`);
+function changedSince(head: SessionHead, structure: WorkflowStructure, plan: Plan): string | undefined {
+  const changes = changesAhead(structure, head.position, plan);
   if (changes === "gone") return "the current phase is not in it any more";
   return changes.length === 0 ? undefined : summaryOf(changes);
 }
@@ -278,11 +247,7 @@ function taskProgress(
     const isClosed = isWaived(id) ? "waived" : isLeft;
     const closed = state === "dropped" ? state : isOpen ? isClosed : undefined;
     const ready = isOpen && closed === undefined && open.length === 0;
-    const said = {
-      requirements,
-      ...(closed === undefined ? {} : ({ closed } as const)),
-    };
-    return [{ number, id, name, state, dependencies, open, ready, optional, ...said }];
+    return [{ number, id, name, state, dependencies, open, ready, closed, optional, requirements }];
   });
 }
 
@@ -299,22 +264,4 @@ function checkOrder(
     remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has waived it or ticked it in ${path}.${first}`,
     details: { phase, task, open, ready },
   });
-}
-
-function render(
-  template: Content,
-  structure: WorkflowStructure,
-  target: string,
-  phase: PhaseDefinition,
-  task?: TaskDefinition,
-) {
-  const { plan, phases } = structure;
-  // Not its number and one: a plan may leave numbers out.
-  const next = phases[phases.indexOf(phase) + 1]?.number;
-  const own = { target, plan: plan?.path };
-  const { text, leftOut } =
-    task === undefined ? renderPhase(template.text, phase, next, own) : renderTask(template.text, phase, task, own);
-  const sources = [...template.sources, ...(plan === undefined ? [] : [plan.path])];
-  const content = { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) };
-  return { content, leftOut, facts: readMarkdownFacts(text) };
 }

@@ -15,7 +15,7 @@ describe("a phase of a plan", () => {
     const task = await engine.session(sessionId).task(1, 2);
     expect(task.content.text).toContain("# Task 1.2: Write the parser\n\nNeeds 1.1.");
     expect(task.facts.title).toBe("Write the parser");
-    expect((await engine.session(sessionId).task(1, 2)).content).toBe(task.content);
+    expect((await engine.session(sessionId).task(1, 2)).content).toEqual(task.content);
   });
 
   it("has the number of the next phase, and none if it is the last", async () => {
