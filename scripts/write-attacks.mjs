@@ -1,0 +1,85 @@
+/**
+ * Writes docs/attacks.md: the names of the tests that attack, one line each. Without --write a difference fails.
+ *
+ * These are all tests in test/adversarial and in the files of `OTHERS`, except those of honest agents.
+ */
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import ts from "typescript";
+
+const PAGE = "docs/attacks.md";
+/** Files outside of test/adversarial whose tests are attacks. */
+const OTHERS = [
+  "test/inspector/guard.test.ts",
+  "test/phased/approval/forged.test.ts",
+  "test/phased/approval/unapproved.test.ts",
+  "test/phased/owners.test.ts",
+  "test/sandbox/open-checked.test.ts",
+  "test/storage/files/hostile-store.test.ts",
+  "test/verifiers/git-forged.test.ts",
+  "test/workflow/broken-alone.test.ts",
+  "test/workspace/attacks.test.ts",
+];
+const HEAD = `# Attacks
+
+Each line is the name of a test that attacks phasegate as an agent, or somebody who controls it, could: with false evidence at
+gates, forged approvals, hostile files, folders and texts, or in another person's name. The tests work with real files, processes,
+repositories and servers. In most of them an honest agent then passes the same gate. \`…\` stands for each of several cases.
+
+This page is made from the tests by \`npm run attacks\`. [Another page](security.md#what-is-not-protected) says what is not protected.
+`;
+
+/** Returns the names of the tests in a file, under those of the groups that they are in. */
+function testsIn(file) {
+  const groups = new Map();
+  const visit = (node, group) => {
+    let inner = group;
+    if (ts.isCallExpression(node) && ts.isStringLiteralLike(node.arguments[0] ?? node)) {
+      const called = rootOf(node.expression);
+      const name = node.arguments[0].text;
+      if (called === "describe") inner = [...group, name];
+      if (called === "it" && !/honest agent/.test(name)) {
+        const title = group.join(", ");
+        groups.set(title, [...(groups.get(title) ?? []), name]);
+      }
+    }
+    ts.forEachChild(node, (child) => visit(child, inner));
+  };
+  visit(ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest), []);
+  return groups;
+}
+
+/** Returns `it` for `it`, `it.runIf(…)` and `it.each(…)`. */
+function rootOf(node) {
+  if (ts.isIdentifier(node)) return node.text;
+  return ts.isCallExpression(node) || ts.isPropertyAccessExpression(node) ? rootOf(node.expression) : undefined;
+}
+
+/** Returns a name as Markdown, with `…` for the places of values. */
+function text(name) {
+  return name
+    .replace(/:? ?"?%(?:\.\d+)?[sdjo]"?$/, (end) => (end.startsWith(":") ? "" : " …"))
+    .replace(/"?%(?:\.\d+)?[sdjo]"?/g, "…")
+    .replace(/[\\`*_<>$[\]]/g, "\\$&");
+}
+
+const inAdversarial = globSync("test/adversarial/*.test.ts").map((file) => file.replaceAll("\\", "/"));
+const sections = [...inAdversarial.sort(), ...OTHERS].map((file) => {
+  const name = basename(file, ".test.ts").replaceAll("-", " ");
+  const folder = basename(dirname(file));
+  const title = folder === "adversarial" ? name : `${folder}: ${name}`;
+  const groups = [...testsIn(file)].map(([group, names]) => [
+    `\n${text(group)}`,
+    "",
+    ...names.map((each) => `- ${text(each)}`),
+  ]);
+  return [`\n## ${title[0].toUpperCase()}${title.slice(1)}`, ...groups.flat()].join("\n");
+});
+const wanted = `${[HEAD.trimEnd(), ...sections].join("\n")}\n`;
+
+if (process.argv.includes("--write")) {
+  writeFileSync(PAGE, wanted);
+} else if (readFileSync(PAGE, "utf8").replaceAll("\r\n", "\n") !== wanted) {
+  console.error(`${PAGE} does not list the tests as they are; run \`npm run attacks\``);
+  process.exit(1);
+}
