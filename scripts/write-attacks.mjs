@@ -13,11 +13,8 @@ const OTHERS = [
   "test/inspector/guard.test.ts",
   "test/phased/approval/forged.test.ts",
   "test/phased/approval/unapproved.test.ts",
-  "test/phased/owners.test.ts",
-  "test/sandbox/open-checked.test.ts",
   "test/storage/files/hostile-store.test.ts",
   "test/verifiers/git-forged.test.ts",
-  "test/workflow/broken-alone.test.ts",
   "test/workspace/attacks.test.ts",
 ];
 const HEAD = `# Attacks
@@ -29,24 +26,16 @@ repositories and servers. In most of them an honest agent then passes the same g
 This page is made from the tests by \`npm run attacks\`. [Another page](security.md#what-is-not-protected) says what is not protected.
 `;
 
-/** Returns the names of the tests in a file, under those of the groups that they are in. */
+/** Returns the names of the tests in a file, without those of honest agents. */
 function testsIn(file) {
-  const groups = new Map();
-  const visit = (node, group) => {
-    let inner = group;
-    if (ts.isCallExpression(node) && ts.isStringLiteralLike(node.arguments[0] ?? node)) {
-      const called = rootOf(node.expression);
-      const name = node.arguments[0].text;
-      if (called === "describe") inner = [...group, name];
-      if (called === "it" && !/honest agent/.test(name)) {
-        const title = group.join(", ");
-        groups.set(title, [...(groups.get(title) ?? []), name]);
-      }
-    }
-    ts.forEachChild(node, (child) => visit(child, inner));
+  const names = [];
+  const visit = (node) => {
+    const [name] = ts.isCallExpression(node) && rootOf(node.expression) === "it" ? node.arguments : [];
+    if (name !== undefined && ts.isStringLiteralLike(name) && !/honest agent/.test(name.text)) names.push(name.text);
+    ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest), []);
-  return groups;
+  visit(ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest));
+  return names;
 }
 
 /** Returns `it` for `it`, `it.runIf(…)` and `it.each(…)`. */
@@ -68,12 +57,11 @@ const sections = [...inAdversarial.sort(), ...OTHERS].map((file) => {
   const name = basename(file, ".test.ts").replaceAll("-", " ");
   const folder = basename(dirname(file));
   const title = folder === "adversarial" ? name : `${folder}: ${name}`;
-  const groups = [...testsIn(file)].map(([group, names]) => [
-    `\n${text(group)}`,
+  return [
+    `\n## ${title[0].toUpperCase()}${title.slice(1)}`,
     "",
-    ...names.map((each) => `- ${text(each)}`),
-  ]);
-  return [`\n## ${title[0].toUpperCase()}${title.slice(1)}`, ...groups.flat()].join("\n");
+    ...testsIn(file).map((each) => `- ${text(each)}`),
+  ].join("\n");
 });
 const wanted = `${[HEAD.trimEnd(), ...sections].join("\n")}\n`;
 
