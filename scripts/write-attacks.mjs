@@ -9,14 +9,7 @@ import ts from "typescript";
 
 const PAGE = "docs/attacks.md";
 /** Files outside of test/adversarial whose tests are attacks. */
-const OTHERS = [
-  "test/inspector/guard.test.ts",
-  "test/phased/approval/forged.test.ts",
-  "test/phased/approval/unapproved.test.ts",
-  "test/storage/files/hostile-store.test.ts",
-  "test/verifiers/git-forged.test.ts",
-  "test/workspace/attacks.test.ts",
-];
+const OTHERS = ["test/storage/files/hostile-store.test.ts", "test/workspace/attacks.test.ts"];
 const HEAD = `# Attacks
 
 Each line is the name of a test that attacks phasegate as an agent, or somebody who controls it, could: with false evidence at
