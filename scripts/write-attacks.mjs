@@ -13,7 +13,7 @@ const OTHERS = ["test/storage/files/hostile-store.test.ts", "test/workspace/atta
 const HEAD = `# Attacks
 
 Each line is the name of a test that attacks phasegate as an agent, or somebody who controls it, could: with false evidence at
-gates, forged approvals, hostile files, folders and texts, or in another person's name. The tests work with real files, processes,
+gates, forged approvals, hostile files, folders and texts, or in another person's name. They work with real files, processes,
 repositories and servers. In most of them an honest agent then passes the same gate. \`…\` stands for each of several cases.
 
 This page is made from the tests by \`npm run attacks\`. [Another page](security.md#what-is-not-protected) says what is not protected.
