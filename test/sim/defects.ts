@@ -299,8 +299,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "An approval with anybody's signature counts.",
     seed: 18,
     file: "approval/decision.ts",
-    from: "(await isSignedBy(key, message, signature.value))",
-    to: "((await isSignedBy(key, message, signature.value)) || true)",
+    from: "await isSignedBy(key, message, signature.value)",
+    to: "(await isSignedBy(key, message, signature.value)) || true",
     world: PLANNED,
   },
   {
