@@ -13,6 +13,7 @@ writeNestedTypes(files, "site/types.ts");
 
 /** @type {import("typedoc").TypeDocOptions & import("typedoc-plugin-markdown").PluginOptions} */
 export default {
+  tsconfig: "site/tsconfig.json",
   entryPoints: [...files, "site/types.ts"],
   plugin: ["typedoc-plugin-markdown"],
   out: "docs/api",
@@ -20,7 +21,7 @@ export default {
   entryFileName: "README",
   hidePageHeader: true,
   hideBreadcrumbs: true,
-  pageTitleTemplates: { module: ({ name }) => (PAGES[name] ?? `phasegate/${name}`) },
+  pageTitleTemplates: { module: ({ name }) => PAGES[name] ?? `phasegate/${name}` },
   // VitePress gives headings these ids; its own may differ where two headings are alike.
   useCustomAnchors: true,
   parametersFormat: "table",

@@ -1,10 +1,17 @@
 /** What the steps of a linear run hand on, the same for everybody: prose of so many characters, another one each time. */
 import { readFile } from "node:fs/promises";
 
-const PAGES = ["../README.md", "../ARCHITECTURE.md", "../docs/storage.md", "../docs/gates.md"];
+const PAGES = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "docs/gates.md",
+  "docs/verifiers.md",
+  "docs/workflows.md",
+  "docs/hosts.md",
+];
 
 async function prose() {
-  const texts = await Promise.all(PAGES.map((page) => readFile(new URL(page, import.meta.url), "utf8")));
+  const texts = await Promise.all(PAGES.map((page) => readFile(new URL(`../${page}`, import.meta.url), "utf8")));
   // One byte a character, however it is stored.
   return texts.join("\n").replace(/[^\n -~]/g, "-");
 }

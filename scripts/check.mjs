@@ -12,6 +12,7 @@ const CHECKS = {
   "check:imports": "which module imports which",
   "check:unused": "unused files, exports and dependencies",
   "check:snippets": "code in the docs is code that runs",
+  "check:attacks": "docs/attacks.md lists the tests as they are",
   "check:schemas": "JSON Schemas for editors are up to date",
   "check:types": "types",
   "check:path": "a step passes through few files and calls",

@@ -7,7 +7,6 @@
  */
 
 export type { ApproverKey, Approvers, Invitations, Passkey } from "./approval/approvers.js";
-export type { Distrust } from "./approval/decision.js";
 export type { ApproverKeys } from "./approval/keys.js";
 export {
   type ApprovalAnswer,

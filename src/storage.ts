@@ -7,8 +7,7 @@
 import type { CopyOptions, CopyReport } from "./phased/log-copy.js";
 import type { StorageAdapter } from "./ports/storage-adapter.js";
 
-export type { Receipt, Recorded } from "./log/commit.js";
-export type { SessionKind } from "./phased/log-check.js";
+export type { Receipt } from "./log/commit.js";
 export type { CopyOptions, CopyProgress, CopyReport } from "./phased/log-copy.js";
 export type { SessionEvent } from "./phased/state/events.js";
 export type { SessionHead } from "./phased/state/head.js";

@@ -130,7 +130,7 @@ async function openModule(rest: string, state: string, { create = false }: OpenO
   const exported = await importModule(file);
   const open = exported.get("openWith") ?? exported.get("default");
   if (typeof open !== "function") {
-    const hint = "Export a function openWith({ create }) that returns a storage; see docs/storage.md.";
+    const hint = "Export a function openWith({ create }) that returns a storage; see docs/storage/own.md.";
     throw new CommandFailure(`${file} exports no function openWith`, EXIT.usage, hint);
   }
   const parameters = Object.fromEntries(new URLSearchParams(query.join("?")));

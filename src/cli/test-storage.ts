@@ -11,7 +11,7 @@ import { print, printable, printJson, styled, type Terminal } from "./terminal.j
 const HELP = `
 The module exports open(), which returns an adapter over an empty storage. It may export reopen(adapter), which
 returns another adapter over the same storage, spawn(adapter), which returns how other processes open it
-({module, options}), and finish(), which is called at the end. docs/testing.md describes the cases. The exit code is
+({module, options}), and finish(), which is called at the end. docs/storage/own.md describes the cases. The exit code is
 1 if the adapter breaks a promise.`;
 
 export const testStorageCommand = command({
@@ -60,12 +60,13 @@ async function reportOf(
 function requireCases(names: readonly string[], only = ""): void {
   if (names.some((name) => name.includes(only))) return;
   const kinds = [...new Set(names.map((name) => name.slice(0, name.indexOf(":") + 1)))];
-  const hint = `Their names begin with ${kinds.join(", ")}; docs/testing.md describes them.`;
+  const hint = `Their names begin with ${kinds.join(", ")}; docs/storage/own.md describes them.`;
   throw new CommandFailure(`no case has "${only}" in its name`, EXIT.usage, hint);
 }
 
 function notAContract(file: string): CommandFailure {
-  const hint = "Export the function open, and if needed the functions reopen, spawn and finish; see docs/testing.md.";
+  const hint =
+    "Export the function open, and if needed the functions reopen, spawn and finish; see docs/storage/own.md.";
   return new CommandFailure(`${file} does not export what the contract needs`, EXIT.usage, hint);
 }
 

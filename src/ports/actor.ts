@@ -86,7 +86,7 @@ export interface AccessRequest {
  */
 export type Authorize = (request: AccessRequest) => boolean;
 
-/** The default: agents see and move their own sessions alone; the other roles do what {@link Role} says. */
+/** The default: agents see and move their own sessions, viewers see all, approvers also decide, operators do all. */
 export const byOwner: Authorize = ({ actor: { name, roles = ["agent"] }, action, session }) => {
   if (roles.includes("operator")) return true;
   if (action === "see" && (roles.includes("viewer") || roles.includes("approver"))) return true;

@@ -159,7 +159,7 @@ const PAGES: Readonly<Record<string, Page>> = {
     },
     before: { "phasegate delete": completedLongAgo },
   },
-  "docs/testing.md": {
+  "docs/storage/own.md": {
     prepare: async () => {
       await copied("test/testing/documented", ".");
       mkdirSync("node_modules");

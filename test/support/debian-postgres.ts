@@ -221,7 +221,7 @@ export interface Pooler {
   remove(): Promise<void>;
 }
 
-/** Settings of pgbouncer, as docs/storage.md has them. */
+/** Settings of pgbouncer, as docs/storage/postgres.md has them. */
 export const POOLING = { pool_mode: "transaction", ignore_startup_parameters: "statement_timeout" };
 
 /** Starts a pgbouncer before a server. */

@@ -1,4 +1,4 @@
-/** What docs/testing.md shows of the contract, run: cases for a test runner, one call, and a command. */
+/** What docs/storage/own.md shows of the contract, run: cases for a test runner, one call, and a command. */
 import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
 import { run } from "../cli/run-cli.js";

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
 import { PhasegateError } from "../../src/errors.js";
 import type { Commit, SessionQuery, StorageAdapter } from "../../src/ports/storage-adapter.js";
@@ -231,19 +230,6 @@ describe("a broken contract", () => {
     } finally {
       vi.useRealTimers();
     }
-  });
-});
-
-describe("docs/testing.md", () => {
-  it("lists all duties, in their order", () => {
-    const page = readFileSync(new URL("../../docs/testing.md", import.meta.url), "utf8");
-    const [, list = ""] = page.split("### All duties");
-    const documented = [...(list.split("\n### ")[0] ?? "").matchAll(/^- `(\w+): (.+?)`$/gm)].map(
-      ([, subject, duty]) => `${subject}: ${duty}`,
-    );
-    const open = async () => new MemoryStorage();
-    const cases = storageContract({ open, reopen: open });
-    expect(documented).toEqual(cases.map(({ name }) => name.replaceAll("`", "")));
   });
 });
 

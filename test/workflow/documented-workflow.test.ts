@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/workflow/placeholders.js";
 import { read } from "./workflow-texts.js";
 
-const page = await readFile(new URL("../../docs/workflows.md", import.meta.url), "utf8");
+const pageOf = (name: string) => readFile(new URL(`../../docs/${name}.md`, import.meta.url), "utf8");
+const page = await pageOf("workflows");
 
 /** Returns the keys of the table below a heading, with their examples. */
 function table(heading: string): Record<string, unknown> {
@@ -39,7 +40,7 @@ describe("docs/workflows.md", () => {
     expect(structure?.phases[0]?.tasks[0]).not.toHaveProperty("extra");
   });
 
-  it("names the keys of dynamic_config, and every placeholder", async () => {
+  it("names the keys of dynamic_config, and docs/dialects.md every placeholder", async () => {
     const dynamic = { dynamic_phases: true, total_phases: "dynamic", dynamic_config: config };
     const of = (names: readonly string[]) => names.map((name) => `[${name}]`).join(" ");
     const { codes, structure } = await read({
@@ -49,6 +50,7 @@ describe("docs/workflows.md", () => {
     });
     expect(codes).toEqual(["warning GATE_OPEN", "warning GATE_OPEN"]);
     expect(structure?.dynamic).not.toHaveProperty("extra");
-    for (const name of [...PHASE_PLACEHOLDERS, ...TASK_PLACEHOLDERS]) expect(page).toContain(`\`[${name}]\``);
+    const dialects = await pageOf("dialects");
+    for (const name of [...PHASE_PLACEHOLDERS, ...TASK_PLACEHOLDERS]) expect(dialects).toContain(`\`[${name}]\``);
   });
 });

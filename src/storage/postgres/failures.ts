@@ -46,7 +46,7 @@ const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> =
   "28P01": ["the password is wrong", "Check the user and the password of the connection."],
   "3D000": ["there is no such database", "Make the database, or correct its name in the connection."],
   "3F000": ["there is no such schema", "Open the storage once with a role that may make it."],
-  "42501": ["permission denied", "Grant the role what docs/storage.md lists, then repeat the call."],
+  "42501": ["permission denied", "Grant the role what docs/storage/postgres.md lists, then repeat the call."],
   "42P05": POOLER_HAS_STATEMENTS,
   "42P01": ["a table is missing", "Open the storage again, with a role that may create tables."],
   "53100": ["the server's disk is full", "Free disk space on the server, then repeat the call."],

@@ -77,7 +77,7 @@ export function fileMoved(operation: string, file: string, isWritten: boolean): 
   const cause = `${file} was moved, deleted or replaced while the database was open`;
   const remedy =
     "Stop every process that has it open, put the right files back (the database with its -wal), then open the storage " +
-    "again. See docs/storage.md on replacing a database.";
+    "again. See docs/storage/sqlite.md on replacing a database.";
   if (!isWritten) return storageFailed(operation, cause, remedy);
   return new PhasegateError("STORAGE_FAILED", `The ${subject} failed to ${operation}: ${cause}`, {
     remedy: `${remedy} Look at the session's state before you repeat the call.`,

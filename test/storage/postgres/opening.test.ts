@@ -26,7 +26,7 @@ function withUser(user: string, password: string): string {
   return changed.href;
 }
 
-/** Reads statements that docs/storage.md shows, for a schema of another name. */
+/** Reads statements that docs/storage/postgres.md shows, for a schema of another name. */
 async function documented(file: string, schema: string): Promise<string> {
   const text = await readFile(new URL(`documented/${file}`, import.meta.url), "utf8");
   return text.replace(/\bphasegate\b(?=\.| TO)/g, schema);
@@ -109,7 +109,7 @@ describe("opening", () => {
     await Promise.all([owner.close(), reading.close()]);
   });
 
-  it("works with the permissions that docs/storage.md lists for a role", async () => {
+  it("works with the permissions that docs/storage/postgres.md lists for a role", async () => {
     const schema = newSchema();
     const owner = await open({ url, schema });
     const role = new URL(reader).username;
@@ -275,7 +275,7 @@ describe("a person at a SQL prompt", () => {
     );
   });
 
-  it("shows how often the current gate was failed, by the question that docs/storage.md has", async () => {
+  it("shows how often the current gate was failed, by the question that docs/storage/postgres.md has", async () => {
     const { engine } = makeEngine({ storage });
     const id = await startTwoPhases(engine);
     await engine.session(id).completePhase(1, {});

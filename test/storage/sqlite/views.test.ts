@@ -52,7 +52,7 @@ it("the views show the sessions of an engine as the log has them", async () => {
     const { events } = JSON.parse(log[index + 1]?.body ?? "");
     expect(JSON.parse(String(row.user_report))).toEqual(events);
   }
-  // The question that docs/storage.md has.
+  // The question that docs/storage/sqlite.md has.
   const failed = await readFile(new URL("documented/failed-gates.sql", import.meta.url), "utf8");
   expect(query(file, failed)).toEqual([{ session_id: id, at: log[1]?.at, phase: 1 }]);
   const events = query(file, "SELECT version, event FROM phasegate_events ORDER BY version, place");

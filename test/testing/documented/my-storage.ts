@@ -1,4 +1,4 @@
-/** What the snippets of docs/testing.md import: an adapter, here over FileStorage, and files for it. */
+/** What the snippets of docs/storage/own.md import: an adapter, here over FileStorage, and files for it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
