@@ -10,7 +10,7 @@ import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { LIVING, type LivingStatus, type Retention } from "./options.js";
 import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
-import type { PhasedCommit, PhasedSession } from "./state/machine.js";
+import type { PhasedSession, SessionCommit } from "./state/machine.js";
 
 /** Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
 export async function lookAtSession(context: EngineContext, id: SessionId): Promise<ListedSession | undefined> {
@@ -31,7 +31,7 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
  * Returns true if a watched commit is not behind an approval that this host does not accept; otherwise reports that to the
  * host. Commits of a session that is gone can't be checked any more, and do not count.
  */
-export async function isAccepted(context: EngineContext, commit: PhasedCommit): Promise<boolean> {
+export async function isAccepted(context: EngineContext, commit: SessionCommit): Promise<boolean> {
   try {
     await requireAccepted(context, commit);
     return true;

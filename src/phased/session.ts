@@ -6,20 +6,21 @@ import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
 import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
-import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {
+  ApprovalResult,
+  ApproveRequest,
+  DenyRequest,
   DenyWaiverRequest,
   RequestWaiver,
   WaiveRequest,
   WaiverRequest,
   WaiverRequested,
   WaiverResult,
-} from "./approval/waivers.js";
+} from "./approval/requests.js";
 import type { ArtifactView, CommitsRequest, HistoryRequest } from "./artifacts.js";
 import type {
   AssignRequest,
   DeleteResult,
-  Keyed,
   MoveRequest,
   MoveResult,
   PauseResult,
@@ -32,11 +33,11 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { OperatorNote } from "./state/commands.js";
+import type { Keyed, OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
+import type { SessionCommit } from "./state/machine.js";
 import type { Followed } from "./verify/verify.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
-import type { SessionCommit } from "./watch.js";
 
 /** What the operations share, and the operations themselves once they are loaded. */
 export interface LoadedContext extends EngineContext {
