@@ -83,7 +83,7 @@ interface Evaluation {
   };
   readonly payloads: readonly Payload[];
   /** Those of the phase that is entered. */
-  readonly snapshots: readonly Snapshot[] | undefined;
+  readonly snapshots: Snapshot[] | undefined;
   readonly skips: Skips | undefined;
 }
 
@@ -187,6 +187,8 @@ async function evaluate(
   const output = made === undefined ? undefined : storeValue(made);
   const contradicted =
     gate.kind === "plan" && givenUp !== undefined ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp)) : [];
+  const { sessionId, head } = session;
+  const about = { sessionId, workflowType: structure.type, phase: phase.number, attempt: head.attempts + 1 };
   const checks = {
     enforcement,
     found: [...(said?.problems ?? []), ...(claims?.problems ?? []), ...contradicted],
@@ -199,14 +201,7 @@ async function evaluate(
   const judged = await (telemetry === undefined
     ? judge(gate, evidence, checks)
     : telemetry.measure(
-        {
-          kind: "gate",
-          sessionId: session.sessionId,
-          workflowType: structure.type,
-          phase: phase.number,
-          attempt: session.head.attempts + 1,
-          evidence,
-        },
+        { kind: "gate", ...about, evidence },
         () => judge(gate, evidence, checks),
         ({ verdict }) => measuredOutcome(gate, verdict),
       ));
@@ -224,10 +219,10 @@ async function evaluate(
     judged: {
       ...judged,
       evidence: stored.ref,
-      ...(proofs.length === 0 ? {} : { proofs }),
-      ...(output === undefined ? {} : { output: output.ref }),
-      ...(said === undefined || said.unmet.size === 0 ? {} : { unmet: said.unmet }),
-      ...(asksPerson ? { evidenceHash: hashEvidence(submission.evidence) } : {}),
+      proofs,
+      output: output?.ref,
+      unmet: said?.unmet.size ? said.unmet : undefined,
+      evidenceHash: asksPerson ? hashEvidence(submission.evidence) : undefined,
     },
     payloads: [...stored.payloads, ...(output?.payloads ?? []), ...(begun?.payloads ?? [])],
     snapshots: begun?.snapshots,
@@ -241,11 +236,7 @@ function lookupsFor({ options }: EngineContext, proofs: readonly Proof[]): Verif
   return proofs.flatMap(({ field, proof }) =>
     placesNamedIn(proof).map(({ path, line, mayBeFolder }) => ({
       verifier: FILE_EXISTS,
-      params: {
-        path,
-        ...(line !== undefined && { min_lines: line }),
-        ...(mayBeFolder && { allow_folder: true }),
-      },
+      params: { path, ...(line !== undefined && { min_lines: line }), ...(mayBeFolder && { allow_folder: true }) },
       field,
     })),
   );

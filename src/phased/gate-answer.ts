@@ -205,7 +205,7 @@ function leftFor(head: SessionHead, limits: AttemptLimits): number {
   return attemptsLeft({ inARow: head.attempts, inTotal: spentAt(head, head.position) }, limits);
 }
 
-/** Returns what the plan says about the phase, without empty keys. */
+/** Returns what the plan says about the phase, without empty keys: rules can ask for them. */
 function planFacts({ number, goal, estimatedDuration }: NonNullable<PhaseDefinition["plan"]>): JsonObject {
   return {
     number,

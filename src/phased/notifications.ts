@@ -1,12 +1,9 @@
 /** The notifications of an engine. They come at most once, and those of a commit after it; the log is the record. */
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
-import { ownedBy } from "../ports/actor.js";
-import { ENGINE_LEVELS, type Levels, linkTo, Notifier } from "../runtime/notifier.js";
+import { ENGINE_LEVELS, type Levels, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
-import type { PlanChanges, SessionEvent } from "./state/events.js";
-import type { SessionHead } from "./state/head.js";
-import type { SessionCommit } from "./state/machine.js";
+import type { PlanChanges } from "./state/events.js";
 import type { StepRefused } from "./state/task-notes.js";
 import type { RunningChecks } from "./verify/run-verifiers.js";
 
@@ -24,15 +21,6 @@ export interface SessionNotification {
   readonly team?: string;
   /** The time of the event: ISO 8601, UTC. */
   readonly at: string;
-}
-
-/** Returns what each notification says about its session. */
-export function notificationOf(
-  sessionId: SessionId,
-  { workflowType, target, owner }: Pick<SessionHead, "workflowType" | "target" | "owner">,
-  at: string,
-): SessionNotification {
-  return { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
 }
 
 /** A person's decision at a gate. */
@@ -211,92 +199,4 @@ export class Notifications extends Notifier<EngineNotifications> {
   constructor() {
     super(PHASED_LEVELS);
   }
-
-  /** Notifies the host of an event of a commit. */
-  announce(commit: SessionCommit, event: SessionEvent, inspectorUrl: string | undefined): void {
-    const of = notificationOf(commit.sessionId, commit.head, commit.at);
-    switch (event.type) {
-      case "started":
-        return this.notify("started", { ...of, phase: event.structure.startPhase });
-      case "assigned":
-        return this.notify("assigned", { ...of, by: event.by });
-      case "phase_entered":
-        return this.notify("phaseEntered", { ...of, phase: event.phase });
-      case "approval_requested": {
-        const { phase, attempt, evidenceHash, prompt, approvers } = event;
-        const asked = { phase, attempt, evidenceHash, prompt, approvers };
-        return this.notify("approvalRequested", { ...of, ...asked, ...linkTo(inspectorUrl, commit) });
-      }
-      case "waiver_requested": {
-        const { phase, fields, reason, approvers } = event;
-        const asked = { phase, fields, reason, approvers };
-        return this.notify("waiverRequested", { ...of, ...asked, ...linkTo(inspectorUrl, commit) });
-      }
-      case "approved":
-      case "denied":
-      case "waiver_granted":
-      case "waiver_denied": {
-        const { phase, by, note, authenticated } = event;
-        return this.notify(NAMES[event.type], { ...of, phase, by, note, authenticated });
-      }
-      case "gate_passed":
-        return this.notify("gatePassed", { ...of, phase: event.phase, attempt: event.attempt });
-      case "gate_failed": {
-        const { phase, attempt, problems } = event;
-        return this.notify("gateFailed", { ...of, phase, attempt, problems });
-      }
-      case "task_completed":
-      case "task_given_up": {
-        const { phase, task, note } = event;
-        return this.notify(NAMES[event.type], { ...of, phase, task, note });
-      }
-      case "gate_overridden":
-      case "phase_skipped": {
-        const { phase, by, reason } = event;
-        return this.notify(NAMES[event.type], { ...of, phase, by, reason });
-      }
-      case "paused":
-        return this.notify("paused", { ...of, note: event.note });
-      case "resumed":
-        return this.notify("resumed", of);
-      case "retried":
-        return this.notify("retried", { ...of, phase: event.phase, by: event.by });
-      case "rolled_back":
-        return this.notify("rolledBack", { ...of, from: event.from, to: event.to, by: event.by });
-      case "migrated":
-        return this.notify("migrated", { ...of, revision: event.structure.revision, by: event.by });
-      case "plan_synced": {
-        const { changes: differences, by } = event;
-        return this.notify("planSynced", { ...of, changes: differences.count, differences, by });
-      }
-      case "plan_ticked": {
-        const { ticked, unticked, missing, unwritable = [] } = event;
-        return this.notify("planTicked", { ...of, ticked, unticked, missing, unwritable });
-      }
-      case "snapshots_taken": {
-        const verifiers = event.snapshots.map(({ verifier }) => verifier);
-        return this.notify("snapshotsTaken", { ...of, phase: event.phase, verifiers });
-      }
-      case "completed": {
-        const milliseconds = Date.parse(of.at) - Date.parse(commit.head.createdAt);
-        return this.notify("completed", { ...of, milliseconds });
-      }
-      case "failed":
-        return this.notify("failed", { ...of, phase: event.phase, attempts: event.attempts });
-      case "deleted":
-        return this.notify("deleted", { ...of, reason: event.reason });
-    }
-  }
 }
-
-/** The notifications of the events that say the same of a session. */
-const NAMES = {
-  approved: "approved",
-  denied: "denied",
-  waiver_granted: "waiverGranted",
-  waiver_denied: "waiverDenied",
-  task_completed: "taskCompleted",
-  task_given_up: "taskGivenUp",
-  gate_overridden: "gateOverridden",
-  phase_skipped: "phaseSkipped",
-} as const;

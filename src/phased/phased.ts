@@ -38,6 +38,7 @@ import { type Receipt, readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { limitedFor } from "../runtime/access.js";
+import { linkTo, notificationOf } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
@@ -78,12 +79,13 @@ import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, type LoadedSession, WorkflowList } from "./engine-context.js";
 import { cleanup, isAccepted, lookAtSession } from "./lists.js";
-import { type Notifications, notificationOf } from "./notifications.js";
+import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, Pinned } from "./pinned.js";
 import type { SyncRequest } from "./plan/sync.js";
 import { checkRequest } from "./request-checks.js";
 import { startSession } from "./start.js";
+import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory, type RecordedEvent } from "./state/history.js";
 import { phasedMachine, type SessionCommit } from "./state/machine.js";
@@ -212,7 +214,8 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     trustsHeads: true,
     onCommit: (commit, before) => {
       if (notifications.isHeard) {
-        for (const event of commit.events) notifications.announce(commit, event, options.inspectorUrl);
+        const of = notificationOf(commit.sessionId, commit.head, commit.at);
+        for (const event of commit.events) announce(notifications, of, event, commit, options.inspectorUrl);
       }
       options.telemetry?.committed("phased", commit, before?.head, options.storage);
     },
@@ -237,6 +240,99 @@ async function readWatched(context: EngineContext, commit: Commit): Promise<Sess
   const read = readWhole(phasedMachine, commit, context.options.hashKey);
   return (await isAccepted(context, read)) ? read : undefined;
 }
+
+/** Notifies the host of an event of a commit. */
+function announce(
+  notifications: Notifications,
+  of: SessionNotification,
+  event: SessionEvent,
+  commit: SessionCommit,
+  inspectorUrl: string | undefined,
+): void {
+  switch (event.type) {
+    case "started":
+      return notifications.notify("started", { ...of, phase: event.structure.startPhase });
+    case "assigned":
+      return notifications.notify("assigned", { ...of, by: event.by });
+    case "phase_entered":
+      return notifications.notify("phaseEntered", { ...of, phase: event.phase });
+    case "approval_requested": {
+      const { phase, attempt, evidenceHash, prompt, approvers } = event;
+      const asked = { phase, attempt, evidenceHash, prompt, approvers };
+      return notifications.notify("approvalRequested", { ...of, ...asked, ...linkTo(inspectorUrl, commit) });
+    }
+    case "waiver_requested": {
+      const { phase, fields, reason, approvers } = event;
+      const asked = { phase, fields, reason, approvers };
+      return notifications.notify("waiverRequested", { ...of, ...asked, ...linkTo(inspectorUrl, commit) });
+    }
+    case "approved":
+    case "denied":
+    case "waiver_granted":
+    case "waiver_denied": {
+      const { phase, by, note, authenticated } = event;
+      return notifications.notify(NAMES[event.type], { ...of, phase, by, note, authenticated });
+    }
+    case "gate_passed":
+      return notifications.notify("gatePassed", { ...of, phase: event.phase, attempt: event.attempt });
+    case "gate_failed": {
+      const { phase, attempt, problems } = event;
+      return notifications.notify("gateFailed", { ...of, phase, attempt, problems });
+    }
+    case "task_completed":
+    case "task_given_up": {
+      const { phase, task, note } = event;
+      return notifications.notify(NAMES[event.type], { ...of, phase, task, note });
+    }
+    case "gate_overridden":
+    case "phase_skipped": {
+      const { phase, by, reason } = event;
+      return notifications.notify(NAMES[event.type], { ...of, phase, by, reason });
+    }
+    case "paused":
+      return notifications.notify("paused", { ...of, note: event.note });
+    case "resumed":
+      return notifications.notify("resumed", of);
+    case "retried":
+      return notifications.notify("retried", { ...of, phase: event.phase, by: event.by });
+    case "rolled_back":
+      return notifications.notify("rolledBack", { ...of, from: event.from, to: event.to, by: event.by });
+    case "migrated":
+      return notifications.notify("migrated", { ...of, revision: event.structure.revision, by: event.by });
+    case "plan_synced": {
+      const { changes: differences, by } = event;
+      return notifications.notify("planSynced", { ...of, changes: differences.count, differences, by });
+    }
+    case "plan_ticked": {
+      const { ticked, unticked, missing, unwritable = [] } = event;
+      return notifications.notify("planTicked", { ...of, ticked, unticked, missing, unwritable });
+    }
+    case "snapshots_taken": {
+      const verifiers = event.snapshots.map(({ verifier }) => verifier);
+      return notifications.notify("snapshotsTaken", { ...of, phase: event.phase, verifiers });
+    }
+    case "completed": {
+      const milliseconds = Date.parse(of.at) - Date.parse(commit.head.createdAt);
+      return notifications.notify("completed", { ...of, milliseconds });
+    }
+    case "failed":
+      return notifications.notify("failed", { ...of, phase: event.phase, attempts: event.attempts });
+    case "deleted":
+      return notifications.notify("deleted", { ...of, reason: event.reason });
+  }
+}
+
+/** The notifications of the events that say the same of a session. */
+const NAMES = {
+  approved: "approved",
+  denied: "denied",
+  waiver_granted: "waiverGranted",
+  waiver_denied: "waiverDenied",
+  task_completed: "taskCompleted",
+  task_given_up: "taskGivenUp",
+  gate_overridden: "gateOverridden",
+  phase_skipped: "phaseSkipped",
+} as const;
 
 /** A step ahead that was refused. */
 export interface RefusedStep extends StepRefused {

@@ -80,8 +80,10 @@ export class Pinned {
     { sessionId }: Pick<PinnedSession, "sessionId">,
     structure: WorkflowStructure,
   ): Promise<Skips | undefined> {
-    if (structure.phases.every(({ skipWhen }) => skipWhen === undefined)) return undefined;
-    return skipsWith(structure, await this.options(sessionId));
+    for (const { skipWhen } of structure.phases) {
+      if (skipWhen !== undefined) return skipsWith(structure, await this.options(sessionId));
+    }
+    return undefined;
   }
 
   /**

@@ -5,12 +5,11 @@
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { claimedIds, claimedItems } from "../../gate/plan-gate.js";
-import { audienceOf } from "../../runtime/notifier.js";
+import { audienceOf, notificationOf } from "../../runtime/notifier.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { loadEvidence, loadValue, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
-import { notificationOf } from "../notifications.js";
 import type { CommandOf } from "../state/commands.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
 import { isPinning, type PhasedSession, type SessionCommit } from "../state/machine.js";

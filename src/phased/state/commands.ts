@@ -151,7 +151,7 @@ export interface TransitionContext {
   /** Returns why the phase at a position is skipped when it is entered. No phase is if missing. */
   readonly skips?: ((position: number) => SkippedBy | undefined) | undefined;
   /** The verifiers' snapshots for the phase that the command enters. */
-  readonly snapshots?: readonly Snapshot[] | undefined;
+  readonly snapshots?: Snapshot[] | undefined;
   /** The limit of active sessions, if as many are active: no other session becomes active. */
   readonly full?: number | undefined;
   /** The current time, ISO 8601, UTC. */
@@ -301,11 +301,6 @@ export function readingRefusal(
   if (position > head.position) return phaseLocked(phase, head.phase);
   const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
   return done || position === head.position ? undefined : notPartOf(head, structure, phase);
-}
-
-/** Returns the snapshots of a command as part of an event. */
-export function begunOf({ snapshots }: TransitionContext): { snapshots?: Snapshot[] } {
-  return { snapshots: snapshots && [...snapshots] };
 }
 
 /**

@@ -19,7 +19,6 @@ import type {
 } from "../../workflow/structure.js";
 import {
   asksNoMore,
-  begunOf,
   type CommandOf,
   invalidTransition,
   isWaiverOpen,
@@ -178,7 +177,9 @@ export function goTo(position: number, context: TransitionContext): readonly Ses
   for (const [index, { number: phase }] of context.structure.phases.slice(position).entries()) {
     const at = position + index;
     const skip = context.skips?.(at);
-    if (skip === undefined) return [...events, { type: "phase_entered", phase, position: at, ...begunOf(context) }];
+    if (skip === undefined) {
+      return [...events, { type: "phase_entered", phase, position: at, snapshots: context.snapshots }];
+    }
     events.push({ type: "phase_skipped", phase, position: at, by: SKIPPED_BY, ...skip });
   }
   return [...events, { type: "completed" }];

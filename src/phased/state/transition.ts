@@ -7,7 +7,6 @@ import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { canonicalJson } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import {
-  begunOf,
   type CommandOf,
   exhausted,
   invalidTransition,
@@ -123,7 +122,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "planTicked":
       return [{ type: "plan_ticked", ...command.ticked }];
     case "takeSnapshots":
-      return [{ type: "snapshots_taken", phase: head.phase, snapshots: [...(context.snapshots ?? [])] }];
+      return [{ type: "snapshots_taken", phase: head.phase, snapshots: context.snapshots ?? [] }];
     case "assign":
       return lengthRefusal({ by: command.by, note: command.note }) ?? [{ ...command, type: "assigned" }];
     case "delete": {
@@ -203,7 +202,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
   const said = saidIn(command);
-  return lengthRefusal(said) ?? [{ type: "retried", phase, resetEvidence, by, ...begunOf(context), ...said }];
+  return lengthRefusal(said) ?? [{ type: "retried", phase, resetEvidence, by, snapshots: context.snapshots, ...said }];
 }
 
 /** Returns to an earlier phase; it and all later ones are no longer completed. */
@@ -243,9 +242,11 @@ function rollbackRange(to: number, current: number, targets: number[]): Phasegat
  */
 function migration(head: SessionHead, command: CommandOf<"migrate">, context: TransitionContext): Decided {
   const { structure, by } = command;
+  const { position } = head;
+  const { snapshots } = context;
   const refusal = moveRefusal(head, structure, context, "migrate");
   const tasks = keptTasks(head, context.structure, command);
-  return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context), ...tasks }];
+  return refusal ?? [{ type: "migrated", structure, position, by, snapshots, ...tasks }];
 }
 
 function moveRefusal(
